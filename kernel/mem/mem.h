@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Registered memory: keys, regions (user MRs, DMA MRs, fast-register MRs) and
+ * windows, and the only operations that the transports do on them: resolve a
+ * (key, address, length) under checks, copy in, copy out, atomics, and look
+ * at contiguous chunks. All of iova + length overflow checking is in here.
+ *
+ * A resolved span holds a reference, so that dereg waits; spans live no longer
+ * than one batch of work (softirq or doorbell), never across a wait.
+ */
+#ifndef TERN_MEM_MEM_H
+#define TERN_MEM_MEM_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "tern-abi.h"
+
+/* All keys of a device. key = index << 8 | variant; index 0 is never used. */
+struct tern_keys {
+	struct xarray xa;	/* index -> struct tern_region, RCU */
+	u32 next;		/* cyclic, random start */
+	struct ib_device *ibdev;
+};
+
+enum tern_region_kind {
+	TERN_REGION_USER,	/* ib_umem */
+	TERN_REGION_DMA,	/* all of kernel memory (get_dma_mr) */
+	TERN_REGION_FAST,	/* ib_alloc_mr + IB_WR_REG_MR */
+	TERN_REGION_MW1,
+	TERN_REGION_MW2,
+};
+
+enum tern_region_state {
+	TERN_REGION_FREE,	/* FAST, MW2: allocated or invalidated; lets nothing through */
+	TERN_REGION_VALID,
+};
+
+struct tern_region {
+	refcount_t ref;
+	struct completion released;
+	struct rcu_head rcu;
+	spinlock_t lock;	/* state changes: reg, invalidate, bind */
+	u8 kind;		/* enum tern_region_kind */
+	u8 state;		/* enum tern_region_state */
+	u32 key;		/* present key; lkey == rkey */
+	struct ib_pd *pd;
+	u32 access;		/* enum ib_access_flags */
+	u64 iova;
+	u64 length;		/* bytes */
+	/* memory: blocks of 1 << block_shift bytes, by kernel virtual address */
+	void **block;
+	u32 nblocks;
+	u32 max_blocks;		/* FAST */
+	u32 block_shift;
+	u64 block_off;		/* of iova within block[0] */
+	struct ib_umem *umem;
+	/* windows */
+	struct tern_region *mr;	/* bound region; holds mr->bound_windows */
+	atomic_t bound_windows;	/* regions: dereg/rereg is -EBUSY while not 0 */
+	u32 bound_qpn;		/* MW2 */
+};
+
+struct tern_mr {
+	struct ib_mr ibmr;
+	struct tern_region *region;
+	u32 pending_blocks;	/* FAST: filled by ib_map_mr_sg */
+};
+
+struct tern_mw {
+	struct ib_mw ibmw;
+	struct tern_region *region;
+};
+
+void tern_keys_init(struct tern_keys *keys, struct ib_device *ibdev);
+void tern_keys_destroy(struct tern_keys *keys);	/* WARNs on leftovers */
+
+/* ---- verbs side: create and destroy regions. All may sleep. ERR_PTR on error. ---- */
+struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *pd, u64 start,
+					 u64 length, u64 iova, int access);
+struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd, int access);
+struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd,
+					   u32 max_pages);
+struct tern_region *tern_region_alloc_mw(struct tern_keys *keys, struct ib_pd *pd, bool type2);
+/* Any of IB_MR_REREG_{TRANS,PD,ACCESS}; on error the region is as before. -EBUSY if bound. */
+int tern_region_rereg_user(struct tern_keys *keys, struct tern_region *region, int flags,
+			   u64 start, u64 length, u64 iova, int access, struct ib_pd *pd);
+/* Unpublish, wait for spans, free. -EBUSY while windows are bound to it (it stays). */
+int tern_region_destroy(struct tern_keys *keys, struct tern_region *region);
+/* ib_device_ops.map_mr_sg for FAST regions. */
+int tern_region_map_sg(struct tern_mr *mr, struct scatterlist *sg, int sg_nents,
+		       unsigned int *sg_offset);
+
+/* ---- transport side. Context: any up to softirq; nothing sleeps. ---- */
+
+/* Who asks: PD and (for type 2 windows) QP must match the key's. */
+struct tern_mem_ctx {
+	struct tern_keys *keys;
+	const struct ib_pd *pd;
+	u32 qpn;
+};
+
+struct tern_span {
+	struct tern_region *region;	/* NULL: zero bytes, nothing held */
+	u64 off;			/* of the span's first byte in blocks: block_off included */
+	u64 length;
+	void *kva;			/* DMA regions: address of the first byte */
+};
+
+/*
+ * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC}
+ * bits that the key must grant (0: local read; DMA regions and local access use
+ * the lkey). length 0 succeeds without looking at the key (IBTA 9.7.4.1.?).
+ * 0, -EACCES (rights, PD, QP, state), -EINVAL (no such key), -ERANGE (bounds).
+ * On 0 the caller owes a tern_span_put().
+ */
+int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+		  struct tern_span *span);
+void tern_span_put(struct tern_span *span);
+
+/* off + n <= span->length is the caller's duty (WARN_ON_ONCE and clipped otherwise). */
+void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
+void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
+/* Contiguous bytes at off: address in *p, count returned (>= 1 if off < length). */
+size_t tern_span_chunk(const struct tern_span *span, u64 off, void **p);
+/* 8-byte aligned, or -EINVAL. Atomic against the CPU's own 64-bit atomics. */
+int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
+		     u64 *orig);
+
+/*
+ * A gather/scatter list walked mostly forwards: caches the SGE it is in and
+ * its span. begin/end pair within one batch.
+ */
+struct tern_sgl {
+	const struct tern_mem_ctx *ctx;
+	const struct tern_sge *sge;
+	u32 num_sge;
+	u32 need;		/* IB_ACCESS_LOCAL_WRITE for scatter, 0 for gather */
+	u32 cur;		/* SGE of the cached span; num_sge: none */
+	u64 cur_base;		/* offset of that SGE in the message */
+	struct tern_span span;
+};
+
+void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
+		    const struct tern_sge *sge, u32 num_sge, u32 need);
+void tern_sgl_end(struct tern_sgl *sgl);
+/* 0, or tern_span_get()'s errors; -ERANGE past the end of the list. */
+int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n);
+int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n);
+
+/* Fast registration (TERN_WR_REG_MR), invalidation, bind: 0 or -EINVAL/-EACCES/-ERANGE. */
+int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 access);
+/* remote: SEND_WITH_INV from the peer; user MRs and type 1 windows cannot be invalidated. */
+int tern_mem_invalidate(const struct tern_mem_ctx *ctx, u32 key, bool remote);
+int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
+		  u64 addr, u64 length, u32 access);
+/* A QP was destroyed: type 2 windows bound through it become FREE (IBTA 10.6.7.2.6). */
+void tern_mem_unbind_qp(struct tern_keys *keys, u32 qpn);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The objects that verbs/ creates and the transports work on. A transport
+ * embeds struct tern_qp in its own and adds engine state behind it.
+ *
+ * Lifetime of a QP: struct ib_qp belongs to ib_core, which frees it as soon as
+ * destroy returns; struct tern_qp is ours, found by number under RCU, counted,
+ * and freed an RCU grace period after the last reference.
+ */
+#ifndef TERN_OBJECTS_H
+#define TERN_OBJECTS_H
+
+#include <linux/completion.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "mem/mem.h"
+#include "queue/cq.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
+#include "stats.h"
+#include "tern-abi.h"
+
+struct tern_transport_ops;
+
+struct tern_dev {
+	struct ib_device ibdev;
+	const struct tern_transport_ops *transport;
+	struct net_device *netdev;	/* held by ib_device_set_netdev() */
+	struct net *net;		/* netns of netdev; the link dies before it */
+	struct tern_keys keys;
+	struct xarray qps;		/* QPN -> struct tern_qp, RCU */
+	u32 next_qpn;
+	struct xarray ahs;		/* index -> struct tern_av, RCU */
+	struct tern_stats __percpu *stats;
+	struct list_head link_list;	/* link/: all links */
+	struct work_struct port_work;	/* link/: port events out of notifier context */
+	u8 port_state;			/* enum ib_port_state last reported */
+	atomic_t num_srq;
+	void *transport_data;		/* transport's per-device state */
+};
+
+static inline struct tern_dev *to_tern_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct tern_dev, ibdev);
+}
+
+static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
+{
+	this_cpu_inc(dev->stats->v[c]);
+}
+
+static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
+{
+	this_cpu_add(dev->stats->v[c], n);
+}
+
+struct tern_ucontext {
+	struct ib_ucontext ibuc;
+};
+
+struct tern_pd {
+	struct ib_pd ibpd;
+};
+
+struct tern_srq {
+	struct ib_srq ibsrq;
+	struct tern_rq rq;
+	u32 srqn;
+};
+
+/* Address vector as a UD WQE uses it: copied by value under RCU. */
+struct tern_av {
+	struct rcu_head rcu;
+	u32 index;
+	const struct ib_pd *pd;
+	struct rdma_ah_attr attr;	/* attr.grh.sgid_attr is referenced by the ib_ah */
+	u8 dmac[ETH_ALEN];
+};
+
+struct tern_ah {
+	struct ib_ah ibah;
+	struct tern_av *av;
+};
+
+/* Marks left by whoever finds the QP's run lock taken; see transport's run loop. */
+enum tern_qp_mark {
+	TERN_QP_MARK_SEND	= 1u << 0,	/* doorbell */
+	TERN_QP_MARK_RX		= 1u << 1,	/* packets queued */
+	TERN_QP_MARK_TIMER	= 1u << 2,
+	TERN_QP_MARK_FLUSH	= 1u << 3,	/* the state is ERR: flush queues */
+	TERN_QP_MARK_TX_SPACE	= 1u << 4,	/* local stack has room again */
+};
+
+struct tern_qp {
+	refcount_t ref;
+	struct rcu_head rcu;
+	struct tern_dev *dev;
+	struct ib_qp *ibqp;		/* valid until destroy returns; under run_lock use only if !dead */
+	u32 qpn;
+	enum ib_qp_type type;
+	bool user;
+	bool sq_sig_all;
+	bool dead;			/* destroy has begun; under run_lock */
+
+	/* who holds run_lock owns SQ, RQ, engines and state (with BHs off) */
+	spinlock_t run_lock;
+	atomic_t marks;			/* enum tern_qp_mark */
+	enum ib_qp_state state;		/* written under run_lock */
+	struct ib_qp_attr attr;		/* as set by modify_qp, under run_lock */
+
+	struct ib_pd *pd;
+	struct tern_mem_ctx mem;
+	struct tern_cq *scq;
+	struct tern_cq *rcq;
+	struct tern_srq *srq;		/* NULL: own rq */
+	struct tern_sq sq;
+	struct tern_rq rq;
+};
+
+/* What the ib_core-allocated QP object holds. */
+struct tern_ibqp {
+	struct ib_qp ibqp;
+	struct tern_qp *qp;
+	/* mmap entries of the rings (user QPs), verbs/ only */
+	struct rdma_user_mmap_entry *sq_mmap;
+	struct rdma_user_mmap_entry *rq_mmap;
+};
+
+static inline struct tern_qp *to_tern_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct tern_ibqp, ibqp)->qp;
+}
+
+/* QPs by number. get: under RCU or not; NULL if gone. */
+struct tern_qp *tern_qp_get(struct tern_dev *dev, u32 qpn);
+void tern_qp_put(struct tern_qp *qp);
+
+/*
+ * Async event for a QP, SRQ, from the transport, run_lock held or not, any
+ * context up to softirq; nothing happens once destroy has begun.
+ */
+void tern_qp_event(struct tern_qp *qp, enum ib_event_type type);
+void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RoCE invariant CRC (IBTA 7.8.1 and RoCEv2 annex A17.3.3): CRC-32 over the
+ * packet from the network header to the end of the pad, variant fields as
+ * ones, seeded by a masked LRH of eight 0xff bytes. The caller brings the CRC
+ * primitive (table, PCLMUL, ...), so that the engine stays free of policy.
+ *
+ * The polynomial arithmetic is zlib's crc32 without final inversion; values
+ * here are the running register ("crc32_le" convention of the kernel).
+ */
+#ifndef TERN_PROTO_ICRC_H
+#define TERN_PROTO_ICRC_H
+
+#include "deps.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Continue a CRC-32 (reflected, 0xedb88320) register over n bytes. */
+typedef u32 (*crc32_fn)(u32 crc, const u8 *p, size_t n);
+
+/* Table-driven crc32_fn for tests and for kernels without a better one. */
+u32 crc32_table(u32 crc, const u8 *p, size_t n);
+
+/*
+ * Register after the masked LRH and headers: network header at ip (20 bytes
+ * without options, or 40), UDP header at udp, BTH at bth (12 bytes). What
+ * follows BTH, up to and including the pad, is fed by the caller; the ICRC is
+ * then icrc_finish() of the register.
+ */
+u32 icrc_start_ipv4(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
+u32 icrc_start_ipv6(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
+/* RoCEv1: GRH of 40 bytes at grh, no UDP header. */
+u32 icrc_start_grh(crc32_fn crc, const u8 *grh, const u8 *bth);
+
+/* The ICRC field as a value to be stored little-endian (put_unaligned_le32). */
+static inline u32 icrc_finish(u32 crc)
+{
+	return ~crc;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requester of a connected QP; the contract is in rc_req.h.
+ *
+ * The ring holds work requests in four stretches, by free-running index:
+ *
+ *   tail ... una ... cur ... head
+ *   done,    sent,   to     free
+ *   to reap  unacked send
+ *
+ * Going back (NAK, timeout) moves cur and cur_pkt towards una and nothing
+ * else; a work request keeps the PSNs it got when it was first begun.
+ */
+#include "rc_req.h"
+
+/* How many PSNs a message takes: one per packet, of the responses for a READ (IBTA 9.7.2). */
+static u32 message_pkts(u32 length, u32 pmtu)
+{
+	u32 n = (u32)(((u64)length + pmtu - 1) / pmtu);
+
+	return n ? n : 1;
+}
+
+static struct rc_sqe *sqe_at(const struct rc_req *q, u32 slot)
+{
+	return &q->ring[slot & q->mask];
+}
+
+static bool op_holds_rd(u8 op)
+{
+	return op == RC_OP_READ || op == RC_OP_CMP_SWAP || op == RC_OP_FETCH_ADD;
+}
+
+static bool is_reliable(const struct rc_req *q)
+{
+	return q->cfg.service != BTH_UC;
+}
+
+static bool sqe_has_psn(const struct rc_sqe *s)
+{
+	return s->op != RC_OP_LOCAL;
+}
+
+/* PSN one after the work request's last. */
+static u32 sqe_end_psn(const struct rc_sqe *s)
+{
+	return psn_add(s->first_psn, s->npkts);
+}
+
+u64 rc_rnr_timer_ns(u8 field)
+{
+	/* IBTA table 45, in units of 10 us; 0 is the longest */
+	static const u32 ten_us[32] = {
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256,
+		384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+		16384, 24576, 32768, 49152,
+	};
+
+	return (u64)ten_us[field & 0x1f] * 10000;
+}
+
+u64 rc_ack_timeout_ns(u8 field)
+{
+	field &= 0x1f;
+	return field ? 4096ull << field : 0;
+}
+
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg)
+{
+	*q = (struct rc_req){
+		.cfg = *cfg,
+		.ring = ring,
+		.mask = entries - 1,
+		.psn_next = cfg->sq_psn & PSN_MASK,
+		.psn_max = cfg->sq_psn & PSN_MASK,
+		.psn_una = cfg->sq_psn & PSN_MASK,
+		.retry_left = cfg->retry_cnt,
+		.rnr_left = cfg->rnr_retry,
+		.state = RC_REQ_READY,
+	};
+}
+
+bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
+{
+	struct rc_sqe *s;
+
+	if (q->head - q->tail > q->mask)
+		return false;
+	s = sqe_at(q, q->head);
+	*s = *wr;
+	s->state = RC_SQE_QUEUED;
+	s->status = RC_ST_SUCCESS;
+	s->counts_rd = false;
+	s->first_psn = 0;
+	s->npkts = 0;
+	q->head++;
+	return true;
+}
+
+/* ---- sending ---- */
+
+/* May the queued work request begin now? Gives it its PSNs if so. */
+static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
+{
+	if (q->state == RC_REQ_DRAINING)
+		return false;
+	if ((s->flags & RC_SQE_FENCE) && q->rd_out)
+		return false;
+	if (s->op == RC_OP_LOCAL)
+		return !(s->flags & RC_SQE_WAIT_ALL) || q->una == q->cur;
+	if (op_holds_rd(s->op) && q->rd_out >= q->cfg.max_rd_atomic)
+		return false;
+
+	s->npkts = message_pkts(s->length, q->cfg.pmtu);
+	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
+	if ((u32)psn_diff(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
+		return false;
+	s->first_psn = q->psn_next;
+	q->psn_next = sqe_end_psn(s);
+	s->state = RC_SQE_ACTIVE;
+	if (op_holds_rd(s->op)) {
+		s->counts_rd = true;
+		q->rd_out++;
+	}
+	return true;
+}
+
+static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
+			 struct run *run)
+{
+	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
+	u64 end = offset + (u64)npkts * q->cfg.pmtu;
+
+	*run = (struct run){
+		.kind = RUN_REQUEST,
+		.service = q->cfg.service,
+		.op = s->op,
+		.slot = q->cur,
+		.dqpn = q->cfg.dqpn,
+		.pkey = q->cfg.pkey,
+		.psn = psn_add(s->first_psn, q->cur_pkt),
+		.npkts = npkts,
+		.pmtu = q->cfg.pmtu,
+		.va = s->va,
+		.rkey = s->rkey,
+		.solicited = s->flags & RC_SQE_SOLICITED,
+		.has_imm = s->flags & RC_SQE_IMM,
+		.has_inv = s->flags & RC_SQE_INV,
+		.imm = s->imm,
+		.inv_rkey = s->inv_rkey,
+		.compare = s->compare,
+		.swap_add = s->swap_add,
+	};
+
+	if (op_holds_rd(s->op)) {
+		/* One request packet; a READ that goes on asks for the rest (IBTA 9.4.4). */
+		run->first = true;
+		run->last = true;
+		run->ack_req = true;
+		if (s->op == RC_OP_READ) {
+			run->va = s->va + offset;
+			run->dma_bytes = (u32)(s->length - offset);
+		}
+		return;
+	}
+
+	run->offset = offset;
+	run->bytes = (u32)((end < s->length ? end : s->length) - offset);
+	run->first = q->cur_pkt == 0;
+	run->last = q->cur_pkt + npkts == s->npkts;
+	run->dma_bytes = s->length;
+	/* Ask at each message's end, and often enough within one that the window never starves. */
+	run->ack_req = is_reliable(q) &&
+		       (run->last || q->since_ackreq + npkts >= (q->cfg.window + 3) / 4);
+}
+
+bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
+{
+	if (q->state == RC_REQ_ERROR)
+		return false;
+	if (q->rnr_until_ns) {
+		if (now_ns < q->rnr_until_ns)
+			return false;
+		q->rnr_until_ns = 0;
+	}
+
+	for (; q->cur != q->head; q->cur++, q->cur_pkt = 0) {
+		struct rc_sqe *s = sqe_at(q, q->cur);
+		u32 npkts, used, until_ackreq;
+		s32 acked;
+
+		if (s->state == RC_SQE_DONE)
+			continue;
+		if (s->state == RC_SQE_FAILED)
+			return false;
+		if (s->state == RC_SQE_QUEUED && !sqe_begin(q, s))
+			return false;
+		if (s->op == RC_OP_LOCAL) {
+			*run = (struct run){ .kind = RUN_LOCAL, .slot = q->cur };
+			return true;
+		}
+
+		/* Acknowledges may have overtaken a retransmission. */
+		acked = psn_diff(q->psn_una, psn_add(s->first_psn, q->cur_pkt));
+		if (acked > 0)
+			q->cur_pkt += (u32)acked;
+
+		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
+		if (op_holds_rd(s->op)) {
+			/* Bounded by max_rd_atomic; the window is for packets that we send. */
+			run_from_sqe(q, s, 1, run);
+			return true;
+		}
+		if (is_reliable(q) && used >= q->cfg.window)
+			return false;
+		npkts = s->npkts - q->cur_pkt;
+		if (is_reliable(q))
+			npkts = npkts < q->cfg.window - used ? npkts : q->cfg.window - used;
+		npkts = npkts < max_pkts ? npkts : max_pkts;
+		/* AckReq stands on a run's final packet: end runs where one is due. */
+		until_ackreq = (q->cfg.window + 3) / 4;
+		if (is_reliable(q) && npkts > until_ackreq)
+			npkts = until_ackreq;
+		run_from_sqe(q, s, npkts, run);
+		return true;
+	}
+	return false;
+}
+
+static void arm_timer(struct rc_req *q, u64 now_ns)
+{
+	q->deadline_ns = q->cfg.ack_timeout_ns ? now_ns + q->cfg.ack_timeout_ns : 0;
+}
+
+/* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
+static void advance_una(struct rc_req *q)
+{
+	while (q->una != q->head) {
+		struct rc_sqe *s = sqe_at(q, q->una);
+
+		if (s->state == RC_SQE_FAILED) {
+			s->state = RC_SQE_DONE;
+			q->una++;
+			rc_req_flush(q);
+			return;
+		}
+		if (s->state != RC_SQE_DONE)
+			return;
+		q->una++;
+		if ((s32)(q->una - q->cur) > 0) {
+			q->cur = q->una;
+			q->cur_pkt = 0;
+		}
+	}
+}
+
+static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum rc_status status)
+{
+	s->state = RC_SQE_DONE;
+	s->status = (u8)status;
+	if (s->counts_rd) {
+		s->counts_rd = false;
+		q->rd_out--;
+	}
+}
+
+void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
+{
+	struct rc_sqe *s = sqe_at(q, q->cur);
+	u32 end_psn;
+
+	if (!n || run->slot != q->cur || s->state != RC_SQE_ACTIVE)
+		return;
+
+	if (op_holds_rd(s->op)) {
+		q->cur_pkt = s->npkts;
+		q->since_ackreq = 0;
+		end_psn = sqe_end_psn(s);
+	} else {
+		q->cur_pkt += n;
+		q->since_ackreq = n == run->npkts && run->ack_req ? 0 : q->since_ackreq + n;
+		end_psn = psn_add(run->psn, n);
+	}
+	/* Distances from psn_una, which may be 2^23 and so have no sign. */
+	if (((end_psn - q->psn_una) & PSN_MASK) > ((q->psn_max - q->psn_una) & PSN_MASK))
+		q->psn_max = end_psn;
+	if (is_reliable(q) && !q->deadline_ns)
+		arm_timer(q, now_ns);
+
+	if (q->cur_pkt == s->npkts) {
+		if (!is_reliable(q)) {
+			/* UC: complete once handed to the network (IBTA 9.8.3) */
+			q->psn_una = sqe_end_psn(s);
+			sqe_complete(q, s, RC_ST_SUCCESS);
+		}
+		q->cur++;
+		q->cur_pkt = 0;
+		advance_una(q);
+	}
+}
+
+void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status)
+{
+	struct rc_sqe *s = sqe_at(q, slot);
+
+	if (slot != q->cur || s->op != RC_OP_LOCAL || s->state != RC_SQE_QUEUED)
+		return;
+	s->state = status == RC_ST_SUCCESS ? RC_SQE_DONE : RC_SQE_FAILED;
+	s->status = (u8)status;
+	if (status == RC_ST_SUCCESS) {
+		q->cur++;
+		q->cur_pkt = 0;
+	}
+	advance_una(q);
+}
+
+void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
+{
+	struct rc_sqe *s = sqe_at(q, slot);
+
+	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == RC_SQE_DONE)
+		return;
+	if (s->counts_rd) {
+		s->counts_rd = false;
+		q->rd_out--;
+	}
+	s->state = RC_SQE_FAILED;
+	s->status = (u8)status;
+	/* Stop there; what was sent before it may still be retransmitted. */
+	if ((s32)(q->cur - slot) > 0) {
+		q->cur = slot;
+		q->cur_pkt = 0;
+	}
+	advance_una(q);
+}
+
+/* ---- going back ---- */
+
+/*
+ * Resend from psn on: it belongs to a begun and incomplete work request. False
+ * if sending stands at psn or before it already.
+ */
+static bool go_back(struct rc_req *q, u32 psn)
+{
+	u32 slot;
+
+	for (slot = q->una; slot != q->head; slot++) {
+		struct rc_sqe *s = sqe_at(q, slot);
+
+		if (s->state == RC_SQE_QUEUED || s->state == RC_SQE_FAILED)
+			return false;
+		if (s->state != RC_SQE_ACTIVE)
+			continue;
+		if (psn_before(psn, sqe_end_psn(s))) {
+			u32 pkts = psn_before(psn, s->first_psn) ?
+					   0 : (u32)psn_diff(psn, s->first_psn);
+
+			/* Never forward: what lies ahead of cur was not sent yet. */
+			if ((s32)(slot - q->cur) > 0 || (slot == q->cur && pkts >= q->cur_pkt))
+				return false;
+			q->cur = slot;
+			q->cur_pkt = pkts;
+			q->since_ackreq = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The oldest incomplete work request fails for a reason that the peer or the network gave. */
+static void fail_oldest(struct rc_req *q, enum rc_status status)
+{
+	if (q->una != q->head) {
+		sqe_complete(q, sqe_at(q, q->una), status);
+		q->una++;
+	}
+	rc_req_flush(q);
+}
+
+/* One more attempt from psn on, or the end. A repeated NAK for it costs nothing. */
+static void retry(struct rc_req *q, u64 now_ns, u32 psn)
+{
+	if (!go_back(q, psn))
+		return;
+	if (!q->retry_left) {
+		fail_oldest(q, RC_ST_RETRY_EXC_ERR);
+		return;
+	}
+	q->retry_left--;
+	q->recovering = true;
+	arm_timer(q, now_ns);
+}
+
+static void progress(struct rc_req *q, u64 now_ns)
+{
+	q->retry_left = q->cfg.retry_cnt;
+	q->rnr_left = q->cfg.rnr_retry;
+	q->recovering = false;
+	q->rnr_until_ns = 0;
+	if (q->psn_una == q->psn_max)
+		q->deadline_ns = 0;
+	else
+		arm_timer(q, now_ns);
+}
+
+/*
+ * Everything before psn is acknowledged. Returns false if a READ or atomic
+ * among it has no response yet: the response was lost (implied NAK, IBTA
+ * 9.7.5.1.1), and what follows cannot be acknowledged either.
+ */
+static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
+{
+	bool moved = false;
+	bool intact = true;
+
+	while (q->una != q->head && psn_after(psn, q->psn_una)) {
+		struct rc_sqe *s = sqe_at(q, q->una);
+
+		if (!sqe_has_psn(s) || s->state != RC_SQE_ACTIVE)
+			break;
+		if (op_holds_rd(s->op)) {
+			intact = false;
+			break;
+		}
+		moved = true;
+		if (psn_before(psn, sqe_end_psn(s))) {
+			q->psn_una = psn;
+			break;
+		}
+		q->psn_una = sqe_end_psn(s);
+		sqe_complete(q, s, RC_ST_SUCCESS);
+		advance_una(q);
+		if (q->state == RC_REQ_ERROR)
+			return false;
+	}
+	if (moved)
+		progress(q, now_ns);
+	return intact;
+}
+
+static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
+{
+	act->event = RC_EV_IMPLIED_NAK;
+	/* All that is in flight behind the lost response tells the same; go back once. */
+	if (!q->recovering)
+		retry(q, now_ns, q->psn_una);
+}
+
+/* ---- receiving ---- */
+
+static void rx_bad_response(struct rc_req *q, struct rc_req_act *act)
+{
+	act->event = RC_EV_BAD_RESP;
+	fail_oldest(q, RC_ST_BAD_RESP_ERR);
+}
+
+static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
+			     struct rc_req_act *act)
+{
+	struct rc_sqe *s = sqe_at(q, q->una);
+	u32 pkt, left;
+	bool final;
+
+	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->op != RC_OP_READ) {
+		/* A response where an ACK or an atomic's result belongs. */
+		rx_bad_response(q, act);
+		return;
+	}
+	/* psn == psn_una here, and psn_una lies within s */
+	pkt = (u32)psn_diff(k->psn, s->first_psn);
+	left = s->length - pkt * q->cfg.pmtu;
+	final = pkt + 1 == s->npkts;
+	/* FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. */
+	if (final != !!(k->op_flags & OPF_LAST) ||
+	    k->payload_bytes != (final ? left : q->cfg.pmtu)) {
+		rx_bad_response(q, act);
+		return;
+	}
+	act->kind = RC_REQ_PLACE;
+	act->slot = q->una;
+	act->offset = pkt * q->cfg.pmtu;
+	act->bytes = k->payload_bytes;
+}
+
+static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
+{
+	static const u8 status[] = {
+		[AETH_NAK_INVALID_REQ - AETH_NAK] = RC_ST_REM_INV_REQ_ERR,
+		[AETH_NAK_REM_ACCESS - AETH_NAK] = RC_ST_REM_ACCESS_ERR,
+		[AETH_NAK_REM_OP - AETH_NAK] = RC_ST_REM_OP_ERR,
+	};
+	u8 code = k->syndrome & AETH_VALUE_MASK;
+
+	if (code == 0) {
+		act->event = RC_EV_SEQ_NAK;
+		retry(q, now_ns, k->psn);
+		return;
+	}
+	if (code >= ARRAY_SIZE(status)) {
+		act->event = RC_EV_GHOST;	/* reserved codes are ignored (IBTA table 58) */
+		return;
+	}
+	act->event = RC_EV_REMOTE_ERR;
+	fail_oldest(q, (enum rc_status)status[code]);
+}
+
+static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
+{
+	act->event = RC_EV_RNR_NAK;
+	if (q->cfg.rnr_retry != 7) {
+		if (!q->rnr_left) {
+			fail_oldest(q, RC_ST_RNR_RETRY_EXC_ERR);
+			return;
+		}
+		q->rnr_left--;
+	}
+	q->rnr_until_ns = now_ns + rc_rnr_timer_ns(k->syndrome & AETH_VALUE_MASK);
+	q->deadline_ns = 0;
+	go_back(q, k->psn);
+}
+
+void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
+{
+	u8 type = k->syndrome & AETH_TYPE_MASK;
+	bool plain_ack = (k->op_flags & OPF_ACK) && type == AETH_ACK;
+
+	*act = (struct rc_req_act){ .kind = RC_REQ_DONE, .event = RC_EV_NONE };
+	if (q->state == RC_REQ_ERROR)
+		return;
+	if (psn_diff(k->psn, q->psn_una) < 0) {
+		act->event = RC_EV_DUPLICATE;
+		return;
+	}
+	if (psn_diff(k->psn, q->psn_max) >= 0) {
+		act->event = RC_EV_GHOST;
+		return;
+	}
+
+	/* An acknowledge of any kind covers all requests before it. */
+	if (!ack_until(q, now_ns, k->psn)) {
+		if (q->state != RC_REQ_ERROR)
+			implied_nak(q, now_ns, act);
+		return;
+	}
+	if (q->state == RC_REQ_ERROR)
+		return;
+
+	if (k->op_flags & OPF_READ) {
+		rx_read_response(q, now_ns, k, act);
+		return;
+	}
+	if (k->op_flags & OPF_ATOMIC) {
+		struct rc_sqe *s = sqe_at(q, q->una);
+
+		if (q->una == q->head || s->state != RC_SQE_ACTIVE ||
+		    (s->op != RC_OP_CMP_SWAP && s->op != RC_OP_FETCH_ADD)) {
+			rx_bad_response(q, act);
+			return;
+		}
+		act->kind = RC_REQ_PLACE_ATOMIC;
+		act->slot = q->una;
+		act->bytes = 8;
+		act->value = k->atomic_orig;
+		return;
+	}
+	if (plain_ack) {
+		/* An ACK where a READ response or atomic result belongs: that was lost. */
+		if (!ack_until(q, now_ns, psn_add(k->psn, 1)) && q->state != RC_REQ_ERROR)
+			implied_nak(q, now_ns, act);
+		return;
+	}
+	if (type == AETH_RNR_NAK)
+		rx_rnr_nak(q, now_ns, k, act);
+	else if (type == AETH_NAK)
+		rx_nak(q, now_ns, k, act);
+	else
+		act->event = RC_EV_GHOST;
+}
+
+void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
+{
+	struct rc_sqe *s = sqe_at(q, act->slot);
+
+	if (act->slot != q->una || s->state != RC_SQE_ACTIVE || q->state == RC_REQ_ERROR)
+		return;
+	q->psn_una = psn_add(q->psn_una, 1);
+	if (q->psn_una == sqe_end_psn(s)) {
+		sqe_complete(q, s, RC_ST_SUCCESS);
+		advance_una(q);
+	}
+	progress(q, now_ns);
+}
+
+/* ---- time, completion, state ---- */
+
+u64 rc_req_deadline(const struct rc_req *q)
+{
+	if (q->state == RC_REQ_ERROR)
+		return 0;
+	return q->rnr_until_ns ? q->rnr_until_ns : q->deadline_ns;
+}
+
+enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
+{
+	if (q->state == RC_REQ_ERROR)
+		return RC_EV_NONE;
+	if (q->rnr_until_ns) {
+		/* rc_req_next() resumes by itself */
+		if (now_ns >= q->rnr_until_ns)
+			q->rnr_until_ns = 0;
+		return RC_EV_NONE;
+	}
+	if (!q->deadline_ns || now_ns < q->deadline_ns)
+		return RC_EV_NONE;
+	q->deadline_ns = 0;
+	if (q->psn_una == q->psn_max)
+		return RC_EV_NONE;
+	retry(q, now_ns, q->psn_una);
+	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
+		arm_timer(q, now_ns);	/* went back before, and could not send since */
+	return RC_EV_TIMEOUT;
+}
+
+bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
+{
+	struct rc_sqe *s;
+
+	if (q->tail == q->head)
+		return false;
+	s = sqe_at(q, q->tail);
+	if (q->state != RC_REQ_ERROR && (q->tail == q->una || s->state != RC_SQE_DONE))
+		return false;
+	*slot = q->tail;
+	*status = s->state == RC_SQE_DONE ? (enum rc_status)s->status : RC_ST_WR_FLUSH_ERR;
+	q->tail++;
+	if ((s32)(q->tail - q->una) > 0)
+		q->una = q->tail;
+	if ((s32)(q->tail - q->cur) > 0) {
+		q->cur = q->tail;
+		q->cur_pkt = 0;
+	}
+	return true;
+}
+
+void rc_req_flush(struct rc_req *q)
+{
+	q->state = RC_REQ_ERROR;
+	q->deadline_ns = 0;
+	q->rnr_until_ns = 0;
+	q->rd_out = 0;
+}
+
+void rc_req_drain(struct rc_req *q, bool on)
+{
+	if (q->state != RC_REQ_ERROR)
+		q->state = on ? RC_REQ_DRAINING : RC_REQ_READY;
+}
+
+bool rc_req_is_drained(const struct rc_req *q)
+{
+	return q->una == q->head || q->ring[q->una & q->mask].state == RC_SQE_QUEUED;
+}

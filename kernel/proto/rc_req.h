@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requester of a connected QP (RC, and UC as the unreliable case): which
+ * packets of which work request to send next, what an acknowledge, a READ
+ * response or a timer means, when a work request is complete and how.
+ * IBTA 9.7 (requester behaviour), 9.7.5 (ACK protocol), 9.8 (UC).
+ *
+ * Sans-IO: the caller serialises calls, moves the bytes, keeps the WQEs'
+ * SGEs, and executes what is returned. Times are nanoseconds of one monotonic
+ * clock. Work requests live in a ring of struct rc_sqe that the caller
+ * allocates, as large as its send queue; indices are free-running.
+ *
+ * Order of calls: rc_req_post() any time; rc_req_next()/rc_req_sent() until
+ * it has nothing; rc_req_rx() (+ rc_req_placed() or rc_req_fail()) per
+ * packet; rc_req_timeout() when rc_req_deadline() has come; after each of
+ * these rc_req_reap() until it returns false.
+ */
+#ifndef TERN_PROTO_RC_REQ_H
+#define TERN_PROTO_RC_REQ_H
+
+#include "psn.h"
+#include "run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rc_op {
+	RC_OP_SEND,
+	RC_OP_WRITE,
+	RC_OP_READ,
+	RC_OP_CMP_SWAP,
+	RC_OP_FETCH_ADD,
+	RC_OP_LOCAL,		/* executed by the caller in send queue order */
+};
+
+enum rc_sqe_flags {
+	RC_SQE_IMM	 = 1u << 0,
+	RC_SQE_INV	 = 1u << 1,
+	RC_SQE_SOLICITED = 1u << 2,
+	RC_SQE_FENCE	 = 1u << 3,	/* wait for prior READs and atomics (IBTA 10.8.3.3) */
+	RC_SQE_WAIT_ALL	 = 1u << 4,	/* LOCAL: wait until every prior request is complete */
+};
+
+/* Completion status of a work request; values of enum ibv_wc_status. */
+enum rc_status {
+	RC_ST_SUCCESS		= 0,
+	RC_ST_LOC_LEN_ERR	= 1,
+	RC_ST_LOC_QP_OP_ERR	= 2,
+	RC_ST_LOC_PROT_ERR	= 4,
+	RC_ST_WR_FLUSH_ERR	= 5,
+	RC_ST_MW_BIND_ERR	= 6,
+	RC_ST_BAD_RESP_ERR	= 7,
+	RC_ST_REM_INV_REQ_ERR	= 9,
+	RC_ST_REM_ACCESS_ERR	= 10,
+	RC_ST_REM_OP_ERR	= 11,
+	RC_ST_RETRY_EXC_ERR	= 12,
+	RC_ST_RNR_RETRY_EXC_ERR	= 13,
+};
+
+enum rc_sqe_state {
+	RC_SQE_QUEUED,		/* no PSN yet */
+	RC_SQE_ACTIVE,		/* PSNs assigned, on the wire or about to be */
+	RC_SQE_FAILED,		/* status set; taken once prior requests are complete */
+	RC_SQE_DONE,
+};
+
+struct rc_sqe {
+	/* set by the caller for rc_req_post() */
+	u8  op;			/* enum rc_op */
+	u8  flags;		/* enum rc_sqe_flags */
+	u32 length;		/* bytes, at most 2^31; 8 for atomics */
+	u32 rkey;
+	u64 va;
+	u64 compare;
+	u64 swap_add;
+	__be32 imm;
+	u32 inv_rkey;
+	/* the engine's */
+	u8  state;		/* enum rc_sqe_state */
+	u8  status;		/* enum rc_status */
+	bool counts_rd;		/* holds one of max_rd_atomic */
+	u32 first_psn;
+	u32 npkts;
+};
+
+struct rc_req_cfg {
+	u8  service;		/* BTH_RC or BTH_UC */
+	u8  retry_cnt;		/* 0..7; larger values for tests */
+	u8  rnr_retry;		/* 0..6; 7: for ever */
+	u8  max_rd_atomic;
+	u16 pkey;
+	u32 dqpn;
+	u32 pmtu;		/* bytes: 256, 512, 1024, 2048 or 4096 */
+	u32 sq_psn;
+	u32 window;		/* unacknowledged request packets, 1 .. 2^22 */
+	u64 ack_timeout_ns;	/* 0: never */
+};
+
+enum rc_req_state {
+	RC_REQ_READY,
+	RC_REQ_DRAINING,	/* SQD: begins no new work request */
+	RC_REQ_ERROR,		/* everything left is flushed */
+};
+
+/* What happened, for counters; never for control. */
+enum rc_event {
+	RC_EV_NONE,
+	RC_EV_GHOST,		/* acknowledge outside the window */
+	RC_EV_DUPLICATE,
+	RC_EV_OUT_OF_SEQ,
+	RC_EV_SEQ_NAK,
+	RC_EV_RNR_NAK,
+	RC_EV_IMPLIED_NAK,
+	RC_EV_TIMEOUT,
+	RC_EV_REMOTE_ERR,
+	RC_EV_BAD_RESP,
+	RC_EV_REQ_ERR,		/* responder: request refused */
+	RC_EV_DROPPED,		/* responder: waits for a retransmission, or is in error */
+};
+
+struct rc_req {
+	struct rc_req_cfg cfg;
+	struct rc_sqe *ring;
+	u32 mask;
+
+	u32 head;		/* rc_req_post() fills this slot */
+	u32 cur;		/* slot being sent */
+	u32 cur_pkt;		/* next packet of it */
+	u32 una;		/* oldest slot that is not DONE */
+	u32 tail;		/* oldest slot that is not reaped */
+
+	u32 psn_next;		/* for the next new packet */
+	u32 psn_max;		/* one after the last PSN ever sent (READ: one after its responses) */
+	u32 psn_una;		/* oldest unacknowledged */
+	u32 since_ackreq;	/* packets sent since one asked for an ACK */
+
+	u32 rd_out;
+	u8  state;		/* enum rc_req_state */
+	u8  retry_left;
+	u8  rnr_left;
+	bool recovering;	/* went back; until progress, stale evidence of the same loss is ignored */
+	u64 deadline_ns;	/* 0: timer off */
+	u64 rnr_until_ns;	/* 0: not waiting */
+};
+
+enum rc_req_act_kind {
+	RC_REQ_DONE,		/* nothing to place */
+	RC_REQ_PLACE,		/* payload to offset of slot's SGEs, then rc_req_placed() */
+	RC_REQ_PLACE_ATOMIC,	/* value (host order) to slot's SGE, then rc_req_placed() */
+};
+
+struct rc_req_act {
+	u8  kind;		/* enum rc_req_act_kind */
+	u8  event;		/* enum rc_event */
+	u32 slot;
+	u32 offset;
+	u32 bytes;
+	u64 value;
+};
+
+/* entries: power of two, ring zeroed or not. Starts READY. */
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg);
+
+/* Append a work request; false if the ring is full (head - tail == entries). */
+bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr);
+
+/*
+ * The next packets to send, at most max_pkts (>= 1); false if there is
+ * nothing to do now. Calling again without rc_req_sent() gives the same run.
+ */
+bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run);
+
+/* n <= run->npkts packets of the run were handed to the network. 0: none, try later. */
+void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n);
+
+/* A RUN_LOCAL was executed; status RC_ST_SUCCESS or the error that ends the QP. */
+void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status);
+
+/* An acknowledge, READ response or atomic acknowledge came in (pkt_parse()d). */
+void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act);
+
+/* The placement that rc_req_rx() asked for succeeded. */
+void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act);
+
+/*
+ * Work request slot cannot go on for a local reason (its SGEs refused). It
+ * fails after all prior requests completed; the QP is in error from then on.
+ */
+void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status);
+
+/* 0: no timer wanted; else call rc_req_timeout() at that time or later. */
+u64 rc_req_deadline(const struct rc_req *q);
+enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns);
+
+/* Next completion in order; false if none. */
+bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status);
+
+/* QP to ERROR: what is not complete is reaped with RC_ST_WR_FLUSH_ERR. */
+void rc_req_flush(struct rc_req *q);
+
+/* SQD and back. Drained: every begun work request is complete. */
+void rc_req_drain(struct rc_req *q, bool on);
+bool rc_req_is_drained(const struct rc_req *q);
+
+static inline bool rc_req_in_error(const struct rc_req *q)
+{
+	return q->state == RC_REQ_ERROR;
+}
+
+/* RNR timer field (5 bits) to nanoseconds (IBTA table 45). */
+u64 rc_rnr_timer_ns(u8 field);
+
+/* Local ACK timeout field (5 bits): 4.096 us * 2^field; 0 for 0 (never). */
+u64 rc_ack_timeout_ns(u8 field);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

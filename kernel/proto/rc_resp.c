@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Responder of a connected QP; the contract is in rc_resp.h.
+ *
+ * Everything sent back leaves through rc_resp_next(), in PSN order: READ
+ * responses and atomic results from the resource table first, and only when
+ * none of them waits the newest ACK or the NAK, because either would tell the
+ * requester that the responses before it were sent.
+ */
+#include "rc_resp.h"
+
+#define MESSAGE_MAX_BYTES	0x80000000u	/* IBTA 9.7.1.1: 2^31 */
+
+static u32 res_count(const struct rc_resp *r)
+{
+	return r->cfg.max_rd_atomic ? r->cfg.max_rd_atomic : 1;
+}
+
+void rc_resp_init(struct rc_resp *r, struct rc_res *res, const struct rc_resp_cfg *cfg)
+{
+	u32 i;
+
+	*r = (struct rc_resp){
+		.cfg = *cfg,
+		.res = res,
+		.epsn = cfg->rq_psn & PSN_MASK,
+	};
+	for (i = 0; res && i < res_count(r); i++)
+		res[i] = (struct rc_res){ .state = RC_RES_FREE };
+}
+
+static void res_pend(struct rc_resp *r, struct rc_res *res)
+{
+	if (res->state != RC_RES_PENDING)
+		r->npending++;
+	res->state = RC_RES_PENDING;
+}
+
+static void queue_nak(struct rc_resp *r, u8 syndrome)
+{
+	r->nak_due = true;
+	r->nak_syndrome = syndrome;
+	r->nak_psn = r->epsn;
+	r->ack_due = false;	/* a NAK acknowledges all before it */
+}
+
+static void refuse(struct rc_resp *r, struct rc_act *act, u8 syndrome)
+{
+	queue_nak(r, syndrome);
+	r->in_error = true;
+	act->kind = RC_ACT_FATAL;
+	act->event = RC_EV_REQ_ERR;
+}
+
+/* ---- is the packet a legal continuation? ---- */
+
+/* Position in the message and payload length (IBTA 9.7.4.1.4 and .5); RC and UC alike. */
+static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
+{
+	bool first = k->op_flags & OPF_FIRST;
+	bool last = k->op_flags & OPF_LAST;
+	bool is_write = k->op_flags & OPF_WRITE;
+
+	if (k->op_flags & (OPF_SEND | OPF_WRITE)) {
+		if (first == r->in_msg)
+			return false;
+		if (r->in_msg && r->is_write != is_write)
+			return false;
+		if (!last && k->payload_bytes != r->cfg.pmtu)
+			return false;
+		if (last && k->payload_bytes > r->cfg.pmtu)
+			return false;
+		/* LAST carries at least a byte; ONLY may be empty */
+		if (last && !first && !k->payload_bytes)
+			return false;
+		return true;
+	}
+	return !r->in_msg;
+}
+
+/* Does the payload fit what the message announced or may be at most? */
+static bool length_ok(const struct rc_resp *r, const struct pkt *k)
+{
+	bool first = k->op_flags & OPF_FIRST;
+	bool last = k->op_flags & OPF_LAST;
+	u64 end = (u64)(first ? 0 : r->offset) + k->payload_bytes;
+
+	if (k->op_flags & OPF_WRITE) {
+		u32 length = first ? k->dma_bytes : r->length;
+
+		if (length > MESSAGE_MAX_BYTES)
+			return false;
+		return last ? end == length : end < length;
+	}
+	if (k->op_flags & OPF_SEND)
+		return end <= MESSAGE_MAX_BYTES;
+	return true;
+}
+
+static bool access_ok(const struct rc_resp *r, const struct pkt *k)
+{
+	u8 need = 0;
+
+	if (k->op_flags & OPF_WRITE)
+		need = RC_ACCESS_WRITE;
+	else if (k->op_flags & OPF_READ)
+		need = RC_ACCESS_READ;
+	else if (k->op_flags & OPF_ATOMIC)
+		need = RC_ACCESS_ATOMIC;
+	return (r->cfg.access & need) == need;
+}
+
+/* The verdict on the payload of an expected SEND or WRITE packet. */
+static void place(const struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+{
+	bool is_write = k->op_flags & OPF_WRITE;
+
+	act->kind = is_write ? RC_ACT_WRITE : RC_ACT_RECV;
+	act->begin = k->op_flags & OPF_FIRST;
+	act->end = k->op_flags & OPF_LAST;
+	act->offset = act->begin ? 0 : r->offset;
+	act->bytes = k->payload_bytes;
+	if (is_write) {
+		act->va = act->begin ? k->va : r->va;
+		act->rkey = act->begin ? k->rkey : r->rkey;
+		act->length = act->begin ? k->dma_bytes : r->length;
+		act->complete_recv = act->end && (k->op_flags & OPF_IMM);
+		act->take_recv = act->complete_recv;
+	} else {
+		act->length = act->offset + act->bytes;
+		act->complete_recv = act->end;
+		act->take_recv = act->begin;
+	}
+}
+
+static void place_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act)
+{
+	r->in_msg = !act->end;
+	r->is_write = act->kind == RC_ACT_WRITE;
+	r->offset = act->offset + act->bytes;
+	r->length = act->length;
+	r->va = act->va;
+	r->rkey = act->rkey;
+	if (act->end)
+		r->msn = psn_add(r->msn, 1);
+	r->epsn = psn_add(r->epsn, 1);
+}
+
+/* ---- duplicates ---- */
+
+static struct rc_res *find_res(struct rc_resp *r, u32 psn)
+{
+	u32 i;
+
+	for (i = 0; i < res_count(r); i++) {
+		struct rc_res *res = &r->res[i];
+
+		if (res->state != RC_RES_FREE && psn_within(psn, res->first_psn, res->npkts))
+			return res;
+	}
+	return NULL;
+}
+
+/* IBTA 9.7.4.1.2: a duplicate READ is any stretch of the original one, up to its end. */
+static void replay_read(struct rc_resp *r, const struct pkt *k)
+{
+	struct rc_res *res = find_res(r, k->psn);
+	u32 pkt, offset;
+	u32 npkts;
+
+	if (!res || res->is_atomic || k->rkey != res->rkey)
+		return;
+	pkt = (k->psn - res->first_psn) & PSN_MASK;
+	offset = pkt * r->cfg.pmtu;
+	if (k->va != res->va + offset || k->dma_bytes > res->length - offset)
+		return;
+	npkts = (u32)(((u64)k->dma_bytes + r->cfg.pmtu - 1) / r->cfg.pmtu);
+	/* Only whole packets of the original, or its tail. */
+	if (k->dma_bytes != res->length - offset && k->dma_bytes % r->cfg.pmtu)
+		return;
+	res->start_pkt = pkt;
+	res->next_pkt = pkt;
+	res->end_pkt = pkt + (npkts ? npkts : 1);
+	res_pend(r, res);
+}
+
+static void replay_atomic(struct rc_resp *r, const struct pkt *k)
+{
+	struct rc_res *res = find_res(r, k->psn);
+
+	/* Executed never twice: unknown ones stay unanswered. */
+	if (!res || !res->is_atomic)
+		return;
+	res->next_pkt = 0;
+	res->end_pkt = 1;
+	res_pend(r, res);
+}
+
+static void rx_duplicate(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+{
+	act->event = RC_EV_DUPLICATE;
+	if (k->op_flags & OPF_READ)
+		replay_read(r, k);
+	else if (k->op_flags & OPF_ATOMIC)
+		replay_atomic(r, k);
+	else if (!r->nak_due)
+		r->ack_due = true;	/* of the newest, never of this one alone */
+}
+
+/* ---- READ and atomic ---- */
+
+static u32 read_pkts(u32 length, u32 pmtu)
+{
+	u32 n = (u32)(((u64)length + pmtu - 1) / pmtu);
+
+	return n ? n : 1;
+}
+
+static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+{
+	const struct rc_res *res = &r->res[r->res_next];
+
+	/* More outstanding than negotiated, or larger than a message may be. */
+	if (!r->cfg.max_rd_atomic || res->state == RC_RES_PENDING ||
+	    ((k->op_flags & OPF_READ) && k->dma_bytes > MESSAGE_MAX_BYTES) ||
+	    ((k->op_flags & OPF_ATOMIC) && (k->va & 7))) {
+		refuse(r, act, AETH_NAK_INVALID_REQ);
+		return;
+	}
+	act->begin = true;
+	act->end = true;
+	act->va = k->va;
+	act->rkey = k->rkey;
+	if (k->op_flags & OPF_READ) {
+		act->kind = RC_ACT_READ;
+		act->length = k->dma_bytes;
+		return;
+	}
+	act->kind = RC_ACT_ATOMIC;
+	act->length = 8;
+	act->cmp_swap = (k->opcode & BTH_OP_MASK) == OP_CMP_SWAP;
+	act->compare = k->compare;
+	act->swap_add = k->swap_add;
+}
+
+static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
+			    u64 orig)
+{
+	struct rc_res *res = &r->res[r->res_next];
+	bool is_atomic = act->kind == RC_ACT_ATOMIC;
+	u32 npkts = is_atomic ? 1 : read_pkts(act->length, r->cfg.pmtu);
+
+	r->msn = psn_add(r->msn, 1);
+	*res = (struct rc_res){
+		.state = RC_RES_FREE,
+		.is_atomic = is_atomic,
+		.first_psn = k->psn,
+		.npkts = npkts,
+		.end_pkt = npkts,
+		.msn = r->msn,
+		.va = act->va,
+		.rkey = act->rkey,
+		.length = act->length,
+		.orig = orig,
+	};
+	res_pend(r, res);
+	r->res_next = (r->res_next + 1) % res_count(r);
+	r->epsn = psn_add(r->epsn, npkts);
+	r->ack_due = false;	/* the response acknowledges all before it */
+}
+
+/* ---- entry points ---- */
+
+void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+{
+	s32 ahead = psn_diff(k->psn, r->epsn);
+
+	*act = (struct rc_act){ .kind = RC_ACT_NONE, .event = RC_EV_NONE };
+	if (r->in_error) {
+		act->event = RC_EV_DROPPED;
+		return;
+	}
+	if (ahead < 0) {
+		rx_duplicate(r, k, act);
+		return;
+	}
+	if (ahead > 0) {
+		act->event = RC_EV_OUT_OF_SEQ;
+		if (!r->nak_sent) {
+			/* One NAK a gap (IBTA 9.7.5.2.8) */
+			r->nak_sent = true;
+			queue_nak(r, AETH_NAK_PSN_SEQ);
+		}
+		return;
+	}
+	r->nak_sent = false;
+	if (r->nak_due) {
+		/* The gap closed before the NAK went out; what the NAK would have acknowledged: */
+		r->nak_due = false;
+		r->ack_due = true;
+	}
+
+	if (!sequence_ok(r, k) || !length_ok(r, k) || !access_ok(r, k)) {
+		refuse(r, act, AETH_NAK_INVALID_REQ);
+		return;
+	}
+	if (k->op_flags & (OPF_READ | OPF_ATOMIC))
+		rx_resource_request(r, k, act);
+	else
+		place(r, k, act);
+}
+
+void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+{
+	bool begins = k->op_flags & OPF_FIRST;
+
+	*act = (struct rc_act){ .kind = RC_ACT_NONE, .event = RC_EV_NONE };
+
+	/* IBTA 9.8.2.2: a gap costs the message it is in; the next FIRST or ONLY starts afresh. */
+	if (k->psn != r->epsn || (begins && r->in_msg)) {
+		if (k->psn != r->epsn)
+			act->event = RC_EV_OUT_OF_SEQ;
+		act->restart = r->in_msg;
+		r->in_msg = false;
+		r->epsn = k->psn;
+	}
+	if (!(k->op_flags & (OPF_SEND | OPF_WRITE)) || !sequence_ok(r, k) || !length_ok(r, k) ||
+	    !access_ok(r, k)) {
+		act->event = RC_EV_DROPPED;
+		act->restart = act->restart || r->in_msg;
+		r->in_msg = false;
+		r->epsn = psn_add(k->psn, 1);
+		return;
+	}
+	place(r, k, act);
+}
+
+void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
+		    u64 atomic_orig)
+{
+	if (act->kind == RC_ACT_READ || act->kind == RC_ACT_ATOMIC) {
+		resource_commit(r, k, act, atomic_orig);
+		return;
+	}
+	place_commit(r, k, act);
+	if (k->ack_req && r->cfg.service == BTH_RC)
+		r->ack_due = true;
+}
+
+void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why)
+{
+	if (r->cfg.service == BTH_UC) {
+		r->in_msg = false;
+		r->epsn = psn_add(k->psn, 1);
+		return;
+	}
+	switch (why) {
+	case RC_FAIL_RNR:
+		queue_nak(r, AETH_RNR_NAK | (r->cfg.min_rnr_timer & AETH_VALUE_MASK));
+		r->nak_sent = true;
+		return;
+	case RC_FAIL_INVALID_REQ:
+		queue_nak(r, AETH_NAK_INVALID_REQ);
+		break;
+	case RC_FAIL_ACCESS:
+		queue_nak(r, AETH_NAK_REM_ACCESS);
+		break;
+	case RC_FAIL_OP:
+		queue_nak(r, AETH_NAK_REM_OP);
+		break;
+	}
+	r->in_error = true;
+}
+
+/* ---- sending back ---- */
+
+/* The oldest resource with something to send; slots fill in order from res_next on. */
+static struct rc_res *pending_res(struct rc_resp *r, u32 *slot)
+{
+	u32 i;
+
+	for (i = 0; i < res_count(r); i++) {
+		*slot = (r->res_next + i) % res_count(r);
+		if (r->res[*slot].state == RC_RES_PENDING)
+			return &r->res[*slot];
+	}
+	return NULL;
+}
+
+static void run_read_resp(const struct rc_resp *r, const struct rc_res *res, u32 max_pkts,
+			  struct run *run)
+{
+	u64 offset = (u64)res->next_pkt * r->cfg.pmtu;
+	u32 npkts = res->end_pkt - res->next_pkt;
+	u64 end;
+
+	if (npkts > max_pkts)
+		npkts = max_pkts;
+	end = offset + (u64)npkts * r->cfg.pmtu;
+
+	run->kind = RUN_READ_RESP;
+	run->first = res->next_pkt == res->start_pkt;
+	run->last = res->next_pkt + npkts == res->end_pkt;
+	run->psn = psn_add(res->first_psn, res->next_pkt);
+	run->npkts = npkts;
+	run->offset = offset;
+	run->bytes = (u32)((end < res->length ? end : res->length) - offset);
+	run->va = res->va;
+	run->rkey = res->rkey;
+}
+
+bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
+{
+	struct rc_res *res = NULL;
+	u32 slot = 0;
+
+	*run = (struct run){
+		.service = r->cfg.service,
+		.dqpn = r->cfg.dqpn,
+		.pkey = r->cfg.pkey,
+		.pmtu = r->cfg.pmtu,
+		.npkts = 1,
+		.syndrome = AETH_ACK | AETH_CREDIT_UNLIMITED,
+		.msn = r->msn,
+		.kind = RUN_CONTROL,
+	};
+
+	if (r->npending)
+		res = pending_res(r, &slot);
+	if (res) {
+		run->slot = slot;
+		run->msn = res->msn;
+		if (!res->is_atomic) {
+			run_read_resp(r, res, max_pkts, run);
+			return true;
+		}
+		run->op = OP_ATOMIC_ACK;
+		run->psn = res->first_psn;
+		run->atomic_orig = res->orig;
+		return true;
+	}
+	run->op = OP_ACK;
+	if (r->nak_due) {
+		run->syndrome = r->nak_syndrome;
+		run->psn = r->nak_psn;
+		return true;
+	}
+	if (r->ack_due) {
+		run->psn = psn_add(r->epsn, PSN_MASK);	/* epsn - 1 */
+		return true;
+	}
+	return false;
+}
+
+void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
+{
+	struct rc_res *res;
+
+	if (!n)
+		return;
+	if (run->kind == RUN_CONTROL && run->op == OP_ACK) {
+		if (r->nak_due)
+			r->nak_due = false;
+		else
+			r->ack_due = false;
+		return;
+	}
+	res = &r->res[run->slot];
+	res->next_pkt += n;
+	if (res->next_pkt >= res->end_pkt) {
+		res->state = RC_RES_SENT;
+		r->npending--;
+	}
+}
+
+void rc_resp_read_failed(struct rc_resp *r, const struct run *run)
+{
+	u32 i;
+
+	/* Later responses must not go out either: the NAK's PSN cuts them off. */
+	for (i = 0; i < res_count(r); i++)
+		if (r->res[i].state == RC_RES_PENDING)
+			r->res[i].state = RC_RES_FREE;
+	r->npending = 0;
+	queue_nak(r, AETH_NAK_REM_ACCESS);
+	r->nak_psn = run->psn;
+	r->in_error = true;
+}

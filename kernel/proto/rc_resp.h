@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Responder of a connected QP: is this request expected, a duplicate or out
+ * of order, is it well formed, where does its payload go, and what is sent
+ * back when. IBTA 9.7.4, 9.7.5 (RC responder), 9.8.2 (UC: uc_resp_rx()).
+ *
+ * Sans-IO: rc_resp_rx() gives a verdict; the caller takes receive WQEs,
+ * checks keys and moves bytes, and then says rc_resp_commit() or
+ * rc_resp_fail(); when its batch of packets is through it sends what
+ * rc_resp_next() hands out until that returns false. Calls are serialised.
+ */
+#ifndef TERN_PROTO_RC_RESP_H
+#define TERN_PROTO_RC_RESP_H
+
+#include "psn.h"
+#include "rc_req.h"
+#include "run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rc_access {
+	RC_ACCESS_WRITE	 = 1u << 0,
+	RC_ACCESS_READ	 = 1u << 1,
+	RC_ACCESS_ATOMIC = 1u << 2,
+};
+
+struct rc_resp_cfg {
+	u8  service;		/* BTH_RC or BTH_UC */
+	u8  max_rd_atomic;	/* responder resources: entries used of res[] */
+	u8  min_rnr_timer;	/* 5-bit field sent in RNR NAKs */
+	u8  access;		/* enum rc_access: what the QP allows */
+	u16 pkey;
+	u32 dqpn;
+	u32 pmtu;		/* bytes */
+	u32 rq_psn;
+};
+
+enum rc_res_state {
+	RC_RES_FREE,
+	RC_RES_PENDING,		/* response packets still to send */
+	RC_RES_SENT,		/* kept for duplicates */
+};
+
+/* One READ or atomic that the responder executed and may have to replay. */
+struct rc_res {
+	u8  state;		/* enum rc_res_state */
+	bool is_atomic;
+	u32 first_psn;
+	u32 npkts;
+	u32 start_pkt;		/* where the present transmission began: its FIRST */
+	u32 next_pkt;
+	u32 end_pkt;		/* one after its LAST */
+	u32 msn;
+	u64 va;			/* of packet 0 */
+	u32 rkey;
+	u32 length;
+	u64 orig;		/* atomic: value before */
+};
+
+#define RC_MAX_RD_ATOMIC	128
+
+struct rc_resp {
+	struct rc_resp_cfg cfg;
+	struct rc_res *res;	/* caller's array of at least max(1, cfg.max_rd_atomic) */
+	u32 res_next;		/* slot the next READ/atomic takes */
+	u32 npending;		/* entries in RC_RES_PENDING */
+	u32 epsn;
+	u32 msn;
+	bool in_error;		/* a fatal NAK is queued or sent: nothing is accepted */
+	bool nak_sent;		/* a sequence or RNR NAK is out: silent until epsn comes */
+	bool ack_due;
+	bool nak_due;
+	u8  nak_syndrome;
+	u32 nak_psn;
+	/* the message being received */
+	bool in_msg;
+	bool is_write;
+	u32 offset;		/* bytes placed */
+	u32 length;		/* WRITE: dma length */
+	u64 va;
+	u32 rkey;
+};
+
+enum rc_act_kind {
+	RC_ACT_NONE,		/* nothing to place (drop, duplicate, NAK queued) */
+	RC_ACT_RECV,		/* payload to the receive WQE at offset */
+	RC_ACT_WRITE,		/* payload to rkey at va + offset */
+	RC_ACT_READ,		/* check that rkey allows reading va .. va + length */
+	RC_ACT_ATOMIC,		/* execute on the 8 bytes at va; commit with the old value */
+	RC_ACT_FATAL,		/* request refused, NAK queued: the QP goes to error */
+};
+
+struct rc_act {
+	u8  kind;		/* enum rc_act_kind */
+	u8  event;		/* enum rc_event */
+	bool begin;		/* first packet of a message */
+	bool end;		/* last packet of a message */
+	bool take_recv;		/* a receive WQE is needed before anything is placed */
+	bool complete_recv;	/* after commit: generate the receive completion */
+	bool restart;		/* UC: the message before was cut off; its receive WQE is free for reuse */
+	bool cmp_swap;		/* ATOMIC: compare and swap, else fetch and add */
+	u32 offset;		/* of this payload in the message */
+	u32 bytes;		/* payload of this packet */
+	u32 length;		/* WRITE: of the whole message, check it all at begin; READ: of the
+				 * request; at end: of the message received, for byte_len */
+	u32 rkey;
+	u64 va;			/* of offset 0 */
+	u64 compare;
+	u64 swap_add;
+};
+
+enum rc_fail {
+	RC_FAIL_RNR,		/* no receive WQE */
+	RC_FAIL_INVALID_REQ,	/* message longer than the receive WQE, malformed atomics, ... */
+	RC_FAIL_ACCESS,		/* key, bounds or rights */
+	RC_FAIL_OP,		/* local failure: receive WQE's SGEs refused, CQ overrun */
+};
+
+void rc_resp_init(struct rc_resp *r, struct rc_res *res, const struct rc_resp_cfg *cfg);
+
+/* k: a parsed request packet of the QP's service. RC only. */
+void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
+
+/* The same for UC: never answers; broken messages are dropped whole. */
+void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
+
+/* The action was carried out; atomic_orig is the old value of RC_ACT_ATOMIC. */
+void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
+		    u64 atomic_orig);
+
+/*
+ * It was not. RC: queues the NAK; all but RC_FAIL_RNR are fatal (in_error).
+ * UC: the message is dropped; the QP lives on.
+ */
+void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why);
+
+/*
+ * The next packets to send back, at most max_pkts; false if there are none.
+ * Again without rc_resp_sent(): the same run.
+ */
+bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run);
+void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
+
+/* The memory of a RUN_READ_RESP is no longer readable: fatal NAK in its place. */
+void rc_resp_read_failed(struct rc_resp *r, const struct run *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

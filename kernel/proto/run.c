@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packet headers of a run: which opcode the i-th packet has, what extended
+ * headers go with it and how much payload it carries. What is in a run is
+ * decided by rc_req.c and rc_resp.c.
+ */
+#include "run.h"
+#include "rc_req.h"
+
+/* SEND and WRITE opcodes by position in the message. */
+static u8 send_opcode(const struct run *run, bool first, bool last)
+{
+	if (!last)
+		return first ? OP_SEND_FIRST : OP_SEND_MIDDLE;
+	if (run->has_inv)
+		return first ? OP_SEND_ONLY_INV : OP_SEND_LAST_INV;
+	if (run->has_imm)
+		return first ? OP_SEND_ONLY_IMM : OP_SEND_LAST_IMM;
+	return first ? OP_SEND_ONLY : OP_SEND_LAST;
+}
+
+static u8 write_opcode(const struct run *run, bool first, bool last)
+{
+	if (!last)
+		return first ? OP_WRITE_FIRST : OP_WRITE_MIDDLE;
+	if (run->has_imm)
+		return first ? OP_WRITE_ONLY_IMM : OP_WRITE_LAST_IMM;
+	return first ? OP_WRITE_ONLY : OP_WRITE_LAST;
+}
+
+static u8 read_resp_opcode(bool first, bool last)
+{
+	if (!last)
+		return first ? OP_READ_RESP_FIRST : OP_READ_RESP_MIDDLE;
+	return first ? OP_READ_RESP_ONLY : OP_READ_RESP_LAST;
+}
+
+static u8 request_opcode(const struct run *run, bool first, bool last)
+{
+	switch (run->op) {
+	case RC_OP_SEND:
+		return send_opcode(run, first, last);
+	case RC_OP_WRITE:
+		return write_opcode(run, first, last);
+	case RC_OP_READ:
+		return OP_READ_REQUEST;
+	case RC_OP_CMP_SWAP:
+		return OP_CMP_SWAP;
+	default:
+		return OP_FETCH_ADD;
+	}
+}
+
+void run_pkt(const struct run *run, u32 i, struct pkt *k)
+{
+	bool final = i + 1 == run->npkts;
+	bool first = run->first && i == 0;
+	bool last = run->last && final;
+	u8 op;
+
+	switch (run->kind) {
+	case RUN_REQUEST:
+		op = request_opcode(run, first, last);
+		break;
+	case RUN_READ_RESP:
+		op = read_resp_opcode(first, last);
+		break;
+	default:
+		op = run->op;
+		break;
+	}
+
+	*k = (struct pkt){
+		.opcode = (u8)(run->service | op),
+		.solicited = last && run->solicited,
+		.migrated = true,	/* no path migration: always in state Migrated (IBTA 17.2.8) */
+		.ack_req = final && run->ack_req,
+		.pkey = run->pkey,
+		.dqpn = run->dqpn,
+		.psn = psn_add(run->psn, i),
+		.syndrome = run->syndrome,
+		.msn = run->msn,
+		.va = run->va,
+		.rkey = run->rkey,
+		.dma_bytes = run->dma_bytes,
+		.swap_add = run->swap_add,
+		.compare = run->compare,
+		.atomic_orig = run->atomic_orig,
+		.imm = run->imm,
+		.inv_rkey = run->inv_rkey,
+	};
+	if (run->bytes)
+		k->payload_bytes = (u16)(final ? run->bytes - i * run->pmtu : run->pmtu);
+}

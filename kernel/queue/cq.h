@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Completion queue: writes CQEs into the shared ring and raises events as
+ * armed. Overrun makes the CQ dead: IB_EVENT_CQ_ERR once, no CQE after it.
+ */
+#ifndef TERN_QUEUE_CQ_H
+#define TERN_QUEUE_CQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "queue/ring.h"
+
+struct tern_cq {
+	struct ib_cq ibcq;
+	struct tern_ring *ring;
+	spinlock_t lock;	/* BH-safe: producers, resize, kernel consumers */
+	u32 prod;		/* published as hdr->prod */
+	u32 cons;		/* kernel consumers only; published as hdr->cons */
+	bool user;
+	bool dead;
+};
+
+int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
+void tern_cq_uninit(struct tern_cq *cq);
+
+/*
+ * Append *cqe (timestamp filled in here) and call the completion handler if
+ * armed for it: solicited is true for solicited receives and for every error.
+ * False if the CQ is (or becomes) dead. Context: any up to softirq; the
+ * handler is called without the CQ's lock, in the caller's context.
+ */
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
+
+/* New ring of at least cqe entries with the unpolled CQEs. -EINVAL, -ENOMEM, may sleep. */
+int tern_cq_resize(struct tern_cq *cq, u32 cqe);
+
+/* Kernel consumers: ib_device_ops.poll_cq, req_notify_cq. */
+int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/* A kernel QP is going away: drop its unpolled CQEs from a kernel CQ. */
+void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp);
+
+#endif

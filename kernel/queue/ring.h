@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of one ring: header and slots in one zeroed, page-rounded vmalloc
+ * area that may be mapped into user space. Reference counted, because a
+ * mapping in the making and the owning object end independently. What the
+ * words in it mean is in tern-abi.h; who advances them is in sq.h, rq.h, cq.h.
+ */
+#ifndef TERN_QUEUE_RING_H
+#define TERN_QUEUE_RING_H
+
+#include <linux/kref.h>
+#include <linux/types.h>
+
+#include "tern-abi.h"
+
+struct tern_ring {
+	struct kref ref;
+	struct tern_ring_hdr *hdr;
+	void *slots;
+	u32 nslots;		/* power of two */
+	u32 stride;		/* bytes */
+	u32 map_bytes;		/* page-rounded */
+};
+
+/* nslots is rounded up to a power of two. May sleep. ERR_PTR(-ENOMEM/-EINVAL). */
+struct tern_ring *tern_ring_create(u32 nslots, u32 stride);
+void tern_ring_get(struct tern_ring *ring);
+void tern_ring_put(struct tern_ring *ring);	/* NULL is fine; may sleep */
+
+static inline void *tern_ring_slot(const struct tern_ring *ring, u32 index)
+{
+	return ring->slots + (size_t)(index & (ring->nslots - 1)) * ring->stride;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Send queue: takes WQEs out of the shared ring, each copied once into kernel
+ * memory and validated there; gives slots back when their work is retired.
+ * Calls of the kernel side (take, retire, draining) are serialised by the
+ * QP's run lock; tern_sq_post() by its own lock.
+ */
+#ifndef TERN_QUEUE_SQ_H
+#define TERN_QUEUE_SQ_H
+
+#include <linux/spinlock.h>
+
+#include "queue/ring.h"
+
+struct tern_sq {
+	struct tern_ring *ring;
+	void *copy;		/* nslots * stride; the ring's own slots for kernel QPs */
+	u32 head;		/* WQEs taken */
+	u32 tail;		/* WQEs retired (published as hdr->cons) */
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;		/* bytes */
+	bool user;
+	spinlock_t post_lock;	/* kernel posters */
+	u32 prod;		/* kernel posters' index */
+};
+
+/*
+ * Room for max_wr WQEs of max_sge SGEs or max_inline bytes, whichever is more;
+ * the granted values (>= asked) are left in *sq. -EINVAL beyond the limits of
+ * tern-abi.h, -ENOMEM. May sleep.
+ */
+int tern_sq_init(struct tern_sq *sq, u32 max_wr, u32 max_sge, u32 max_inline, bool user);
+void tern_sq_uninit(struct tern_sq *sq);
+
+/* RESET: forget everything posted. */
+void tern_sq_reset(struct tern_sq *sq);
+
+/*
+ * Take the next posted WQE. 1: *wqe is the kernel's copy, valid until retired
+ * (slot index sq->head - 1). 0: nothing posted. -EINVAL: taken, but malformed
+ * (opcode, flags, num_sge, inline_bytes, reserved): only wr_id and SIGNALED
+ * are to be used. -EOVERFLOW: prod is impossible, the ring is not usable.
+ * qp_type (enum ib_qp_type) decides which opcodes are legal.
+ */
+int tern_sq_take(struct tern_sq *sq, int qp_type, struct tern_send_wqe **wqe);
+
+/* Kernel copy of a taken and not yet retired WQE. */
+static inline struct tern_send_wqe *tern_sq_wqe(const struct tern_sq *sq, u32 index)
+{
+	return sq->copy + (size_t)(index & (sq->ring->nslots - 1)) * sq->ring->stride;
+}
+
+static inline struct tern_sge *tern_wqe_sge(struct tern_send_wqe *wqe)
+{
+	return (struct tern_sge *)(wqe + 1);
+}
+
+static inline void *tern_wqe_inline(struct tern_send_wqe *wqe)
+{
+	return wqe + 1;
+}
+
+/* Total payload bytes of a validated WQE (at most 2^31; take() refuses more). */
+u32 tern_wqe_bytes(const struct tern_send_wqe *wqe);
+
+/* WQEs before index upto are complete: their slots are the poster's again. */
+void tern_sq_retire(struct tern_sq *sq, u32 upto);
+
+/*
+ * Doorbell elision: set while the kernel will look at prod again without being
+ * told. After clearing (false) the caller must look once more (the function
+ * executes the full barrier) and drain what came meanwhile.
+ */
+void tern_sq_draining(struct tern_sq *sq, bool on);
+bool tern_sq_pending(const struct tern_sq *sq);	/* posted and not taken? */
+
+/*
+ * Kernel posters: copy a WQE with its SGEs/inline bytes in and publish it.
+ * 0, -ENOMEM (full), -EINVAL (too many SGEs/bytes). Any context.
+ */
+int tern_sq_post(struct tern_sq *sq, const struct tern_send_wqe *wqe, const void *tail_bytes,
+		 u32 ntail_bytes);
+
+#endif

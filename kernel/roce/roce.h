@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of roce/ share. Packet I/O (net, gid, path, tx, rx, mcast)
+ * knows sockets and skbs and nothing of protocol state; QP execution (qp, req,
+ * resp, ud) drives the engines of proto/ and knows no header layout.
+ */
+#ifndef TERN_ROCE_H
+#define TERN_ROCE_H
+
+#include <linux/hrtimer.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+#include <net/dst.h>
+
+#include "objects.h"
+#include "proto/pkt.h"
+#include "proto/rc_req.h"
+#include "proto/rc_resp.h"
+#include "proto/run.h"
+
+/* ---- path: an address vector resolved for sending ---- */
+struct roce_path {
+	bool ipv6;
+	u8 tclass;
+	u8 hop_limit;
+	u8 sl;
+	__be32 flow_label;		/* IPv6, network order, 20 bits */
+	__be16 src_port;
+	union {
+		struct { __be32 saddr, daddr; } v4;
+		struct { struct in6_addr saddr, daddr; } v6;
+	};
+	u8 dmac[ETH_ALEN];
+	u8 sgid_index;
+	int oif;			/* ifindex of the sgid's netdev */
+};
+
+/*
+ * Fill from a resolved AV (attr.grh.sgid_attr set). The UDP source port comes
+ * from the flow label if not zero, else from the QP numbers (annex A17, kernel
+ * rdma_get_udp_sport()). 0 or -EINVAL (GID pair of different families,
+ * sgid gone).
+ */
+int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rdma_ah_attr *attr,
+		   const u8 *dmac, u32 lqpn, u32 rqpn);
+
+/* ---- tx ---- */
+
+/* Per QP: accounting socket (sk_wmem_alloc counts what is in the stack) and cached route. */
+struct roce_tx {
+	struct tern_dev *dev;
+	struct socket *sock;
+	void (*space)(void *arg);	/* called in softirq when a full queue has room again */
+	void *arg;
+};
+
+/* sndbuf limit in bytes of skb truesize; space/arg as above. May sleep. */
+int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
+/* After it returns space() is not called any more; skbs in the stack drain by themselves. */
+void roce_tx_uninit(struct roce_tx *tx);
+/* Forget the cached route (path changed). */
+void roce_tx_reset_route(struct roce_tx *tx);
+
+/*
+ * Begin a packet: an skb with k's headers built and room for k->payload_bytes
+ * at *payload (contiguous), to be filled by the caller; then roce_tx_end().
+ * NULL: no memory. roce_tx_cancel() frees it unsent.
+ */
+struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
+			      void **payload);
+/*
+ * Pad, ICRC, UDP, IP, route, send. 0: handed to the stack. -EAGAIN: refused by
+ * the local queue (sk_wmem above the limit, or NET_XMIT_DROP): send the same
+ * packet again after space() or a short delay. Other errors (-ENETUNREACH,
+ * -EHOSTUNREACH, ...): treat as lost on the wire. The skb is consumed always.
+ */
+int roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
+		const struct pkt *k);
+void roce_tx_cancel(struct sk_buff *skb);
+
+/* True if the QP has used up its share of the local queue: wait for space(). */
+bool roce_tx_full(struct roce_tx *tx);
+
+/* ---- rx: a packet on its way into a QP ---- */
+
+/*
+ * What the QP needs from a received packet, valid only in the call. skb->data
+ * is at the BTH; length runs to the end of the ICRC; k is parsed, the ICRC is
+ * right, the destination address is one of the device's.
+ */
+struct roce_rx {
+	struct tern_dev *dev;
+	struct sk_buff *skb;
+	struct pkt k;
+	bool mcast;
+};
+
+/* Copy n payload bytes starting at payload offset off to a span/SGL or flat memory. */
+int roce_rx_to_span(const struct roce_rx *rx, u32 off, const struct tern_span *span, u64 span_off,
+		    u32 n);
+int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 sgl_off, u32 n);
+
+/* Parse skb (again, when it comes from a QP's backlog): false cannot happen for queued skbs. */
+bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx);
+
+/*
+ * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header
+ * in the last 20, RoCEv2 annex A17.4.5.2), and the L2/L3 fields of a CQE.
+ */
+void roce_rx_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES]);
+void roce_rx_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe);
+/* Does the packet come from the peer that path points at (addresses)? */
+bool roce_rx_from_path(const struct roce_rx *rx, const struct roce_path *path);
+
+/* ---- net, gid, mcast ---- */
+int roce_net_init(void);		/* pernet operations */
+void roce_net_exit(void);
+int roce_dev_start(struct tern_dev *dev);
+void roce_dev_stop(struct tern_dev *dev);
+int roce_dev_enable(struct tern_dev *dev);
+void roce_port_immutable(struct tern_dev *dev, struct ib_port_immutable *immutable);
+int roce_add_gid(const struct ib_gid_attr *attr, void **context);
+int roce_del_gid(const struct ib_gid_attr *attr, void **context);
+int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid);
+int roce_mcast_detach(struct tern_qp *qp, const union ib_gid *mgid);
+/* A QP is being destroyed: drop whatever it is still attached to. */
+void roce_mcast_detach_all(struct tern_qp *qp);
+
+/* ---- QP execution ---- */
+
+#define ROCE_RX_BACKLOG_MAX	4096	/* skbs queued to a busy QP before drops */
+
+struct roce_qp {
+	struct tern_qp base;
+	struct roce_path path;		/* RC, UC: the peer */
+	bool path_valid;
+	struct roce_tx tx;
+
+	struct rc_sqe *sqe;		/* RC, UC: parallel to the SQ's slots */
+	struct rc_req req;
+	struct rc_resp resp;
+	struct rc_res *res;
+	bool req_ready;			/* RTS reached since RESET */
+	bool resp_ready;		/* RTR reached since RESET */
+
+	struct tern_rwqe rwqe;		/* the receive WQE being filled */
+	bool have_rwqe;
+	bool comm_est;
+
+	struct sk_buff_head backlog;	/* packets that found the QP busy */
+	struct hrtimer timer;
+	u64 timer_ns;			/* what it is set for; 0: off */
+	struct work_struct work;	/* goes on when a budget is spent */
+	u64 retry_tx_ns;		/* local queue refused: try again then */
+	u32 ud_sending;			/* UD/GSI: next SQ index to send */
+};
+
+static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)
+{
+	return container_of(qp, struct roce_qp, base);
+}
+
+/*
+ * Entry from rx.c, softirq, RCU held: consumes the skb. qp->base is referenced
+ * by the RCU section only.
+ */
+void roce_qp_rx(struct roce_qp *qp, struct roce_rx *rx);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Per-port hardware counters: one per-CPU array per device, shown by
+ * `rdma statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters.
+ * Names follow those that RNICs use where one exists. Everything that a
+ * remote peer can provoke is counted here and never logged.
+ */
+#ifndef TERN_STATS_H
+#define TERN_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+/* X(enumerator, name shown) */
+#define TERN_COUNTERS(X)							\
+	X(TX_PKTS,		"tx_packets")					\
+	X(TX_BYTES,		"tx_bytes")	/* payload */			\
+	X(RX_PKTS,		"rx_packets")					\
+	X(RX_BYTES,		"rx_bytes")	/* payload */			\
+	X(TX_DROPPED,		"tx_dropped")	/* refused by the local stack */ \
+	X(RX_ICRC_ERR,		"rx_icrc_encapsulated")				\
+	X(RX_MALFORMED,		"rx_malformed")					\
+	X(RX_NO_QP,		"rx_no_qp")					\
+	X(RX_BAD_PATH,		"rx_bad_path")	/* P_Key, Q_Key, address or state of the QP do not fit */ \
+	X(RX_BACKLOG_DROPPED,	"rx_backlog_dropped")				\
+	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
+	X(RX_CNP,		"rp_cnp_handled")				\
+	X(RX_CE,		"np_ecn_marked_roce_packets")			\
+	X(REQ_SENT,		"requests_sent")	/* work requests begun */	\
+	X(RDMA_WRITES,		"rx_write_requests")				\
+	X(RDMA_READS,		"rx_read_requests")				\
+	X(RDMA_ATOMICS,		"rx_atomic_requests")				\
+	X(RDMA_SENDS,		"rx_send_requests")				\
+	X(DUP_REQUEST,		"duplicate_request")				\
+	X(OUT_OF_SEQ,		"out_of_sequence")				\
+	X(SEQ_NAK_RX,		"packet_seq_err")				\
+	X(RNR_NAK_RX,		"rnr_nak_rcvd")					\
+	X(RNR_NAK_TX,		"out_of_buffer")				\
+	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
+	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
+	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\
+	X(RNR_EXCEEDED,		"rnr_nak_retry_err")				\
+	X(GHOST_ACK,		"ghost_acks")					\
+	X(RETRANS_PKTS,		"retransmitted_packets")			\
+	X(REQ_REMOTE_ERR,	"req_remote_errors")				\
+	X(RESP_REFUSED,		"resp_cqe_error")				\
+	X(DOORBELLS,		"doorbells")					\
+	X(HANDOFFS,		"work_handoffs")	/* budget spent, went on in a kthread */	\
+	X(LINK_DOWN,		"link_downed")
+
+enum tern_counter {
+#define TERN_COUNTER_ENUM(id, name) TERN_CNT_##id,
+	TERN_COUNTERS(TERN_COUNTER_ENUM)
+#undef TERN_COUNTER_ENUM
+	TERN_CNT_MAX
+};
+
+struct tern_stats {
+	u64 v[TERN_CNT_MAX];
+};
+
+#endif

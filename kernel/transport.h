@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The only door from verbs/ into a transport. Verbs validate what every
+ * transport agrees on (sizes, limits, legal state transitions), build the
+ * objects and rings, and call in here for the rest.
+ */
+#ifndef TERN_TRANSPORT_H
+#define TERN_TRANSPORT_H
+
+#include "objects.h"
+
+/* Limits that the device reports; one table per transport. */
+struct tern_limits {
+	u32 max_qp, max_cq, max_mr, max_pd, max_ah, max_srq, max_mw;
+	u32 max_qp_wr, max_srq_wr, max_cqe;
+	u32 max_rd_atomic;		/* per QP, as initiator and as responder */
+	u32 max_mcast_grp, max_mcast_qp_attach;
+	u32 gid_tbl_len, pkey_tbl_len;
+	u32 max_msg_bytes;		/* 2^31 for RoCE */
+	u64 device_cap_flags;
+};
+
+struct tern_transport_ops {
+	const char *link_type;			/* "tern_roce", "tern_iwarp" */
+	u8 node_type;				/* RDMA_NODE_* */
+	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
+	const struct tern_limits *limits;
+
+	/* ib_port_immutable.core_cap_flags, max_mad_size and the rest */
+	void (*port_immutable)(struct tern_dev *dev, struct ib_port_immutable *immutable);
+	/*
+	 * Called from ib_device_ops.enable_driver: registered, no client yet.
+	 * May correct the port's immutables (see roce/gid.c). NULL: nothing.
+	 */
+	int (*enable)(struct tern_dev *dev);
+
+	/* Sockets, per-device state. Error: a line in the log that says what to do. */
+	int (*dev_start)(struct tern_dev *dev);
+	void (*dev_stop)(struct tern_dev *dev);	/* all objects are gone; no packet finds dev after it */
+	/* netdev changes (MTU, state): optional */
+	void (*dev_changed)(struct tern_dev *dev);
+
+	int (*add_gid)(const struct ib_gid_attr *attr, void **context);
+	int (*del_gid)(const struct ib_gid_attr *attr, void **context);
+
+	/* Is this kind of QP served (type, create_flags)? 0 or -EOPNOTSUPP/-EINVAL. */
+	int (*qp_check)(struct tern_dev *dev, const struct ib_qp_init_attr *init);
+	/* Engine state, timers, accounting socket. The generic part is complete. */
+	int (*qp_create)(struct tern_qp *qp, const struct ib_qp_init_attr *init);
+	/*
+	 * The transition is legal and the attributes are within limits and
+	 * already validated; cur == qp->state when called, but it may change
+	 * to ERR concurrently: the transport takes run_lock and decides.
+	 */
+	int (*qp_modify)(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 enum ib_qp_state cur, enum ib_qp_state next);
+	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
+	/* Unpublished already. On return nothing touches queues or CQs any more. */
+	void (*qp_quiesce)(struct tern_qp *qp);
+	/* Last reference gone (any context up to softirq): release what qp_create made. */
+	void (*qp_release)(struct tern_qp *qp);
+
+	/* WQEs were posted (or TERN_RING_F_KICK): run the requester in this context. */
+	void (*qp_doorbell)(struct tern_qp *qp);
+
+	/* Complete av from av->attr (which ib_core resolved). May not sleep if !sleepable. */
+	int (*ah_init)(struct tern_dev *dev, struct tern_av *av, bool sleepable);
+
+	int (*mcast_attach)(struct tern_qp *qp, const union ib_gid *mgid);
+	int (*mcast_detach)(struct tern_qp *qp, const union ib_gid *mgid);
+};
+
+/* Packet payload that an interface of this MTU (bytes) carries: 256 .. 4096. */
+enum ib_mtu tern_transport_mtu(const struct tern_dev *dev);
+
+extern const struct tern_transport_ops tern_roce_transport;
+
+/* Once per module; net namespaces' state. */
+int tern_roce_init(void);
+void tern_roce_exit(void);
+
+#endif

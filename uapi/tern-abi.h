@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: (GPL-2.0 OR BSD-2-Clause) */
+/*
+ * The contract between tern.ko, the libibverbs provider and the tests: rings
+ * that kernel and user space share, the WQE and CQE layouts in them, and the
+ * driver-private parts (udata) of the uverbs commands.
+ *
+ * Every structure has explicit padding and no pointer, is the same for 32 and
+ * 64 bit, and is asserted in selftests/unit/abi_test.cc and kernel/queue/.
+ * All integers are in host byte order unless typed __be32.
+ */
+#ifndef TERN_ABI_H
+#define TERN_ABI_H
+
+#include <linux/types.h>
+
+/*
+ * ib_device.ops.uverbs_abi_ver. Raised only when an old provider cannot work
+ * with a new module; additions are announced by feature bits instead.
+ */
+#define TERN_ABI_VERSION	1
+
+/* VERBS_DRIVER_ID: private to tern, far from the enum rdma_driver_id range. */
+#define TERN_DRIVER_ID		0x7465726e
+
+/* ---- limits that both sides compile in; the device reports them too ---- */
+#define TERN_MAX_SGE		32
+#define TERN_MAX_INLINE		512
+#define TERN_WQE_ALIGN		64
+
+/* ---- rings ----
+ *
+ * A ring is one mapping: a tern_ring_hdr, then `slots` entries of `stride`
+ * bytes. Indices are free-running 32-bit counters, masked at use; slots is a
+ * power of two, so prod - cons is the fill level, wrap included. Each word has
+ * one writer; it is published with release and read with acquire order.
+ *
+ *   SQ, RQ, SRQ: user space produces, the kernel consumes.
+ *   CQ:          the kernel produces, user space consumes.
+ *
+ * The kernel never trusts a word that user space can write: it keeps its own
+ * copy of the indices it owns and refuses fill levels above `slots`.
+ */
+struct tern_ring_hdr {
+	__u32 prod;		/* written by the producer */
+	__u32 pad0[15];
+	__u32 cons;		/* written by the consumer */
+	__u32 pad1[15];
+	__u32 flags;		/* written by the kernel: TERN_RING_F_* */
+	__u32 pad2[15];
+	__u32 arm;		/* CQ: written by user space and the kernel (xchg): TERN_CQ_ARM_* */
+	__u32 pad3[15];
+};
+#define TERN_RING_HDR_BYTES	256
+
+enum tern_ring_flags {
+	/*
+	 * SQ: the kernel is draining this ring and will look at prod again
+	 * (after a full barrier) before it stops: no doorbell call is needed.
+	 * A poster stores prod, executes a full barrier, then reads flags.
+	 */
+	TERN_RING_F_DRAINING	= 1u << 0,
+	/* CQ: overran; no further CQE will come (IBV_EVENT_CQ_ERR was raised). */
+	TERN_RING_F_DEAD	= 1u << 1,
+	/*
+	 * RQ: the QP is in the error state and nobody else will look at the
+	 * ring. A poster stores prod, executes a full barrier, reads flags and,
+	 * if this is set, rings the QP's doorbell so that the WQE is flushed.
+	 */
+	TERN_RING_F_KICK	= 1u << 2,
+};
+
+/*
+ * CQ arming without a system call: user space stores one of these, executes a
+ * full barrier and polls once more. The kernel, having published a CQE and
+ * executed a full barrier, takes the word with xchg(NONE) if it matches and
+ * raises the completion event. ANY also covers SOLICITED.
+ */
+enum tern_cq_arm {
+	TERN_CQ_ARM_NONE	= 0,
+	TERN_CQ_ARM_SOLICITED	= 1,
+	TERN_CQ_ARM_ANY		= 2,
+};
+
+/* ---- work requests ---- */
+struct tern_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+enum tern_wr_opcode {
+	TERN_WR_RDMA_WRITE		= 0,
+	TERN_WR_RDMA_WRITE_WITH_IMM	= 1,
+	TERN_WR_SEND			= 2,
+	TERN_WR_SEND_WITH_IMM		= 3,
+	TERN_WR_RDMA_READ		= 4,
+	TERN_WR_ATOMIC_CMP_AND_SWP	= 5,
+	TERN_WR_ATOMIC_FETCH_AND_ADD	= 6,
+	TERN_WR_LOCAL_INV		= 7,
+	TERN_WR_BIND_MW			= 8,
+	TERN_WR_SEND_WITH_INV		= 9,
+	TERN_WR_REG_MR			= 10,	/* kernel consumers only */
+	TERN_WR_RDMA_READ_WITH_INV	= 11,	/* kernel consumers only (iWARP) */
+	TERN_WR_OPCODES
+};
+
+enum tern_send_flags {
+	TERN_SEND_FENCE		= 1u << 0,
+	TERN_SEND_SIGNALED	= 1u << 1,
+	TERN_SEND_SOLICITED	= 1u << 2,
+	TERN_SEND_INLINE	= 1u << 3,
+};
+#define TERN_SEND_FLAGS_ALL	0x0fu
+
+/*
+ * Send WQE: this header, then num_sge SGEs, or inline_bytes of data if
+ * TERN_SEND_INLINE (num_sge is 0 then). LOCAL_INV, BIND_MW and REG_MR have
+ * neither. Atomics have exactly one SGE of 8 bytes.
+ */
+struct tern_send_wqe {
+	__aligned_u64 wr_id;
+	__u8  opcode;			/* enum tern_wr_opcode */
+	__u8  flags;			/* TERN_SEND_* */
+	__u16 num_sge;
+	__u32 inline_bytes;
+	union {
+		__be32 imm;		/* *_WITH_IMM, as on the wire */
+		__u32  inv_key;		/* *_WITH_INV: remote key; LOCAL_INV: local key */
+	};
+	__u32 reserved0;
+	union {
+		struct {
+			__aligned_u64 remote_addr;
+			__u32 rkey;
+			__u32 reserved;
+		} rdma;
+		struct {
+			__aligned_u64 remote_addr;
+			__aligned_u64 compare_add;
+			__aligned_u64 swap;
+			__u32 rkey;
+			__u32 reserved;
+		} atomic;
+		struct {
+			__u32 ah;	/* index from tern_create_ah_resp */
+			__u32 remote_qpn;
+			__u32 remote_qkey;
+			__u32 pkey_index;	/* GSI QP only, else 0 */
+		} ud;
+		struct {
+			__aligned_u64 addr;	/* 0-based binds: TERN_ACCESS bit in access */
+			__aligned_u64 length;	/* 0: unbind (type 1 only) */
+			__u32 mw_rkey;		/* the window's present rkey */
+			__u32 new_rkey;		/* key after the bind: same index, new low byte */
+			__u32 mr_lkey;		/* region behind the window */
+			__u32 access;		/* IBV_ACCESS_* */
+		} mw;
+		struct {
+			__u32 mr_key;	/* present lkey of the fast-register MR */
+			__u32 new_key;	/* same index, any low byte */
+			__u32 access;
+			__u32 reserved;
+		} reg;
+		__aligned_u64 reserved[5];
+	};
+};
+#define TERN_SEND_WQE_BYTES	64
+
+struct tern_recv_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+	/* struct tern_sge sge[num_sge] */
+};
+#define TERN_RECV_WQE_BYTES	16
+
+/* ---- completions ---- */
+
+/* Values equal enum ibv_wc_opcode. */
+enum tern_wc_opcode {
+	TERN_WC_SEND		= 0,
+	TERN_WC_RDMA_WRITE	= 1,
+	TERN_WC_RDMA_READ	= 2,
+	TERN_WC_COMP_SWAP	= 3,
+	TERN_WC_FETCH_ADD	= 4,
+	TERN_WC_BIND_MW		= 5,
+	TERN_WC_LOCAL_INV	= 6,
+	TERN_WC_REG_MR		= 9,	/* kernel consumers only: IB_WC_REG_MR */
+	TERN_WC_RECV		= 128,
+	TERN_WC_RECV_RDMA_WITH_IMM = 129,
+};
+
+enum tern_wc_flags {
+	TERN_WC_GRH		= 1u << 0,
+	TERN_WC_WITH_IMM	= 1u << 1,
+	TERN_WC_WITH_INV	= 1u << 3,
+	TERN_WC_WITH_SMAC	= 1u << 4,
+	TERN_WC_WITH_VLAN	= 1u << 5,
+	TERN_WC_WITH_NETWORK_HDR = 1u << 6,
+};
+
+/* One cache line. status has the values of enum ibv_wc_status. */
+struct tern_cqe {
+	__aligned_u64 wr_id;
+	__aligned_u64 timestamp_ns;	/* CLOCK_MONOTONIC_RAW at completion */
+	__u32 qp_num;
+	__u32 byte_len;
+	union {
+		__be32 imm;
+		__u32  inv_key;
+	};
+	__u32 src_qp;
+	__u8  status;
+	__u8  opcode;			/* enum tern_wc_opcode */
+	__u16 wc_flags;			/* TERN_WC_* */
+	__u16 pkey_index;
+	__u16 vlan_id;
+	__u32 vendor_err;
+	__u8  sl;
+	__u8  network_hdr_type;		/* enum rdma_network_type */
+	__u8  smac[6];
+	__u8  reserved[4];
+	__aligned_u64 qp_context;	/* kernel CQs: struct ib_qp *; 0 in user CQs */
+};
+#define TERN_CQE_BYTES		64
+
+/* ---- udata of the uverbs commands ---- */
+
+/* What to mmap on the context's command fd: one ring. bytes is page-rounded. */
+struct tern_mmap {
+	__aligned_u64 offset;
+	__u32 bytes;
+	__u32 slots;		/* power of two */
+	__u32 stride;		/* bytes per slot */
+	__u32 reserved;
+};
+
+enum tern_features {
+	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
+	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
+};
+
+struct tern_alloc_ucontext_req {
+	__aligned_u64 features;		/* what the provider knows; rest is not used */
+};
+
+struct tern_alloc_ucontext_resp {
+	__aligned_u64 features;
+	__u32 max_inline;
+	__u32 max_sge;
+};
+
+struct tern_create_cq_resp {
+	struct tern_mmap ring;
+};
+
+struct tern_resize_cq_resp {
+	struct tern_mmap ring;
+};
+
+struct tern_create_srq_resp {
+	struct tern_mmap ring;
+	__u32 srq_num;
+	__u32 reserved;
+};
+
+/* ring of bytes 0: none (QP with an SRQ has no RQ; so does a resize to itself). */
+struct tern_modify_srq_resp {
+	struct tern_mmap ring;
+};
+
+struct tern_create_qp_resp {
+	struct tern_mmap sq;
+	struct tern_mmap rq;
+	__u32 max_inline;	/* what the SQ stride really holds */
+	__u32 reserved;
+};
+
+struct tern_create_ah_resp {
+	__u32 ah;
+	__u32 reserved;
+};
+
+/*
+ * Doorbell: IB_USER_VERBS_CMD_POST_SEND with wr_count 0, sge_count 0 and
+ * wqe_size sizeof(struct ib_uverbs_send_wr). It returns once every WQE up to
+ * the prod seen is handed over or the QP waits for its peer.
+ */
+
+#endif
