@@ -7,6 +7,8 @@
 #ifndef TERN_TRANSPORT_H
 #define TERN_TRANSPORT_H
 
+#include <rdma/ib_addr.h>
+
 #include "objects.h"
 
 /* Limits that the device reports; one table per transport. */
@@ -70,8 +72,13 @@ struct tern_transport_ops {
 	int (*mcast_detach)(struct tern_qp *qp, const union ib_gid *mgid);
 };
 
-/* Packet payload that an interface of this MTU (bytes) carries: 256 .. 4096. */
-enum ib_mtu tern_transport_mtu(const struct tern_dev *dev);
+/* Largest RDMA payload, IB_MTU_256 .. IB_MTU_4096, that the netdev's MTU has room for now. */
+static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
+
+	return mtu ? mtu : IB_MTU_256;
+}
 
 extern const struct tern_transport_ops tern_roce_transport;
 

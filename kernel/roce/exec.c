@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who runs a QP, and when. Doorbells, packets, timers and the local stack's
+ * "room again" all end in roce_kick(): whoever gets the run lock does all the
+ * work there is, in its own context; whoever does not leaves a mark, which the
+ * holder looks for after it let go. So no event is lost, nobody spins, and a
+ * QP's state has one owner at a time.
+ *
+ * A holder works to a budget; beyond it the work queue goes on, so that
+ * neither softirq time nor a poster's time is hogged.
+ */
+#include <linux/ktime.h>
+
+#include "roce/exec.h"
+
+struct workqueue_struct *roce_wq;
+
+static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
+{
+	if (skb_queue_len_lockless(&qp->backlog) >= ROCE_RX_BACKLOG_MAX) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+		kfree_skb(skb);
+		return;
+	}
+	skb_queue_tail(&qp->backlog, skb);
+}
+
+/* One packet of the right QP; does not consume the skb. */
+static void rx_one(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	static const u8 service[] = {
+		[IB_QPT_GSI] = BTH_UD,
+		[IB_QPT_RC] = BTH_RC,
+		[IB_QPT_UC] = BTH_UC,
+		[IB_QPT_UD] = BTH_UD,
+	};
+	struct tern_dev *dev = qp->base.dev;
+	const struct pkt *k = &rx->k;
+
+	if (qp->base.state < IB_QPS_RTR || qp->base.state == IB_QPS_ERR ||
+	    (k->opcode & BTH_SERVICE_MASK) != service[qp->base.type] ||
+	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff)) {
+		tern_count(dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	if (!roce_is_connected(qp)) {
+		roce_ud_rx(qp, rx);
+		return;
+	}
+	if (!qp->resp_ready || !roce_rx_from_path(rx, &qp->path)) {
+		tern_count(dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	if (k->op_flags & OPF_REQUEST)
+		roce_resp_rx(qp, rx);
+	else
+		roce_req_rx(qp, rx);
+}
+
+static bool rx_backlog(struct roce_qp *qp, u32 *budget)
+{
+	while (*budget) {
+		struct sk_buff *skb = skb_dequeue(&qp->backlog);
+		struct roce_rx rx;
+
+		if (!skb)
+			return false;
+		--*budget;
+		if (roce_rx_parse(qp->base.dev, skb, &rx))
+			rx_one(qp, &rx);
+		consume_skb(skb);
+	}
+	return !skb_queue_empty(&qp->backlog);
+}
+
+/*
+ * The timer is only ever moved forward in time by firing: an armed time that
+ * turns out too early costs one look, re-arming for each ACK would cost more.
+ */
+static void arm_timer(struct roce_qp *qp)
+{
+	u64 want = qp->retry_tx_ns;
+
+	if (roce_is_connected(qp) && qp->req_ready) {
+		u64 deadline = rc_req_deadline(&qp->req);
+
+		if (deadline && (!want || deadline < want))
+			want = deadline;
+	}
+	if (!want || (qp->timer_ns && qp->timer_ns <= want))
+		return;
+	qp->timer_ns = want;
+	hrtimer_start(&qp->timer, ns_to_ktime(want), HRTIMER_MODE_ABS_SOFT);
+}
+
+/* All there is to do, within the budget. True: more is left. */
+static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+{
+	u32 marks = atomic_xchg(&qp->base.marks, 0);
+	bool more;
+
+	if (rx) {
+		if (skb_queue_empty(&qp->backlog) && !qp->base.dead) {
+			rx_one(qp, rx);
+			consume_skb(rx->skb);
+		} else {
+			queue_backlog(qp, rx->skb);
+		}
+	}
+	if (qp->base.dead) {
+		skb_queue_purge(&qp->backlog);
+		return false;
+	}
+
+	more = rx_backlog(qp, &budget);
+	if (marks & TERN_QP_MARK_TIMER) {
+		qp->timer_ns = 0;
+		qp->retry_tx_ns = 0;
+		roce_req_timer(qp);
+	}
+	if (roce_is_connected(qp)) {
+		more |= roce_resp_send(qp, &budget);
+		more |= roce_req_send(qp, &budget);
+		roce_req_reap(qp);
+	} else {
+		more |= roce_ud_send(qp, &budget);
+	}
+	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
+		roce_flush(qp);
+	arm_timer(qp);
+	return more;
+}
+
+static void run_while_marked(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+{
+	bool more;
+
+	do {
+		if (!spin_trylock_bh(&qp->base.run_lock)) {
+			if (!rx)
+				return;
+			queue_backlog(qp, rx->skb);
+			rx = NULL;
+			atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
+			smp_mb__after_atomic();
+			more = false;
+			continue;
+		}
+		more = run(qp, rx, budget);
+		rx = NULL;
+		if (more) {
+			tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+			queue_work(roce_wq, &qp->work);
+		}
+		spin_unlock_bh(&qp->base.run_lock);
+		/* Pairs with the barrier between a mark and its trylock. */
+		smp_mb();
+	} while (!more && atomic_read(&qp->base.marks));
+}
+
+void roce_kick(struct roce_qp *qp, u32 marks)
+{
+	if (marks) {
+		atomic_or(marks, &qp->base.marks);
+		smp_mb__after_atomic();
+	}
+	run_while_marked(qp, NULL, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
+}
+
+void roce_qp_rx(struct roce_qp *qp, struct roce_rx *rx)
+{
+	run_while_marked(qp, rx, ROCE_BUDGET_SOFTIRQ);
+}
+
+static void work_fn(struct work_struct *work)
+{
+	struct roce_qp *qp = container_of(work, struct roce_qp, work);
+
+	roce_kick(qp, TERN_QP_MARK_SEND);
+}
+
+static enum hrtimer_restart timer_fn(struct hrtimer *timer)
+{
+	struct roce_qp *qp = container_of(timer, struct roce_qp, timer);
+
+	roce_kick(qp, TERN_QP_MARK_TIMER);
+	return HRTIMER_NORESTART;
+}
+
+void roce_exec_init(struct roce_qp *qp)
+{
+	skb_queue_head_init(&qp->backlog);
+	INIT_WORK(&qp->work, work_fn);
+	hrtimer_init(&qp->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	qp->timer.function = timer_fn;
+}
+
+void roce_purge_backlog(struct roce_qp *qp)
+{
+	skb_queue_purge(&qp->backlog);
+}
+
+void roce_exec_stop(struct roce_qp *qp)
+{
+	/* dead: none of them starts another */
+	cancel_work_sync(&qp->work);
+	hrtimer_cancel(&qp->timer);
+	skb_queue_purge(&qp->backlog);
+}

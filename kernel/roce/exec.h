@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * QP execution, shared among qp.c, exec.c, req.c, resp.c, ud.c and complete.c.
+ * Everything here but roce_kick() is called with the QP's run_lock held and
+ * bottom halves off.
+ */
+#ifndef TERN_ROCE_EXEC_H
+#define TERN_ROCE_EXEC_H
+
+#include "roce/roce.h"
+
+/* Packets that one holder of the run lock sends or takes in before it lets others on. */
+#define ROCE_BUDGET_SOFTIRQ	128
+#define ROCE_BUDGET_PROCESS	1024
+
+/* The local stack refused a packet and will not call back: look again after this. */
+#define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
+
+/* ---- exec.c: who runs the QP, when ---- */
+
+extern struct workqueue_struct *roce_wq;
+
+/*
+ * Leave marks (enum tern_qp_mark, 0: none) and run the QP here and now, unless somebody
+ * does: then that one will see them. Any context up to softirq, no lock held.
+ */
+void roce_kick(struct roce_qp *qp, u32 marks);
+void roce_exec_init(struct roce_qp *qp);
+/* No timer, work or queued packet is left; dead must be set before. Sleeps. */
+void roce_exec_stop(struct roce_qp *qp);
+void roce_purge_backlog(struct roce_qp *qp);
+
+/* ---- complete.c: CQEs, flushing, errors ---- */
+
+/* CQE of SQ element index: on error, or if its poster wants one. */
+void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status);
+/* CQE of the receive WQE in hand; cqe has all but wr_id, qp and status. */
+void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
+			bool solicited);
+/* Take a receive WQE in hand if none is. 1, 0 (none posted), -EINVAL (malformed: completed). */
+int roce_take_recv(struct roce_qp *qp);
+/* The QP enters ERR for a reason of its own; the event follows. */
+void roce_qp_fatal(struct roce_qp *qp, enum ib_event_type event);
+/* The QP enters ERR: engines off, all that is and will be posted is flushed. */
+void roce_qp_error(struct roce_qp *qp);
+/* UC, UD: the send queue alone stops (SQE) and is flushed. */
+void roce_sq_error(struct roce_qp *qp);
+/* ERR and SQE: flush what is posted. */
+void roce_flush(struct roce_qp *qp);
+
+/* ---- req.c: RC and UC requester ---- */
+
+/* Take posted WQEs and send what may be sent. True: budget spent, more to do. */
+bool roce_req_send(struct roce_qp *qp, u32 *budget);
+void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx);
+void roce_req_timer(struct roce_qp *qp);
+void roce_req_reap(struct roce_qp *qp);
+
+/* ---- resp.c: RC and UC responder ---- */
+
+void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx);
+bool roce_resp_send(struct roce_qp *qp, u32 *budget);
+
+/* ---- ud.c: UD and GSI ---- */
+
+bool roce_ud_send(struct roce_qp *qp, u32 *budget);
+void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx);
+
+/* ---- qp.c ---- */
+
+int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init);
+int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
+		   enum ib_qp_state cur, enum ib_qp_state next);
+void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask);
+void roce_qp_quiesce(struct tern_qp *base);
+void roce_qp_release(struct tern_qp *base);
+
+static inline bool roce_is_connected(const struct roce_qp *qp)
+{
+	return qp->base.type == IB_QPT_RC || qp->base.type == IB_QPT_UC;
+}
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RoCE QPs as verbs/ sees them: create, modify, query, quiesce, release.
+ * modify turns attributes into engine configuration; what runs afterwards is
+ * exec.c's.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "roce/exec.h"
+#include "transport.h"
+
+/*
+ * Unacknowledged packets of a requester. Enough for a LAN's bandwidth-delay
+ * product, little enough to fit the queues of a virtual interface.
+ */
+#define ROCE_WINDOW_PKTS	256
+
+static void tx_space(void *arg)
+{
+	roce_kick(arg, TERN_QP_MARK_TX_SPACE);
+}
+
+int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+	int ret;
+
+	roce_exec_init(qp);
+	if (roce_is_connected(qp)) {
+		qp->sqe = kvcalloc(base->sq.ring->nslots, sizeof(*qp->sqe), GFP_KERNEL);
+		if (!qp->sqe)
+			return -ENOMEM;
+	}
+	ret = roce_tx_init(&qp->tx, base->dev, tx_space, qp);
+	if (ret) {
+		kvfree(qp->sqe);
+		qp->sqe = NULL;
+	}
+	return ret;
+}
+
+void roce_qp_quiesce(struct tern_qp *base)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+
+	roce_mcast_detach_all(base);
+	spin_lock_bh(&base->run_lock);
+	base->dead = true;
+	spin_unlock_bh(&base->run_lock);
+	roce_tx_uninit(&qp->tx);
+	roce_exec_stop(qp);
+}
+
+void roce_qp_release(struct tern_qp *base)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+
+	kvfree(qp->sqe);
+	kvfree(qp->res);
+}
+
+/* ---- modify ---- */
+
+static void enter_reset(struct roce_qp *qp)
+{
+	struct tern_qp *base = &qp->base;
+
+	roce_purge_backlog(qp);
+	qp->req_ready = false;
+	qp->resp_ready = false;
+	qp->path_valid = false;
+	qp->have_rwqe = false;
+	qp->comm_est = false;
+	qp->retry_tx_ns = 0;
+	qp->ud_sending = 0;
+	tern_sq_reset(&base->sq);
+	if (!base->srq) {
+		tern_rq_reset(&base->rq);
+		tern_rq_kick_wanted(&base->rq, false);
+	}
+	memset(&base->attr, 0, sizeof(base->attr));
+}
+
+/* What the mask names becomes the QP's; ib_core has checked which may be named when. */
+static void take_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
+{
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & IB_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IB_QP_AV)
+		to->ah_attr = from->ah_attr;	/* for queries; references stay with ib_core */
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn & PSN_MASK;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn & PSN_MASK;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num & 0xffffff;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = from->en_sqd_async_notify;
+}
+
+static u8 resp_access(int qp_access_flags)
+{
+	u8 access = 0;
+
+	if (qp_access_flags & IB_ACCESS_REMOTE_WRITE)
+		access |= RC_ACCESS_WRITE;
+	if (qp_access_flags & IB_ACCESS_REMOTE_READ)
+		access |= RC_ACCESS_READ;
+	if (qp_access_flags & IB_ACCESS_REMOTE_ATOMIC)
+		access |= RC_ACCESS_ATOMIC;
+	return access;
+}
+
+static void start_responder(struct roce_qp *qp)
+{
+	const struct ib_qp_attr *attr = &qp->base.attr;
+	struct rc_resp_cfg cfg = {
+		.service = qp->base.type == IB_QPT_RC ? BTH_RC : BTH_UC,
+		.max_rd_atomic = attr->max_dest_rd_atomic,
+		.min_rnr_timer = attr->min_rnr_timer,
+		.access = resp_access(attr->qp_access_flags),
+		.pkey = PKEY_DEFAULT,
+		.dqpn = attr->dest_qp_num,
+		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
+		.rq_psn = attr->rq_psn,
+	};
+
+	rc_resp_init(&qp->resp, qp->res, &cfg);
+	qp->resp_ready = true;
+}
+
+static void start_requester(struct roce_qp *qp)
+{
+	const struct ib_qp_attr *attr = &qp->base.attr;
+	struct rc_req_cfg cfg = {
+		.service = qp->base.type == IB_QPT_RC ? BTH_RC : BTH_UC,
+		.retry_cnt = attr->retry_cnt,
+		.rnr_retry = attr->rnr_retry,
+		.max_rd_atomic = attr->max_rd_atomic,
+		.pkey = PKEY_DEFAULT,
+		.dqpn = attr->dest_qp_num,
+		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
+		.sq_psn = attr->sq_psn,
+		.window = ROCE_WINDOW_PKTS,
+		.ack_timeout_ns = rc_ack_timeout_ns(attr->timeout),
+	};
+
+	rc_req_init(&qp->req, qp->sqe, qp->base.sq.ring->nslots, &cfg);
+	/* Between RESET and here nothing was taken: engine and queue count alike. */
+	qp->req.head = qp->base.sq.head;
+	qp->req.cur = qp->base.sq.head;
+	qp->req.una = qp->base.sq.head;
+	qp->req.tail = qp->base.sq.head;
+	qp->req_ready = true;
+}
+
+/* Attributes that may change while the engines run. */
+static void update_running(struct roce_qp *qp, int mask)
+{
+	const struct ib_qp_attr *attr = &qp->base.attr;
+
+	if (qp->resp_ready) {
+		if (mask & IB_QP_ACCESS_FLAGS)
+			qp->resp.cfg.access = resp_access(attr->qp_access_flags);
+		if (mask & IB_QP_MIN_RNR_TIMER)
+			qp->resp.cfg.min_rnr_timer = attr->min_rnr_timer;
+	}
+	if (qp->req_ready) {
+		if (mask & IB_QP_TIMEOUT)
+			qp->req.cfg.ack_timeout_ns = rc_ack_timeout_ns(attr->timeout);
+		if (mask & IB_QP_RETRY_CNT)
+			qp->req.cfg.retry_cnt = attr->retry_cnt;
+		if (mask & IB_QP_RNR_RETRY)
+			qp->req.cfg.rnr_retry = attr->rnr_retry;
+		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+			qp->req.cfg.max_rd_atomic = attr->max_rd_atomic;
+	}
+}
+
+/* The state changes now; run_lock held, attributes taken. */
+static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_state next)
+{
+	struct tern_qp *base = &qp->base;
+
+	switch (next) {
+	case IB_QPS_RTR:
+		if (roce_is_connected(qp) && cur == IB_QPS_INIT)
+			start_responder(qp);
+		break;
+	case IB_QPS_RTS:
+		if (roce_is_connected(qp) && cur == IB_QPS_SQE)
+			base->attr.sq_psn = qp->req.psn_next;	/* goes on counting */
+		if (roce_is_connected(qp) && (cur == IB_QPS_RTR || cur == IB_QPS_SQE))
+			start_requester(qp);
+		if (!roce_is_connected(qp) && cur == IB_QPS_SQE)
+			qp->ud_sending = base->sq.head;
+		if (roce_is_connected(qp) && cur == IB_QPS_SQD)
+			rc_req_drain(&qp->req, false);
+		base->attr.sq_draining = 0;
+		break;
+	case IB_QPS_SQD:
+		if (cur == IB_QPS_RTS) {
+			if (roce_is_connected(qp))
+				rc_req_drain(&qp->req, true);
+			/* UD has nothing under way: drained at the next look */
+			base->attr.sq_draining = 1;
+		}
+		break;
+	default:
+		break;
+	}
+	WRITE_ONCE(base->state, next);
+	base->attr.qp_state = next;
+}
+
+int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
+		   enum ib_qp_state cur, enum ib_qp_state next)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+	struct rc_res *res = NULL;
+	struct roce_path path;
+	int ret = 0;
+
+	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
+		u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : base->attr.dest_qp_num;
+
+		ret = roce_path_init(base->dev, &path, &attr->ah_attr, attr->ah_attr.roce.dmac,
+				     base->qpn, dqpn);
+		if (ret)
+			return ret;
+	}
+	if (base->type == IB_QPT_RC && cur == IB_QPS_INIT && next == IB_QPS_RTR) {
+		res = kvcalloc(max_t(u32, attr->max_dest_rd_atomic, 1), sizeof(*res), GFP_KERNEL);
+		if (!res)
+			return -ENOMEM;
+	}
+
+	spin_lock_bh(&base->run_lock);
+	if (base->state != cur && next != IB_QPS_RESET && next != IB_QPS_ERR) {
+		/* Went to ERR or SQE by itself since verbs/ looked. */
+		ret = -EINVAL;
+		goto unlock;
+	}
+	if (next == IB_QPS_RESET) {
+		enter_reset(qp);
+		enter_state(qp, cur, next);
+		goto unlock;
+	}
+	if (next == IB_QPS_ERR) {
+		roce_qp_error(qp);
+		goto unlock;
+	}
+	take_attrs(&base->attr, attr, mask);
+	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
+		qp->path = path;
+		qp->path_valid = true;
+		roce_tx_reset_route(&qp->tx);
+	}
+	if (res)
+		swap(qp->res, res);
+	enter_state(qp, cur, next);
+	update_running(qp, mask);
+unlock:
+	spin_unlock_bh(&base->run_lock);
+	kvfree(res);
+	/* What was posted, or came in, while the lock was ours or the state was another. */
+	roce_kick(qp, TERN_QP_MARK_SEND);
+	return ret;
+}
+
+void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+
+	spin_lock_bh(&base->run_lock);
+	*attr = base->attr;
+	attr->qp_state = base->state;
+	attr->cur_qp_state = base->state;
+	/* Query shows where the sequence stands now (IBTA 11.2.5.3). */
+	if (qp->req_ready)
+		attr->sq_psn = qp->req.psn_next;
+	if (qp->resp_ready)
+		attr->rq_psn = qp->resp.epsn;
+	spin_unlock_bh(&base->run_lock);
+}

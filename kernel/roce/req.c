@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RC and UC requester: feeds posted WQEs to the engine, executes its runs
+ * (packets and local operations), places READ data and atomic results, and
+ * turns its completions into CQEs.
+ */
+#include <linux/ktime.h>
+
+#include "roce/exec.h"
+
+/* ---- WQEs into the engine ---- */
+
+static const u8 rc_op_of[TERN_WR_OPCODES] = {
+	[TERN_WR_RDMA_WRITE] = RC_OP_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = RC_OP_WRITE,
+	[TERN_WR_SEND] = RC_OP_SEND,
+	[TERN_WR_SEND_WITH_IMM] = RC_OP_SEND,
+	[TERN_WR_RDMA_READ] = RC_OP_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = RC_OP_CMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = RC_OP_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = RC_OP_LOCAL,
+	[TERN_WR_BIND_MW] = RC_OP_LOCAL,
+	[TERN_WR_SEND_WITH_INV] = RC_OP_SEND,
+	[TERN_WR_REG_MR] = RC_OP_LOCAL,
+	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* refused by the WQE check for RoCE */
+};
+
+static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
+{
+	*s = (struct rc_sqe){ .op = rc_op_of[wqe->opcode] };
+
+	if (wqe->flags & TERN_SEND_FENCE)
+		s->flags |= RC_SQE_FENCE;
+	if (wqe->flags & TERN_SEND_SOLICITED)
+		s->flags |= RC_SQE_SOLICITED;
+	if (s->op != RC_OP_LOCAL)
+		s->length = tern_wqe_bytes(wqe);
+
+	switch (wqe->opcode) {
+	case TERN_WR_SEND_WITH_IMM:
+	case TERN_WR_RDMA_WRITE_WITH_IMM:
+		s->flags |= RC_SQE_IMM;
+		s->imm = wqe->imm;
+		break;
+	case TERN_WR_SEND_WITH_INV:
+		s->flags |= RC_SQE_INV;
+		s->inv_rkey = wqe->inv_key;
+		break;
+	case TERN_WR_LOCAL_INV:
+		/* What is in flight may have to be sent again from the region. */
+		s->flags |= RC_SQE_WAIT_ALL;
+		break;
+	default:
+		break;
+	}
+
+	switch (s->op) {
+	case RC_OP_WRITE:
+	case RC_OP_READ:
+		s->va = wqe->rdma.remote_addr;
+		s->rkey = wqe->rdma.rkey;
+		break;
+	case RC_OP_CMP_SWAP:
+		s->va = wqe->atomic.remote_addr;
+		s->rkey = wqe->atomic.rkey;
+		s->compare = wqe->atomic.compare_add;
+		s->swap_add = wqe->atomic.swap;
+		break;
+	case RC_OP_FETCH_ADD:
+		s->va = wqe->atomic.remote_addr;
+		s->rkey = wqe->atomic.rkey;
+		s->swap_add = wqe->atomic.compare_add;
+		break;
+	default:
+		break;
+	}
+}
+
+/* All that is posted goes to the engine; its ring is as large as the queue. */
+static void take_posted(struct roce_qp *qp)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	struct tern_send_wqe *wqe;
+	struct rc_sqe s;
+	u32 n = 0;
+	int ret;
+
+	while ((ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+		if (ret == -EOVERFLOW) {
+			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
+			return;
+		}
+		if (ret < 0) {
+			/* Fails in its turn, when execute_local() comes to it. */
+			wqe = tern_sq_wqe(sq, sq->head - 1);
+			wqe->opcode = TERN_WR_OPCODES;
+			s = (struct rc_sqe){ .op = RC_OP_LOCAL, .flags = RC_SQE_WAIT_ALL };
+		} else {
+			sqe_from_wqe(wqe, &s);
+		}
+		rc_req_post(&qp->req, &s);
+		n++;
+	}
+	if (n)
+		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
+}
+
+/* ---- executing runs ---- */
+
+static enum rc_status execute_local(struct roce_qp *qp, const struct tern_send_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case TERN_WR_LOCAL_INV:
+		return tern_mem_invalidate(&qp->base.mem, wqe->inv_key, false) ?
+			       RC_ST_LOC_QP_OP_ERR : RC_ST_SUCCESS;
+	case TERN_WR_BIND_MW:
+		return tern_mem_bind(&qp->base.mem, wqe->mw.mw_rkey, wqe->mw.new_rkey,
+				     wqe->mw.mr_lkey, wqe->mw.addr, wqe->mw.length,
+				     wqe->mw.access) ? RC_ST_MW_BIND_ERR : RC_ST_SUCCESS;
+	case TERN_WR_REG_MR:
+		return tern_mem_reg(&qp->base.mem, wqe->reg.mr_key, wqe->reg.new_key,
+				    wqe->reg.access) ? RC_ST_LOC_QP_OP_ERR : RC_ST_SUCCESS;
+	default:
+		return RC_ST_LOC_QP_OP_ERR;
+	}
+}
+
+/* Where a request's payload comes from. */
+struct payload {
+	struct tern_send_wqe *wqe;
+	struct tern_sgl sgl;
+};
+
+static void payload_begin(struct payload *p, struct roce_qp *qp, u32 slot)
+{
+	p->wqe = tern_sq_wqe(&qp->base.sq, slot);
+	if (!(p->wqe->flags & TERN_SEND_INLINE))
+		tern_sgl_begin(&p->sgl, &qp->base.mem, tern_wqe_sge(p->wqe), p->wqe->num_sge, 0);
+}
+
+static void payload_end(struct payload *p)
+{
+	if (!(p->wqe->flags & TERN_SEND_INLINE))
+		tern_sgl_end(&p->sgl);
+}
+
+static int payload_read(struct payload *p, u64 off, void *dst, u32 n)
+{
+	if (p->wqe->flags & TERN_SEND_INLINE) {
+		memcpy(dst, (u8 *)tern_wqe_inline(p->wqe) + off, n);
+		return 0;
+	}
+	return tern_sgl_read(&p->sgl, off, dst, n);
+}
+
+/*
+ * Send the packets of a request run; *sent of them are out. 0: all, or as many
+ * as the local stack takes (-EAGAIN then); -EFAULT: the WQE's memory refuses.
+ */
+static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent)
+{
+	struct payload payload;
+	struct pkt k;
+	int ret = 0;
+	u32 i;
+
+	payload_begin(&payload, qp, run->slot);
+	for (i = 0; i < run->npkts; i++) {
+		struct sk_buff *skb;
+		void *dst;
+
+		if (roce_tx_full(&qp->tx)) {
+			ret = -EAGAIN;
+			break;
+		}
+		run_pkt(run, i, &k);
+		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
+		if (!skb) {
+			ret = -ENOMEM;
+			break;
+		}
+		if (k.payload_bytes &&
+		    payload_read(&payload, run->offset + (u64)i * run->pmtu, dst,
+				 k.payload_bytes)) {
+			roce_tx_cancel(skb);
+			ret = -EFAULT;
+			break;
+		}
+		ret = roce_tx_end(&qp->tx, &qp->path, skb, &k);
+		if (ret == -EAGAIN) {
+			qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
+			break;
+		}
+		ret = 0;	/* other errors: lost, as on the wire */
+	}
+	payload_end(&payload);
+	if (ret == -ENOMEM) {
+		qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
+		ret = -EAGAIN;
+	}
+	*sent = i;
+	return ret;
+}
+
+static bool may_send(const struct roce_qp *qp)
+{
+	return qp->req_ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD);
+}
+
+bool roce_req_send(struct roce_qp *qp, u32 *budget)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	struct rc_req *req = &qp->req;
+	bool blocked = false;
+	struct run run;
+
+	if (!may_send(qp))
+		return false;
+	tern_sq_draining(sq, true);
+	for (;;) {
+		u64 now = ktime_get_ns();
+		u32 sent;
+		int ret;
+
+		take_posted(qp);
+		if (!may_send(qp))
+			return false;
+		if (!*budget)
+			return true;	/* draining stays on: the work queue goes on */
+		if (!rc_req_next(req, now, *budget, &run)) {
+			/* Nothing new will be looked at before the peer or a timer wakes us. */
+			blocked = req->cur != req->head;
+			if (blocked)
+				break;
+			tern_sq_draining(sq, false);
+			if (!tern_sq_pending(sq))
+				break;
+			tern_sq_draining(sq, true);
+			continue;
+		}
+		if (run.kind == RUN_LOCAL) {
+			rc_req_local_done(req, run.slot,
+					  execute_local(qp, tern_sq_wqe(sq, run.slot)));
+			--*budget;
+			continue;
+		}
+		if (psn_before(run.psn, req->psn_max))
+			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run.npkts);
+		ret = send_request_run(qp, &run, &sent);
+		rc_req_sent(req, now, &run, sent);
+		*budget -= min(*budget, sent + 1);
+		if (ret == -EFAULT) {
+			rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
+			continue;
+		}
+		if (ret == -EAGAIN)
+			break;
+	}
+	return false;
+}
+
+/* ---- packets and time ---- */
+
+static const enum tern_counter event_counter[] = {
+	[RC_EV_GHOST] = TERN_CNT_GHOST_ACK,
+	[RC_EV_DUPLICATE] = TERN_CNT_GHOST_ACK,
+	[RC_EV_SEQ_NAK] = TERN_CNT_SEQ_NAK_RX,
+	[RC_EV_RNR_NAK] = TERN_CNT_RNR_NAK_RX,
+	[RC_EV_IMPLIED_NAK] = TERN_CNT_IMPLIED_NAK,
+	[RC_EV_TIMEOUT] = TERN_CNT_ACK_TIMEOUT,
+	[RC_EV_REMOTE_ERR] = TERN_CNT_REQ_REMOTE_ERR,
+	[RC_EV_BAD_RESP] = TERN_CNT_REQ_REMOTE_ERR,
+};
+
+static void count_event(struct roce_qp *qp, enum rc_event event)
+{
+	if (event != RC_EV_NONE && event < ARRAY_SIZE(event_counter))
+		tern_count(qp->base.dev, event_counter[event]);
+}
+
+static int place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
+{
+	struct tern_send_wqe *wqe = tern_sq_wqe(&qp->base.sq, act->slot);
+	struct tern_sgl sgl;
+	int ret;
+
+	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	if (act->kind == RC_REQ_PLACE_ATOMIC)
+		ret = tern_sgl_write(&sgl, 0, &act->value, sizeof(act->value));
+	else
+		ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
+	tern_sgl_end(&sgl);
+	return ret;
+}
+
+void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	struct rc_req_act act;
+	u64 now = ktime_get_ns();
+
+	if (!may_send(qp) || qp->base.type != IB_QPT_RC) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	rc_req_rx(&qp->req, now, &rx->k, &act);
+	count_event(qp, act.event);
+	if (act.kind == RC_REQ_DONE)
+		return;
+	if (place(qp, rx, &act))
+		rc_req_fail(&qp->req, act.slot, RC_ST_LOC_PROT_ERR);
+	else
+		rc_req_placed(&qp->req, now, &act);
+}
+
+void roce_req_timer(struct roce_qp *qp)
+{
+	if (qp->req_ready && may_send(qp))
+		count_event(qp, rc_req_timeout(&qp->req, ktime_get_ns()));
+}
+
+void roce_req_reap(struct roce_qp *qp)
+{
+	enum rc_status status;
+	bool any = false;
+	u32 slot;
+
+	if (!qp->req_ready)
+		return;
+	while (rc_req_reap(&qp->req, &slot, &status)) {
+		/* enum rc_status has the values of enum ib_wc_status */
+		roce_complete_send(qp, slot, (enum ib_wc_status)status);
+		if (status == RC_ST_RETRY_EXC_ERR)
+			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
+		else if (status == RC_ST_RNR_RETRY_EXC_ERR)
+			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
+		any = true;
+	}
+	if (any)
+		tern_sq_retire(&qp->base.sq, slot + 1);
+
+	if (rc_req_in_error(&qp->req)) {
+		if (qp->base.type == IB_QPT_UC)
+			roce_sq_error(qp);
+		else
+			roce_qp_error(qp);
+		return;
+	}
+	if (qp->base.state == IB_QPS_SQD && qp->base.attr.sq_draining &&
+	    rc_req_is_drained(&qp->req)) {
+		qp->base.attr.sq_draining = 0;
+		if (qp->base.attr.en_sqd_async_notify)
+			tern_qp_event(&qp->base, IB_EVENT_SQ_DRAINED);
+	}
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RC and UC responder: carries out the engine's verdicts on requests. Takes
+ * receive WQEs, checks keys, moves payload, executes atomics, completes
+ * receives, and sends READ responses and acknowledges.
+ */
+#include "roce/exec.h"
+
+static void count_request(struct roce_qp *qp, const struct pkt *k)
+{
+	struct tern_dev *dev = qp->base.dev;
+
+	if (k->op_flags & OPF_READ)
+		tern_count(dev, TERN_CNT_RDMA_READS);
+	else if (k->op_flags & OPF_ATOMIC)
+		tern_count(dev, TERN_CNT_RDMA_ATOMICS);
+	else if (!(k->op_flags & OPF_LAST))
+		return;
+	else if (k->op_flags & OPF_WRITE)
+		tern_count(dev, TERN_CNT_RDMA_WRITES);
+	else
+		tern_count(dev, TERN_CNT_RDMA_SENDS);
+}
+
+static void count_event(struct roce_qp *qp, enum rc_event event)
+{
+	switch (event) {
+	case RC_EV_DUPLICATE:
+		tern_count(qp->base.dev, TERN_CNT_DUP_REQUEST);
+		break;
+	case RC_EV_OUT_OF_SEQ:
+		tern_count(qp->base.dev, TERN_CNT_OUT_OF_SEQ);
+		break;
+	case RC_EV_REQ_ERR:
+		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * The request cannot be carried out. RC: NAK and, except for RNR, the end of
+ * the QP once the NAK is on its way; UC: the message is forgotten.
+ */
+static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
+{
+	static const enum ib_event_type event[] = {
+		[RC_FAIL_INVALID_REQ] = IB_EVENT_QP_REQ_ERR,
+		[RC_FAIL_ACCESS] = IB_EVENT_QP_ACCESS_ERR,
+		[RC_FAIL_OP] = IB_EVENT_QP_FATAL,
+	};
+	u32 budget = ROCE_BUDGET_SOFTIRQ;
+
+	rc_resp_fail(&qp->resp, k, why);
+	if (why == RC_FAIL_RNR) {
+		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+		return;
+	}
+	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	if (qp->base.type == IB_QPT_UC)
+		return;
+	roce_resp_send(qp, &budget);
+	roce_qp_fatal(qp, event[why]);
+}
+
+/* The receive WQE in hand ends with an error of its own (too short, SGEs refused). */
+static void fail_recv(struct roce_qp *qp, const struct pkt *k, enum ib_wc_status status,
+		      enum rc_fail why)
+{
+	struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+
+	roce_complete_recv(qp, &cqe, status, true);
+	fail(qp, k, why);
+}
+
+/* Payload of a SEND packet. False: the request failed. */
+static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	struct tern_sgl sgl;
+	int ret;
+
+	if ((u64)act->offset + act->bytes > qp->rwqe.bytes) {
+		fail_recv(qp, &rx->k, IB_WC_LOC_LEN_ERR, RC_FAIL_INVALID_REQ);
+		return false;
+	}
+	if (!act->bytes)
+		return true;
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->rwqe.sge, qp->rwqe.num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
+	tern_sgl_end(&sgl);
+	if (ret) {
+		fail_recv(qp, &rx->k, IB_WC_LOC_PROT_ERR, RC_FAIL_OP);
+		return false;
+	}
+	return true;
+}
+
+/* Payload of a WRITE packet; the first one answers for the whole message (IBTA 9.7.4.1.6). */
+static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	u64 va = act->va + (act->begin ? 0 : act->offset);
+	u32 length = act->begin ? act->length : act->bytes;
+	struct tern_span span;
+	int ret;
+
+	if (!length)
+		return true;
+	ret = tern_span_get(&qp->base.mem, act->rkey, va, length, IB_ACCESS_REMOTE_WRITE, &span);
+	if (!ret) {
+		ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
+		tern_span_put(&span);
+	}
+	if (ret) {
+		fail(qp, &rx->k, RC_FAIL_ACCESS);
+		return false;
+	}
+	return true;
+}
+
+static void complete_recv(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_cqe cqe = {
+		.opcode = act->kind == RC_ACT_WRITE ? TERN_WC_RECV_RDMA_WITH_IMM : TERN_WC_RECV,
+		.byte_len = act->length,
+		.src_qp = qp->base.attr.dest_qp_num,
+	};
+
+	if (k->op_flags & OPF_IMM) {
+		cqe.wc_flags |= TERN_WC_WITH_IMM;
+		cqe.imm = k->imm;
+	} else if (k->op_flags & OPF_IETH) {
+		cqe.wc_flags |= TERN_WC_WITH_INV;
+		cqe.inv_key = k->inv_rkey;
+	}
+	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
+}
+
+static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	const struct pkt *k = &rx->k;
+
+	if (act->take_recv) {
+		int ret = roce_take_recv(qp);
+
+		if (ret <= 0) {
+			fail(qp, k, ret == 0 ? RC_FAIL_RNR : RC_FAIL_OP);
+			return;
+		}
+	}
+	if (act->kind == RC_ACT_RECV ? !place_recv(qp, rx, act) : !place_write(qp, rx, act))
+		return;
+	if ((k->op_flags & OPF_IETH) && tern_mem_invalidate(&qp->base.mem, k->inv_rkey, true)) {
+		/* IBTA 9.4.1.1.3: a key that must not be invalidated is an access error */
+		fail_recv(qp, k, IB_WC_LOC_PROT_ERR, RC_FAIL_ACCESS);
+		return;
+	}
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, 0);
+	if (act->complete_recv)
+		complete_recv(qp, k, act);
+}
+
+static void do_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_span span;
+
+	/* The responses look again; this is the answer to the request as a whole. */
+	if (tern_span_get(&qp->base.mem, act->rkey, act->va, act->length, IB_ACCESS_REMOTE_READ,
+			  &span)) {
+		fail(qp, k, RC_FAIL_ACCESS);
+		return;
+	}
+	tern_span_put(&span);
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, 0);
+}
+
+static void do_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_span span;
+	u64 orig = 0;
+	int ret;
+
+	ret = tern_span_get(&qp->base.mem, act->rkey, act->va, act->length,
+			    IB_ACCESS_REMOTE_ATOMIC, &span);
+	if (!ret) {
+		ret = tern_span_atomic(&span, act->cmp_swap, act->compare, act->swap_add, &orig);
+		tern_span_put(&span);
+	}
+	if (ret) {
+		fail(qp, k, RC_FAIL_ACCESS);
+		return;
+	}
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, orig);
+}
+
+void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	const struct pkt *k = &rx->k;
+	struct rc_act act;
+	u32 budget;
+
+	if (!qp->comm_est && qp->base.state == IB_QPS_RTR) {
+		qp->comm_est = true;
+		tern_qp_event(&qp->base, IB_EVENT_COMM_EST);
+	}
+	if (qp->base.type == IB_QPT_RC)
+		rc_resp_rx(&qp->resp, k, &act);
+	else
+		uc_resp_rx(&qp->resp, k, &act);
+	count_event(qp, act.event);
+
+	switch (act.kind) {
+	case RC_ACT_RECV:
+	case RC_ACT_WRITE:
+		do_place(qp, rx, &act);
+		break;
+	case RC_ACT_READ:
+		do_read(qp, k, &act);
+		break;
+	case RC_ACT_ATOMIC:
+		do_atomic(qp, k, &act);
+		break;
+	case RC_ACT_FATAL:
+		budget = ROCE_BUDGET_SOFTIRQ;
+		roce_resp_send(qp, &budget);
+		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- sending back ---- */
+
+/* As send_request_run() in req.c, from remotely readable memory or none. */
+static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
+{
+	struct tern_span span = {};
+	struct pkt k;
+	int ret = 0;
+	u32 i = 0;
+
+	*sent = 0;
+	if (run->bytes &&
+	    tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
+			  IB_ACCESS_REMOTE_READ, &span))
+		return -EFAULT;
+	for (; i < run->npkts; i++) {
+		struct sk_buff *skb;
+		void *dst;
+
+		if (run->bytes && roce_tx_full(&qp->tx)) {
+			ret = -EAGAIN;
+			break;
+		}
+		run_pkt(run, i, &k);
+		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
+		if (!skb) {
+			qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
+			ret = -EAGAIN;
+			break;
+		}
+		if (k.payload_bytes)
+			tern_span_read(&span, (u64)i * run->pmtu, dst, k.payload_bytes);
+		ret = roce_tx_end(&qp->tx, &qp->path, skb, &k);
+		if (ret == -EAGAIN) {
+			qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
+			break;
+		}
+		ret = 0;
+	}
+	if (run->bytes)
+		tern_span_put(&span);
+	*sent = i;
+	return ret;
+}
+
+bool roce_resp_send(struct roce_qp *qp, u32 *budget)
+{
+	struct run run;
+
+	if (!qp->resp_ready || qp->base.type != IB_QPT_RC)
+		return false;
+	/* In ERR nothing but the NAK that says why is still sent. */
+	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due)
+		return false;
+	while (rc_resp_next(&qp->resp, max(*budget, 1u), &run)) {
+		u32 sent;
+		int ret;
+
+		if (!*budget)
+			return true;
+		ret = send_response_run(qp, &run, &sent);
+		rc_resp_sent(&qp->resp, &run, sent);
+		*budget -= min(*budget, sent + 1);
+		if (ret == -EFAULT) {
+			rc_resp_read_failed(&qp->resp, &run);
+			tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+			if (rc_resp_next(&qp->resp, 1, &run)) {
+				send_response_run(qp, &run, &sent);
+				rc_resp_sent(&qp->resp, &run, sent);
+			}
+			roce_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
+			return false;
+		}
+		if (ret == -EAGAIN)
+			return false;
+	}
+	return false;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The RoCE transport as verbs/, device.c and link/ see it: its limits and its
+ * table of operations.
+ */
+#include <linux/module.h>
+
+#include "roce/exec.h"
+#include "transport.h"
+
+static const struct tern_limits limits = {
+	.max_qp = 65536,
+	.max_cq = 65536,
+	.max_mr = 1 << 20,
+	.max_pd = 32768,
+	.max_ah = 65536,
+	.max_srq = 32768,
+	.max_mw = 1 << 20,
+	.max_qp_wr = 32768,
+	.max_srq_wr = 32768,
+	.max_cqe = 1 << 20,
+	.max_rd_atomic = RC_MAX_RD_ATOMIC,
+	.max_mcast_grp = 8192,
+	.max_mcast_qp_attach = 256,
+	.gid_tbl_len = 256,
+	.pkey_tbl_len = 1,
+	.max_msg_bytes = 1u << 31,
+	.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
+			    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE |
+			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
+			    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+};
+
+/* What the QP's type and create flags must be. */
+static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *init)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	return init->create_flags ? -EOPNOTSUPP : 0;
+}
+
+static void roce_qp_doorbell(struct tern_qp *qp)
+{
+	tern_count(qp->dev, TERN_CNT_DOORBELLS);
+	roce_kick(to_roce_qp(qp), TERN_QP_MARK_SEND);
+}
+
+static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)
+{
+	struct roce_path path;
+
+	memcpy(av->dmac, av->attr.roce.dmac, ETH_ALEN);
+	/* Refuse now what no packet could be sent to. */
+	return roce_path_init(dev, &path, &av->attr, av->dmac, 0, 0);
+}
+
+const struct tern_transport_ops tern_roce_transport = {
+	.link_type = "tern_roce",
+	.node_type = RDMA_NODE_IB_CA,
+	.qp_bytes = sizeof(struct roce_qp),
+	.limits = &limits,
+	.port_immutable = roce_port_immutable,
+	.enable = roce_dev_enable,
+	.dev_start = roce_dev_start,
+	.dev_stop = roce_dev_stop,
+	.add_gid = roce_add_gid,
+	.del_gid = roce_del_gid,
+	.qp_check = roce_qp_check,
+	.qp_create = roce_qp_create,
+	.qp_modify = roce_qp_modify,
+	.qp_query = roce_qp_query,
+	.qp_quiesce = roce_qp_quiesce,
+	.qp_release = roce_qp_release,
+	.qp_doorbell = roce_qp_doorbell,
+	.ah_init = roce_ah_init,
+	.mcast_attach = roce_mcast_attach,
+	.mcast_detach = roce_mcast_detach,
+};
+
+int tern_roce_init(void)
+{
+	int ret;
+
+	/* Per CPU: a QP goes on where it was interrupted, with warm caches. */
+	roce_wq = alloc_workqueue("tern_roce", WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
+	if (!roce_wq)
+		return -ENOMEM;
+	ret = roce_net_init();
+	if (ret)
+		destroy_workqueue(roce_wq);
+	return ret;
+}
+
+void tern_roce_exit(void)
+{
+	roce_net_exit();
+	destroy_workqueue(roce_wq);
+}

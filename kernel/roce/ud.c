@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UD and GSI: one WQE is one packet, nothing is acknowledged. There is no
+ * engine, because there is no protocol state; the rules are IBTA 9.8.3 (UD)
+ * and 13.5.3.2 (GSI Q_Key).
+ */
+#include <linux/ktime.h>
+
+#include "roce/exec.h"
+#include "transport.h"
+
+#define QKEY_OF_QP	0x80000000u	/* IBTA 10.2.5: the sender's own Q_Key instead */
+
+/* Path and headers of a WQE. False: it cannot be sent (AH gone or of another PD). */
+static bool prepare(struct roce_qp *qp, const struct tern_send_wqe *wqe, struct roce_path *path,
+		    struct pkt *k)
+{
+	const struct tern_av *av;
+	bool ok;
+
+	rcu_read_lock();
+	av = xa_load(&qp->base.dev->ahs, wqe->ud.ah);
+	ok = av && av->pd == qp->base.pd &&
+	     !roce_path_init(qp->base.dev, path, &av->attr, av->dmac, qp->base.qpn,
+			     wqe->ud.remote_qpn);
+	rcu_read_unlock();
+	if (!ok)
+		return false;
+
+	*k = (struct pkt){
+		.opcode = BTH_UD | (wqe->opcode == TERN_WR_SEND_WITH_IMM ? OP_SEND_ONLY_IMM :
+									   OP_SEND_ONLY),
+		.solicited = wqe->flags & TERN_SEND_SOLICITED,
+		.migrated = true,
+		.pkey = PKEY_DEFAULT,
+		.dqpn = wqe->ud.remote_qpn & 0xffffff,
+		.psn = qp->base.attr.sq_psn & PSN_MASK,
+		.qkey = wqe->ud.remote_qkey & QKEY_OF_QP ? qp->base.attr.qkey :
+							   wqe->ud.remote_qkey,
+		.sqpn = qp->base.qpn,
+		.imm = wqe->imm,
+		.payload_bytes = tern_wqe_bytes(wqe),
+	};
+	if (qp->base.type == IB_QPT_GSI)
+		k->qkey = (u32)QKEY_GSI;
+	return true;
+}
+
+static int copy_payload(struct roce_qp *qp, struct tern_send_wqe *wqe, void *dst, u32 n)
+{
+	struct tern_sgl sgl;
+	int ret;
+
+	if (!n)
+		return 0;
+	if (wqe->flags & TERN_SEND_INLINE) {
+		memcpy(dst, tern_wqe_inline(wqe), n);
+		return 0;
+	}
+	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0);
+	ret = tern_sgl_read(&sgl, 0, dst, n);
+	tern_sgl_end(&sgl);
+	return ret;
+}
+
+/* -EAGAIN: not now. Else the WQE is done, with *status. */
+static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_status *status)
+{
+	u32 bytes = tern_wqe_bytes(wqe);
+	struct roce_path path;
+	struct sk_buff *skb;
+	struct pkt k;
+	void *dst;
+
+	if (roce_tx_full(&qp->tx))
+		return -EAGAIN;
+	*status = IB_WC_SUCCESS;
+	if (bytes > ib_mtu_enum_to_int(tern_transport_mtu(qp->base.dev))) {
+		*status = IB_WC_LOC_LEN_ERR;
+		return 0;
+	}
+	if (!prepare(qp, wqe, &path, &k)) {
+		*status = IB_WC_LOC_QP_OP_ERR;
+		return 0;
+	}
+	skb = roce_tx_begin(&qp->tx, &path, &k, &dst);
+	if (!skb) {
+		qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
+		return -EAGAIN;
+	}
+	if (copy_payload(qp, wqe, dst, bytes)) {
+		roce_tx_cancel(skb);
+		*status = IB_WC_LOC_PROT_ERR;
+		return 0;
+	}
+	if (roce_tx_end(&qp->tx, &path, skb, &k) == -EAGAIN) {
+		qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
+		return -EAGAIN;
+	}
+	qp->base.attr.sq_psn = psn_add(qp->base.attr.sq_psn, 1);
+	return 0;
+}
+
+/* A WQE that was taken and could not be sent yet stands at ud_sending. */
+bool roce_ud_send(struct roce_qp *qp, u32 *budget)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	enum ib_wc_status status;
+
+	if (qp->base.state != IB_QPS_RTS)
+		return false;
+	tern_sq_draining(sq, true);
+	for (;;) {
+		struct tern_send_wqe *wqe = NULL;
+		int ret = 1;
+
+		if (!*budget)
+			return true;
+		if (qp->ud_sending == sq->head)
+			ret = tern_sq_take(sq, qp->base.type, &wqe);
+		if (ret == 0) {
+			tern_sq_draining(sq, false);
+			if (!tern_sq_pending(sq))
+				return false;
+			tern_sq_draining(sq, true);
+			continue;
+		}
+		if (ret == -EOVERFLOW) {
+			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
+			return false;
+		}
+		wqe = tern_sq_wqe(sq, qp->ud_sending);
+		if (ret < 0) {
+			wqe->opcode = TERN_WR_OPCODES;
+			status = IB_WC_LOC_QP_OP_ERR;
+		} else if (send_one(qp, wqe, &status) == -EAGAIN) {
+			return false;	/* draining stays on: room or a timer brings us back */
+		}
+		--*budget;
+		tern_count(qp->base.dev, TERN_CNT_REQ_SENT);
+		roce_complete_send(qp, qp->ud_sending, status);
+		qp->ud_sending++;
+		tern_sq_retire(sq, qp->ud_sending);
+		if (status != IB_WC_SUCCESS) {
+			roce_sq_error(qp);
+			return false;
+		}
+	}
+}
+
+/* Header bytes, then payload, into the receive WQE. */
+static int place(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	struct tern_sgl sgl;
+	u8 grh[GRH_BYTES];
+	int ret;
+
+	roce_rx_grh(rx, grh);
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->rwqe.sge, qp->rwqe.num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	ret = tern_sgl_write(&sgl, 0, grh, sizeof(grh));
+	if (!ret && rx->k.payload_bytes)
+		ret = roce_rx_to_sgl(rx, 0, &sgl, GRH_BYTES, rx->k.payload_bytes);
+	tern_sgl_end(&sgl);
+	return ret;
+}
+
+void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	const struct pkt *k = &rx->k;
+	u32 qkey = qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey;
+	struct tern_cqe cqe = {
+		.opcode = TERN_WC_RECV,
+		.byte_len = k->payload_bytes + GRH_BYTES,
+		.src_qp = k->sqpn,
+	};
+
+	if (k->qkey != qkey) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	if (roce_take_recv(qp) != 1) {
+		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		return;
+	}
+	if (cqe.byte_len > qp->rwqe.bytes) {
+		/* The WQE says so; a peer cannot end the QP by sending too much. */
+		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);
+		return;
+	}
+	if (place(qp, rx)) {
+		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);
+		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
+		return;
+	}
+	tern_count(qp->base.dev, TERN_CNT_RDMA_SENDS);
+	roce_rx_fill_cqe(rx, &cqe);
+	cqe.wc_flags |= TERN_WC_GRH;
+	if (k->op_flags & OPF_IMM) {
+		cqe.wc_flags |= TERN_WC_WITH_IMM;
+		cqe.imm = k->imm;
+	}
+	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
+}
