@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transport headers between wire and struct pkt. What each opcode is made of
+ * is opcode.c's table; this file only knows where the fields are (IBTA 9.2,
+ * 9.3) and that nothing may be read before its length is known.
+ */
+#include "pkt.h"
+
+enum bth_bits {
+	BTH1_SOLICITED	= 0x80,
+	BTH1_MIGRATED	= 0x40,
+	BTH1_PAD_SHIFT	= 4,
+	BTH1_PAD_MASK	= 0x3,
+	BTH1_VERSION_MASK = 0x0f,
+	BTH4_FECN	= 0x80,
+	BTH4_BECN	= 0x40,
+	BTH8_ACK_REQ	= 0x80,
+};
+
+static_assert(BTH_BYTES + CNP_RESERVED_BYTES <= PKT_HDR_MAX_BYTES, "CNP fits the header buffer");
+static_assert(BTH_BYTES + RETH_BYTES + IMMDT_BYTES <= PKT_HDR_MAX_BYTES, "WRITE_ONLY_IMM fits");
+
+static void bth_parse(const u8 *p, struct pkt *k)
+{
+	k->solicited = p[1] & BTH1_SOLICITED;
+	k->migrated = p[1] & BTH1_MIGRATED;
+	k->pad_bytes = (p[1] >> BTH1_PAD_SHIFT) & BTH1_PAD_MASK;
+	k->pkey = get_unaligned_be16(p + 2);
+	k->fecn = p[4] & BTH4_FECN;
+	k->becn = p[4] & BTH4_BECN;
+	k->dqpn = get_unaligned_be24(p + 5);
+	k->ack_req = p[8] & BTH8_ACK_REQ;
+	k->psn = get_unaligned_be24(p + 9);
+}
+
+static u8 *bth_build(u8 *p, const struct pkt *k)
+{
+	p[0] = k->opcode;
+	p[1] = (u8)((k->solicited ? BTH1_SOLICITED : 0) | (k->migrated ? BTH1_MIGRATED : 0) |
+		    k->pad_bytes << BTH1_PAD_SHIFT);
+	put_unaligned_be16(k->pkey, p + 2);
+	p[4] = (u8)((k->fecn ? BTH4_FECN : 0) | (k->becn ? BTH4_BECN : 0));
+	put_unaligned_be24(k->dqpn, p + 5);
+	p[8] = k->ack_req ? BTH8_ACK_REQ : 0;
+	put_unaligned_be24(k->psn, p + 9);
+	return p + BTH_BYTES;
+}
+
+/*
+ * The extended headers that flags call for, in their order on the wire. Both
+ * directions walk the same sequence; the caller has checked that it fits.
+ */
+static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
+{
+	if (flags & OPF_DETH) {
+		k->qkey = get_unaligned_be32(p);
+		k->sqpn = get_unaligned_be24(p + 5);
+		p += DETH_BYTES;
+	}
+	if (flags & OPF_RETH) {
+		k->va = get_unaligned_be64(p);
+		k->rkey = get_unaligned_be32(p + 8);
+		k->dma_bytes = get_unaligned_be32(p + 12);
+		p += RETH_BYTES;
+	}
+	if (flags & OPF_ATOMICETH) {
+		k->va = get_unaligned_be64(p);
+		k->rkey = get_unaligned_be32(p + 8);
+		k->swap_add = get_unaligned_be64(p + 12);
+		k->compare = get_unaligned_be64(p + 20);
+		p += ATOMICETH_BYTES;
+	}
+	if (flags & OPF_AETH) {
+		k->syndrome = p[0];
+		k->msn = get_unaligned_be24(p + 1);
+		p += AETH_BYTES;
+	}
+	if (flags & OPF_ATOMICACK) {
+		k->atomic_orig = get_unaligned_be64(p);
+		p += ATOMICACKETH_BYTES;
+	}
+	if (flags & OPF_IMM) {
+		memcpy(&k->imm, p, IMMDT_BYTES);
+		p += IMMDT_BYTES;
+	}
+	if (flags & OPF_IETH)
+		k->inv_rkey = get_unaligned_be32(p);
+}
+
+static void eth_build(u8 *p, u32 flags, const struct pkt *k)
+{
+	if (flags & OPF_DETH) {
+		put_unaligned_be32(k->qkey, p);
+		p[4] = 0;
+		put_unaligned_be24(k->sqpn, p + 5);
+		p += DETH_BYTES;
+	}
+	if (flags & OPF_RETH) {
+		put_unaligned_be64(k->va, p);
+		put_unaligned_be32(k->rkey, p + 8);
+		put_unaligned_be32(k->dma_bytes, p + 12);
+		p += RETH_BYTES;
+	}
+	if (flags & OPF_ATOMICETH) {
+		put_unaligned_be64(k->va, p);
+		put_unaligned_be32(k->rkey, p + 8);
+		put_unaligned_be64(k->swap_add, p + 12);
+		put_unaligned_be64(k->compare, p + 20);
+		p += ATOMICETH_BYTES;
+	}
+	if (flags & OPF_AETH) {
+		p[0] = k->syndrome;
+		put_unaligned_be24(k->msn, p + 1);
+		p += AETH_BYTES;
+	}
+	if (flags & OPF_ATOMICACK) {
+		put_unaligned_be64(k->atomic_orig, p);
+		p += ATOMICACKETH_BYTES;
+	}
+	if (flags & OPF_IMM) {
+		memcpy(p, &k->imm, IMMDT_BYTES);
+		p += IMMDT_BYTES;
+	}
+	if (flags & OPF_IETH) {
+		put_unaligned_be32(k->inv_rkey, p);
+		p += IETH_BYTES;
+	}
+	if (flags & OPF_CNP)
+		memset(p, 0, CNP_RESERVED_BYTES);
+}
+
+/* Payload and pad fill `bytes` between the headers and the ICRC: may they? */
+static bool payload_fits(u32 flags, u32 bytes, u32 pad_bytes)
+{
+	if (!(flags & OPF_PAYLOAD) || !bytes)
+		return !bytes && !pad_bytes;
+	/* bytes is at least 4 here, pad at most 3: the payload is not empty. */
+	return bytes % 4 == 0 && bytes - pad_bytes <= 0xffff;
+}
+
+static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct pkt *k)
+{
+	const struct opcode_info *info = opcode_info(k->opcode);
+	u32 rest;
+
+	if (have < BTH_BYTES || bytes < BTH_BYTES + ICRC_BYTES)
+		return PKT_TOO_SHORT;
+	if (p[1] & BTH1_VERSION_MASK)
+		return PKT_BAD_VERSION;
+	if (!info->flags)
+		return PKT_BAD_OPCODE;
+	if (have < info->hdr_bytes || bytes < info->hdr_bytes + (u32)ICRC_BYTES)
+		return PKT_TOO_SHORT;
+
+	bth_parse(p, k);
+	rest = bytes - info->hdr_bytes - ICRC_BYTES;
+	if (!payload_fits(info->flags, rest, k->pad_bytes))
+		return PKT_BAD_LENGTH;
+	eth_parse(p + BTH_BYTES, info->flags, k);
+	k->hdr_bytes = info->hdr_bytes;
+	k->payload_bytes = (u16)(rest - k->pad_bytes);
+	k->op_flags = info->flags;
+	return PKT_OK;
+}
+
+enum pkt_error pkt_parse(const u8 *p, u32 have, u32 bytes, struct pkt *out)
+{
+	enum pkt_error err;
+
+	memset(out, 0, sizeof(*out));
+	if (!have || !bytes)
+		return PKT_TOO_SHORT;
+	out->opcode = p[0];
+	err = pkt_parse_checked(p, have, bytes, out);
+	if (err) {
+		memset(out, 0, sizeof(*out));
+		out->opcode = p[0];
+	}
+	return err;
+}
+
+u32 pkt_build(u8 *p, struct pkt *k)
+{
+	const struct opcode_info *info = opcode_info(k->opcode);
+
+	k->hdr_bytes = info->hdr_bytes;
+	k->pad_bytes = -k->payload_bytes & 3;
+	if (info->flags)
+		eth_build(bth_build(p, k), info->flags, k);
+	return info->hdr_bytes;
+}
