@@ -7,6 +7,13 @@
  *
  * A resolved span holds a reference, so that dereg waits; spans live no longer
  * than one batch of work (softirq or doorbell), never across a wait.
+ *
+ * Invalidation, rebinding and unbinding take rights away and then spin until
+ * no span that was obtained under those rights is left, because their completion
+ * tells the consumer that the memory is its own again. Sleeping is impossible
+ * there, so spans obey three rules: they are held with BH (or IRQs) disabled; their
+ * holder waits for nothing; and who calls tern_mem_invalidate(), _bind(),
+ * _unbind_qp() holds no span.
  */
 #ifndef TERN_MEM_MEM_H
 #define TERN_MEM_MEM_H
@@ -23,6 +30,7 @@
 struct tern_keys {
 	struct xarray xa;	/* index -> struct tern_region, RCU */
 	u32 next;		/* cyclic, random start */
+	atomic_t bound_mw2;	/* type 2 windows bound: lets most QPs skip the unbind walk */
 	struct ib_device *ibdev;
 };
 
@@ -35,8 +43,9 @@ enum tern_region_kind {
 };
 
 enum tern_region_state {
-	TERN_REGION_FREE,	/* FAST, MW2: allocated or invalidated; lets nothing through */
+	TERN_REGION_FREE,	/* FAST, MW: allocated, invalidated, unbound; lets nothing through */
 	TERN_REGION_VALID,
+	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
 };
 
 struct tern_region {
@@ -56,8 +65,11 @@ struct tern_region {
 	u32 nblocks;
 	u32 max_blocks;		/* FAST */
 	u32 block_shift;
-	u64 block_off;		/* of iova within block[0] */
+	u64 block_off;		/* of iova within block[0]; windows: within the MR's */
 	struct ib_umem *umem;
+	/* FAST: what ib_map_mr_sg left for the next TERN_WR_REG_MR */
+	struct tern_mr *fast;
+	void **pending;
 	/* windows */
 	struct tern_region *mr;	/* bound region; holds mr->bound_windows */
 	atomic_t bound_windows;	/* regions: dereg/rereg is -EBUSY while not 0 */
@@ -85,9 +97,13 @@ struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd
 struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd,
 					   u32 max_pages);
 struct tern_region *tern_region_alloc_mw(struct tern_keys *keys, struct ib_pd *pd, bool type2);
-/* Any of IB_MR_REREG_{TRANS,PD,ACCESS}; on error the region is as before. -EBUSY if bound. */
-int tern_region_rereg_user(struct tern_keys *keys, struct tern_region *region, int flags,
-			   u64 start, u64 length, u64 iova, int access, struct ib_pd *pd);
+/*
+ * Any of IB_MR_REREG_{TRANS,PD,ACCESS}; on error the region is as before. -EBUSY
+ * if bound. On success mr->region is a new region under the same key: a span
+ * sees all of the old registration or all of the new one.
+ */
+int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags, u64 start,
+			   u64 length, u64 iova, int access, struct ib_pd *pd);
 /* Unpublish, wait for spans, free. -EBUSY while windows are bound to it (it stays). */
 int tern_region_destroy(struct tern_keys *keys, struct tern_region *region);
 /* ib_device_ops.map_mr_sg for FAST regions. */
@@ -104,7 +120,8 @@ struct tern_mem_ctx {
 };
 
 struct tern_span {
-	struct tern_region *region;	/* NULL: zero bytes, nothing held */
+	struct tern_region *region;	/* memory; NULL: zero bytes, nothing held */
+	struct tern_region *window;	/* that it was reached through, or NULL */
 	u64 off;			/* of the span's first byte in blocks: block_off included */
 	u64 length;
 	void *kva;			/* DMA regions: address of the first byte */
@@ -113,7 +130,7 @@ struct tern_span {
 /*
  * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC}
  * bits that the key must grant (0: local read; DMA regions and local access use
- * the lkey). length 0 succeeds without looking at the key (IBTA 9.7.4.1.?).
+ * the lkey). length 0 succeeds without looking at the key (IBTA C9-88).
  * 0, -EACCES (rights, PD, QP, state), -EINVAL (no such key), -ERANGE (bounds).
  * On 0 the caller owes a tern_span_put().
  */

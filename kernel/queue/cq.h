@@ -14,13 +14,14 @@
 struct tern_cq {
 	struct ib_cq ibcq;
 	struct tern_ring *ring;
-	spinlock_t lock;	/* BH-safe: producers, resize, kernel consumers */
+	spinlock_t lock;	/* IRQ-safe: producers, resize, kernel consumers */
 	u32 prod;		/* published as hdr->prod */
-	u32 cons;		/* kernel consumers only; published as hdr->cons */
+	u32 cons;		/* kernel CQ: published as hdr->cons; user CQ: last seen there */
 	bool user;
 	bool dead;
 };
 
+/* At least cqe entries; the number granted is left in ibcq.cqe. -EINVAL, -ENOMEM; may sleep. */
 int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
 void tern_cq_uninit(struct tern_cq *cq);
 
@@ -28,18 +29,23 @@ void tern_cq_uninit(struct tern_cq *cq);
  * Append *cqe (timestamp filled in here) and call the completion handler if
  * armed for it: solicited is true for solicited receives and for every error.
  * False if the CQ is (or becomes) dead. Context: any up to softirq; the
- * handler is called without the CQ's lock, in the caller's context.
+ * handler is called without the CQ's lock, in the caller's context, which must
+ * keep a QP (so, by ib_core's counts, the CQ) from being destroyed meanwhile.
  */
 bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
 
-/* New ring of at least cqe entries with the unpolled CQEs. -EINVAL, -ENOMEM, may sleep. */
+/*
+ * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at
+ * its free-running index, and the arming. -EINVAL (they do not fit, CQ dead),
+ * -ENOMEM; may sleep. User space polls and arms nothing meanwhile.
+ */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
 
 /* Kernel consumers: ib_device_ops.poll_cq, req_notify_cq. */
 int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
-/* A kernel QP is going away: drop its unpolled CQEs from a kernel CQ. */
+/* A kernel QP is going away, nothing is posted for it any more: drop its unpolled CQEs. */
 void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp);
 
 #endif

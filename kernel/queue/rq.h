@@ -32,12 +32,13 @@ struct tern_rq {
 
 int tern_rq_init(struct tern_rq *rq, u32 max_wr, u32 max_sge, bool user);
 void tern_rq_uninit(struct tern_rq *rq);
+/* RESET: forget everything posted. prod is the poster's: head and cons move up to it. */
 void tern_rq_reset(struct tern_rq *rq);
 
 /*
  * 1: *out filled. 0: empty. -EINVAL: a malformed WQE was taken (out->wr_id is
  * set). -EOVERFLOW: prod is impossible. *limit_hit: the SRQ limit event is due
- * (once per arming). Any context; takes a BH-safe lock.
+ * (once per arming). Any context; takes an IRQ-safe lock.
  */
 int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit);
 
@@ -53,7 +54,8 @@ int tern_rq_set_limit(struct tern_rq *rq, u32 limit, bool *hit);
 /*
  * SRQ resize: move to a new ring of max_wr WQEs with the WQEs not yet taken.
  * -EINVAL if they do not fit, -ENOMEM. The old ring is put. May sleep.
- * User space holds its own lock and posts nothing meanwhile.
+ * User space holds its own lock and posts nothing meanwhile. Indices go on
+ * where they were: a WQE keeps its free-running index in the new ring.
  */
 int tern_rq_resize(struct tern_rq *rq, u32 max_wr);
 

@@ -11,6 +11,7 @@
 #include <linux/spinlock.h>
 
 #include "queue/ring.h"
+#include "queue/wqe.h"
 
 struct tern_sq {
 	struct tern_ring *ring;
@@ -33,7 +34,10 @@ struct tern_sq {
 int tern_sq_init(struct tern_sq *sq, u32 max_wr, u32 max_sge, u32 max_inline, bool user);
 void tern_sq_uninit(struct tern_sq *sq);
 
-/* RESET: forget everything posted. */
+/*
+ * RESET: forget everything posted. prod has one writer, the poster, and is not
+ * touched: the kernel's indices and cons move up to it.
+ */
 void tern_sq_reset(struct tern_sq *sq);
 
 /*
@@ -50,19 +54,6 @@ static inline struct tern_send_wqe *tern_sq_wqe(const struct tern_sq *sq, u32 in
 {
 	return sq->copy + (size_t)(index & (sq->ring->nslots - 1)) * sq->ring->stride;
 }
-
-static inline struct tern_sge *tern_wqe_sge(struct tern_send_wqe *wqe)
-{
-	return (struct tern_sge *)(wqe + 1);
-}
-
-static inline void *tern_wqe_inline(struct tern_send_wqe *wqe)
-{
-	return wqe + 1;
-}
-
-/* Total payload bytes of a validated WQE (at most 2^31; take() refuses more). */
-u32 tern_wqe_bytes(const struct tern_send_wqe *wqe);
 
 /* WQEs before index upto are complete: their slots are the poster's again. */
 void tern_sq_retire(struct tern_sq *sq, u32 upto);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The arithmetic of address ranges and of blocks, free of overflow for every
+ * input. No other file of the driver adds an address to a length.
+ *
+ * Pure: also built into the unit tests.
+ */
+#ifndef TERN_MEM_BOUNDS_H
+#define TERN_MEM_BOUNDS_H
+
+#include "proto/deps.h"
+
+/* Would [base, base + size) run past 2^64? Ending exactly there is fine. */
+static inline bool mem_range_wraps(u64 base, u64 size)
+{
+	return size && base > ~(u64)0 - (size - 1);
+}
+
+/* Is [va, va + length) within [base, base + size)? */
+static inline bool mem_range_within(u64 base, u64 size, u64 va, u64 length)
+{
+	return va >= base && length <= size && va - base <= size - length;
+}
+
+/* Blocks of 1 << shift bytes that length bytes from off into the first one touch. */
+static inline u64 mem_block_count(u64 off, u64 length, u32 shift)
+{
+	u64 mask = ((u64)1 << shift) - 1;
+	u64 last;
+
+	if (!length)
+		return 0;
+	off &= mask;
+	last = length - 1;
+	return (last >> shift) + (((last & mask) + off) >> shift) + 1;
+}
+
+static inline u64 mem_block_index(u64 off, u32 shift)
+{
+	return off >> shift;
+}
+
+static inline u64 mem_block_offset(u64 off, u32 shift)
+{
+	return off & (((u64)1 << shift) - 1);
+}
+
+/* Bytes from off to the end of its block, at most left. */
+static inline u64 mem_block_run(u64 off, u64 left, u32 shift)
+{
+	u64 run = ((u64)1 << shift) - mem_block_offset(off, shift);
+
+	return run < left ? run : left;
+}
+
+#endif

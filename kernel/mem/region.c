@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a region: create, kill, retire; and the kinds that need no more
+ * than that (DMA). A region is found by RCU; whoever uses its memory holds a
+ * reference; USER and DMA regions never change once published, FAST regions
+ * and windows change under their lock.
+ */
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "mem/region.h"
+
+/* Far more than a batch; only a span that breaks the rules in mem.h lives so long. */
+#define QUIESCE_NS	NSEC_PER_SEC
+
+struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
+				       enum tern_region_kind kind)
+{
+	struct tern_region *region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+
+	refcount_set(&region->ref, 1);
+	init_completion(&region->released);
+	spin_lock_init(&region->lock);
+	region->kind = kind;
+	region->state = TERN_REGION_FREE;
+	region->pd = pd;
+	region->block_shift = PAGE_SHIFT;
+	atomic_set(&region->bound_windows, 0);
+
+	err = tern_key_reserve(keys, region);
+	if (err) {
+		kfree(region);
+		return ERR_PTR(err);
+	}
+	return region;
+}
+
+static void region_free_memory(struct tern_region *region)
+{
+	kvfree(region->block);
+	kvfree(region->pending);
+	ib_umem_release(region->umem);
+}
+
+void tern_region_abort(struct tern_keys *keys, struct tern_region *region)
+{
+	tern_key_release(keys, region->key);
+	region_free_memory(region);
+	kfree(region);
+}
+
+void tern_region_drain(struct tern_region *region)
+{
+	tern_region_put(region);
+	wait_for_completion(&region->released);
+}
+
+void tern_region_free(struct tern_region *region)
+{
+	region_free_memory(region);
+	/* Lookups may still look at it, under RCU and without a reference. */
+	kfree_rcu(region, rcu);
+}
+
+int tern_region_kill(struct tern_region *region)
+{
+	unsigned long irq;
+	int err = 0;
+
+	/* Binding counts under this lock too, and only on VALID regions. */
+	spin_lock_irqsave(&region->lock, irq);
+	if (atomic_read(&region->bound_windows))
+		err = -EBUSY;
+	else
+		region->state = TERN_REGION_DEAD;
+	spin_unlock_irqrestore(&region->lock, irq);
+	return err;
+}
+
+void tern_region_quiesce(const struct tern_region *region)
+{
+	u64 start = 0;
+
+	while (refcount_read(&region->ref) > 1) {
+		cpu_relax();
+		if (!start)
+			start = ktime_get_mono_fast_ns();
+		else if (WARN_ON_ONCE(ktime_get_mono_fast_ns() - start > QUIESCE_NS))
+			break;
+	}
+	/* What the spans copied is visible before what the caller does next. */
+	smp_mb();
+}
+
+struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd, int access)
+{
+	struct tern_region *region = tern_region_create(keys, pd, TERN_REGION_DMA);
+
+	if (IS_ERR(region))
+		return region;
+
+	region->access = access;
+	region->length = U64_MAX;
+	region->state = TERN_REGION_VALID;
+	tern_key_publish(keys, region);
+	return region;
+}
+
+static int window_destroy(struct tern_keys *keys, struct tern_region *window)
+{
+	struct tern_region *mr;
+	unsigned long irq;
+
+	spin_lock_irqsave(&window->lock, irq);
+	mr = tern_window_unbind_locked(keys, window, TERN_REGION_DEAD);
+	spin_unlock_irqrestore(&window->lock, irq);
+
+	tern_key_release(keys, window->key);
+	tern_region_drain(window);
+	tern_window_drop_mr(mr);
+	tern_region_free(window);
+	return 0;
+}
+
+int tern_region_destroy(struct tern_keys *keys, struct tern_region *region)
+{
+	int err;
+
+	if (tern_region_is_window(region))
+		return window_destroy(keys, region);
+
+	err = tern_region_kill(region);
+	if (err)
+		return err;
+	tern_key_release(keys, region->key);
+	tern_region_drain(region);
+	tern_region_free(region);
+	return 0;
+}

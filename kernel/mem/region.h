@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of mem/ share and nobody else uses: key slots, the life of a
+ * struct tern_region, and the wait for spans.
+ */
+#ifndef TERN_MEM_REGION_H
+#define TERN_MEM_REGION_H
+
+#include "mem/mem.h"
+
+#define TERN_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+				 IB_ACCESS_REMOTE_ATOMIC)
+/* Rights that change memory from afar, and so need IB_ACCESS_LOCAL_WRITE behind them. */
+#define TERN_ACCESS_ALTERS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
+/* What a region may be registered with; the optional range is hints. */
+#define TERN_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
+				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+static inline bool tern_region_is_window(const struct tern_region *region)
+{
+	return region->kind == TERN_REGION_MW1 || region->kind == TERN_REGION_MW2;
+}
+
+/* keys.c: reserve a key (lookups find nothing), put the region there, take the slot back. */
+int tern_key_reserve(struct tern_keys *keys, struct tern_region *region);
+void tern_key_publish(struct tern_keys *keys, struct tern_region *region);
+void tern_key_release(struct tern_keys *keys, u32 key);
+
+/*
+ * By index: the caller compares the whole key. Under RCU only; what is done to
+ * a FAST region or a window is done under its lock, state not DEAD.
+ */
+struct tern_region *tern_key_lookup(const struct tern_keys *keys, u32 key);
+
+/* region.c: a region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
+struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
+				       enum tern_region_kind kind);
+/* Undoes create of a region that was never published. */
+void tern_region_abort(struct tern_keys *keys, struct tern_region *region);
+/* After unpublishing: drop the owner's reference and sleep until the last span is gone. */
+void tern_region_drain(struct tern_region *region);
+/* After draining: free the memory, and the region a grace period later. */
+void tern_region_free(struct tern_region *region);
+/* FREE or VALID to DEAD; -EBUSY if windows are bound. */
+int tern_region_kill(struct tern_region *region);
+
+/* Spin until no span of the region is left; new ones have been made impossible. */
+void tern_region_quiesce(const struct tern_region *region);
+
+static inline void tern_region_put(struct tern_region *region)
+{
+	if (refcount_dec_and_test(&region->ref))
+		complete(&region->released);
+}
+
+/*
+ * window.c: end a window's binding, under its lock, leaving it in state (not VALID). The
+ * MR returned (or NULL) stays bound until nobody uses the window's spans.
+ */
+struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct tern_region *window,
+					      enum tern_region_state state);
+/* The spans are gone. mr may be NULL. */
+static inline void tern_window_drop_mr(struct tern_region *mr)
+{
+	if (mr)
+		atomic_dec(&mr->bound_windows);
+}
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gather/scatter lists: an offset in a message to an SGE and its span.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "mem/mem.h"
+
+void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
+		    const struct tern_sge *sge, u32 num_sge, u32 need)
+{
+	memset(sgl, 0, sizeof(*sgl));
+	sgl->ctx = ctx;
+	sgl->sge = sge;
+	sgl->num_sge = num_sge;
+	sgl->need = need;
+	sgl->cur = num_sge;
+}
+
+static void sgl_drop_span(struct tern_sgl *sgl)
+{
+	if (sgl->cur < sgl->num_sge)
+		tern_span_put(&sgl->span);
+	sgl->cur = sgl->num_sge;
+}
+
+void tern_sgl_end(struct tern_sgl *sgl)
+{
+	sgl_drop_span(sgl);
+}
+
+/* Makes the SGE that holds byte off of the message the current one. */
+static int sgl_seek(struct tern_sgl *sgl, u64 off)
+{
+	u64 base = 0;
+	u32 i = 0;
+	int err;
+
+	if (sgl->cur < sgl->num_sge && off >= sgl->cur_base) {
+		if (off - sgl->cur_base < sgl->span.length)
+			return 0;
+		i = sgl->cur;
+		base = sgl->cur_base;
+	}
+	sgl_drop_span(sgl);
+
+	while (i < sgl->num_sge && off - base >= sgl->sge[i].length)
+		base += sgl->sge[i++].length;
+	if (i == sgl->num_sge)
+		return -ERANGE;
+
+	err = tern_span_get(sgl->ctx, sgl->sge[i].lkey, sgl->sge[i].addr, sgl->sge[i].length,
+			    sgl->need, &sgl->span);
+	if (err)
+		return err;
+	sgl->cur = i;
+	sgl->cur_base = base;
+	return 0;
+}
+
+int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n)
+{
+	while (n) {
+		int err = sgl_seek(sgl, off);
+		size_t run;
+
+		if (err)
+			return err;
+		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		tern_span_write(&sgl->span, off - sgl->cur_base, src, run);
+		src += run;
+		off += run;
+		n -= run;
+	}
+	return 0;
+}
+
+int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n)
+{
+	while (n) {
+		int err = sgl_seek(sgl, off);
+		size_t run;
+
+		if (err)
+			return err;
+		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		tern_span_read(&sgl->span, off - sgl->cur_base, dst, run);
+		dst += run;
+		off += run;
+		n -= run;
+	}
+	return 0;
+}

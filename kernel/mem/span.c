@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Spans: the door through which every access to registered memory goes. get
+ * checks key, state, PD, QP, rights and bounds once; the rest walks blocks.
+ */
+#include <linux/align.h>
+#include <linux/atomic.h>
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+
+#include "mem/bounds.h"
+#include "mem/region.h"
+
+/* Everything but the state: what makes that stable differs by kind. */
+static int span_check(const struct tern_mem_ctx *ctx, const struct tern_region *region, u32 key,
+		      u64 va, u64 length, u32 need)
+{
+	if (region->key != key)
+		return -EINVAL;
+	if (region->pd != ctx->pd)
+		return -EACCES;
+	if ((region->access & need) != need)
+		return -EACCES;
+	/* Windows give rights to peers only. */
+	if (tern_region_is_window(region) && (!need || need & ~TERN_ACCESS_REMOTE))
+		return -EACCES;
+	if (region->kind == TERN_REGION_MW2 && region->bound_qpn != ctx->qpn)
+		return -EACCES;
+	if (!mem_range_within(region->iova, region->length, va, length))
+		return -ERANGE;
+	return 0;
+}
+
+static void span_fill(struct tern_span *span, struct tern_region *region, u64 va, u64 length)
+{
+	span->region = region;
+	span->length = length;
+	if (region->kind == TERN_REGION_DMA)
+		span->kva = (void *)(uintptr_t)va;
+	else
+		span->off = region->block_off + (va - region->iova);
+}
+
+/* USER, DMA: they are as they were published for as long as they are found. */
+static int span_get_fixed(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
+			  u64 va, u64 length, u32 need, struct tern_span *span)
+{
+	int err;
+
+	if (!refcount_inc_not_zero(&region->ref))
+		return -EINVAL;
+
+	err = span_check(ctx, region, key, va, length, need);
+	if (err) {
+		tern_region_put(region);
+		return err;
+	}
+	span_fill(span, region, va, length);
+	return 0;
+}
+
+/*
+ * FAST, windows: all is decided under the lock that changes it. Not being DEAD
+ * there means that the owner's reference is still held, and a bound window's
+ * MR is held by the binding.
+ */
+static int span_get_changing(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
+			     u64 va, u64 length, u32 need, struct tern_span *span)
+{
+	unsigned long irq;
+	int err;
+
+	spin_lock_irqsave(&region->lock, irq);
+	if (region->state == TERN_REGION_VALID)
+		err = span_check(ctx, region, key, va, length, need);
+	else
+		err = region->key == key ? -EACCES : -EINVAL;
+	if (err)
+		goto unlock;
+
+	refcount_inc(&region->ref);
+	span_fill(span, region, va, length);
+	if (tern_region_is_window(region)) {
+		refcount_inc(&region->mr->ref);
+		span->window = region;
+		span->region = region->mr;
+	}
+unlock:
+	spin_unlock_irqrestore(&region->lock, irq);
+	return err;
+}
+
+int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+		  struct tern_span *span)
+{
+	struct tern_region *region;
+	int err;
+
+	lockdep_assert(in_softirq() || irqs_disabled());
+
+	memset(span, 0, sizeof(*span));
+	if (!length)
+		return 0;
+
+	rcu_read_lock();
+	region = tern_key_lookup(ctx->keys, key);
+	if (!region)
+		err = -EINVAL;
+	else if (region->kind == TERN_REGION_USER || region->kind == TERN_REGION_DMA)
+		err = span_get_fixed(ctx, region, key, va, length, need, span);
+	else
+		err = span_get_changing(ctx, region, key, va, length, need, span);
+	rcu_read_unlock();
+	return err;
+}
+
+void tern_span_put(struct tern_span *span)
+{
+	if (span->region)
+		tern_region_put(span->region);
+	if (span->window)
+		tern_region_put(span->window);
+	span->region = NULL;
+	span->window = NULL;
+	span->length = 0;
+}
+
+size_t tern_span_chunk(const struct tern_span *span, u64 off, void **p)
+{
+	const struct tern_region *region = span->region;
+	u64 left, pos;
+
+	if (!region || off >= span->length)
+		return 0;
+
+	left = span->length - off;
+	if (region->kind == TERN_REGION_DMA) {
+		*p = span->kva + off;
+		return min_t(u64, left, SIZE_MAX);
+	}
+	pos = span->off + off;
+	*p = region->block[mem_block_index(pos, region->block_shift)] +
+	     mem_block_offset(pos, region->block_shift);
+	return mem_block_run(pos, left, region->block_shift);
+}
+
+/* Bytes of [off, off + n) that are in the span: all, or its user has a bug. */
+static size_t span_clip(const struct tern_span *span, u64 off, size_t n)
+{
+	if (WARN_ON_ONCE(!mem_range_within(0, span->length, off, n)))
+		return off < span->length ? min_t(u64, n, span->length - off) : 0;
+	return n;
+}
+
+void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n)
+{
+	n = span_clip(span, off, n);
+	while (n) {
+		void *p;
+		size_t run = min(tern_span_chunk(span, off, &p), n);
+
+		memcpy(p, src, run);
+		src += run;
+		off += run;
+		n -= run;
+	}
+}
+
+void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
+{
+	n = span_clip(span, off, n);
+	while (n) {
+		void *p;
+		size_t run = min(tern_span_chunk(span, off, &p), n);
+
+		memcpy(dst, p, run);
+		dst += run;
+		off += run;
+		n -= run;
+	}
+}
+
+int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
+		     u64 *orig)
+{
+	atomic64_t *target;
+	void *p;
+
+	/* Eight aligned bytes are in one block; of unaligned memory the run may be shorter. */
+	if (tern_span_chunk(span, 0, &p) < sizeof(*target) ||
+	    !IS_ALIGNED((uintptr_t)p, sizeof(*target)))
+		return -EINVAL;
+
+	target = p;
+	if (cmp_swap)
+		*orig = atomic64_cmpxchg(target, compare, swap_add);
+	else
+		*orig = atomic64_fetch_add(swap_add, target);
+	return 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory windows: rights to a part of a region. Type 1 may be bound again and
+ * again; type 2 (2B: tied to the QP that bound it) from free only. A bound
+ * window holds its MR by bound_windows; lock order is window, then MR.
+ */
+#include <linux/err.h>
+
+#include "mem/bounds.h"
+#include "mem/region.h"
+
+struct window_bind {
+	u32 mw_rkey;
+	u32 new_rkey;
+	u32 mr_lkey;
+	u32 access;
+	u64 addr;
+	u64 length;
+};
+
+struct tern_region *tern_region_alloc_mw(struct tern_keys *keys, struct ib_pd *pd, bool type2)
+{
+	struct tern_region *window;
+
+	window = tern_region_create(keys, pd, type2 ? TERN_REGION_MW2 : TERN_REGION_MW1);
+	if (!IS_ERR(window))
+		tern_key_publish(keys, window);
+	return window;
+}
+
+struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct tern_region *window,
+					      enum tern_region_state state)
+{
+	struct tern_region *mr = window->mr;
+
+	if (mr && window->kind == TERN_REGION_MW2)
+		atomic_dec(&keys->bound_mw2);
+	window->mr = NULL;
+	window->access = 0;
+	window->state = state;
+	return mr;
+}
+
+static int window_may_bind(const struct tern_mem_ctx *ctx, const struct tern_region *window,
+			   const struct window_bind *bind)
+{
+	if (window->state == TERN_REGION_DEAD || window->key != bind->mw_rkey)
+		return -EINVAL;
+	if (bind->mw_rkey >> 8 != bind->new_rkey >> 8 ||
+	    bind->access & ~(TERN_ACCESS_REMOTE | IB_ZERO_BASED))
+		return -EINVAL;
+	if (window->pd != ctx->pd)			/* IBTA C10-72 */
+		return -EACCES;
+	if (window->kind == TERN_REGION_MW1)		/* IBTA o10-36.2.2 */
+		return bind->access & IB_ZERO_BASED ? -EINVAL : 0;
+	if (window->state != TERN_REGION_FREE)		/* IBTA o10-37.2.30 */
+		return -EINVAL;
+	return bind->length ? 0 : -EINVAL;		/* IBTA o10-37.2.40 */
+}
+
+static int mr_may_be_bound(const struct tern_region *window, const struct tern_region *mr,
+			   const struct window_bind *bind)
+{
+	if (mr->state != TERN_REGION_VALID || mr->key != bind->mr_lkey)
+		return -EINVAL;
+	if (mr->pd != window->pd)
+		return -EACCES;
+	if (!(mr->access & IB_ACCESS_MW_BIND))		/* IBTA C10-73 */
+		return -EACCES;
+	if (bind->access & TERN_ACCESS_ALTERS &&	/* IBTA C10-74 */
+	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return -EACCES;
+	if (!mem_range_within(mr->iova, mr->length, bind->addr, bind->length))
+		return -ERANGE;				/* IBTA C10-75 */
+	return 0;
+}
+
+/* Counts the window in, so that the MR stays as it is. */
+static int mr_bind(const struct tern_region *window, struct tern_region *mr,
+		   const struct window_bind *bind)
+{
+	int err;
+
+	if (!mr || (mr->kind != TERN_REGION_USER && mr->kind != TERN_REGION_FAST))
+		return -EINVAL;
+
+	spin_lock_nested(&mr->lock, SINGLE_DEPTH_NESTING);
+	err = mr_may_be_bound(window, mr, bind);
+	if (!err)
+		atomic_inc(&mr->bound_windows);
+	spin_unlock(&mr->lock);
+	return err;
+}
+
+static int window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region *window,
+			      const struct window_bind *bind, struct tern_region **old_mr)
+{
+	struct tern_region *mr = NULL;
+	int err;
+
+	err = window_may_bind(ctx, window, bind);
+	if (err)
+		return err;
+	if (bind->length) {
+		mr = tern_key_lookup(ctx->keys, bind->mr_lkey);
+		err = mr_bind(window, mr, bind);
+		if (err)
+			return err;
+	}
+
+	*old_mr = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_FREE);
+	window->key = bind->new_rkey;
+	if (!mr)
+		return 0;
+
+	window->mr = mr;
+	window->access = bind->access;
+	window->iova = bind->access & IB_ZERO_BASED ? 0 : bind->addr;
+	window->length = bind->length;
+	window->block_off = mr->block_off + (bind->addr - mr->iova);
+	window->bound_qpn = ctx->qpn;
+	if (window->kind == TERN_REGION_MW2)
+		atomic_inc(&ctx->keys->bound_mw2);
+	window->state = TERN_REGION_VALID;
+	return 0;
+}
+
+int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
+		  u64 addr, u64 length, u32 access)
+{
+	const struct window_bind bind = {
+		.mw_rkey = mw_rkey,
+		.new_rkey = new_rkey,
+		.mr_lkey = mr_lkey,
+		.access = access,
+		.addr = addr,
+		.length = length,
+	};
+	struct tern_region *old_mr = NULL;
+	struct tern_region *window;
+	unsigned long irq;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	window = tern_key_lookup(ctx->keys, mw_rkey);
+	if (!window || !tern_region_is_window(window))
+		goto unlock;
+
+	spin_lock_irqsave(&window->lock, irq);
+	err = window_bind_locked(ctx, window, &bind, &old_mr);
+	spin_unlock_irqrestore(&window->lock, irq);
+
+	if (old_mr) {
+		tern_region_quiesce(window);
+		tern_window_drop_mr(old_mr);
+	}
+unlock:
+	rcu_read_unlock();
+	return err;
+}
+
+static void window_unbind_qp(struct tern_keys *keys, struct tern_region *window, u32 qpn)
+{
+	struct tern_region *mr = NULL;
+	unsigned long irq;
+
+	spin_lock_irqsave(&window->lock, irq);
+	if (window->state == TERN_REGION_VALID && window->bound_qpn == qpn)
+		mr = tern_window_unbind_locked(keys, window, TERN_REGION_FREE);
+	spin_unlock_irqrestore(&window->lock, irq);
+
+	if (mr) {
+		tern_region_quiesce(window);
+		tern_window_drop_mr(mr);
+	}
+}
+
+void tern_mem_unbind_qp(struct tern_keys *keys, u32 qpn)
+{
+	struct tern_region *region;
+	unsigned long index;
+
+	if (!atomic_read(&keys->bound_mw2))
+		return;
+
+	rcu_read_lock();
+	xa_for_each(&keys->xa, index, region)
+		if (region->kind == TERN_REGION_MW2)
+			window_unbind_qp(keys, region, qpn);
+	rcu_read_unlock();
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queue, producer's side: CQEs into the ring, overrun, events as
+ * armed, resize. What kernel consumers do with a CQ is in cq_kernel.c.
+ */
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/ktime.h>
+
+#include "queue/cq.h"
+
+static_assert(sizeof(struct tern_cqe) == TERN_CQE_BYTES);
+
+int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
+{
+	struct tern_ring *ring = tern_ring_create(cqe, TERN_CQE_BYTES);
+
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+
+	spin_lock_init(&cq->lock);
+	cq->ring = ring;
+	cq->prod = 0;
+	cq->cons = 0;
+	cq->user = user;
+	cq->dead = false;
+	cq->ibcq.cqe = ring->nslots;
+	return 0;
+}
+
+void tern_cq_uninit(struct tern_cq *cq)
+{
+	tern_ring_put(cq->ring);
+	cq->ring = NULL;
+}
+
+/* CQEs not yet polled, by the newest cons; more than nslots if user space wrote nonsense. */
+static u32 cq_unpolled(struct tern_cq *cq)
+{
+	if (cq->user)
+		cq->cons = smp_load_acquire(&cq->ring->hdr->cons);
+	return cq->prod - cq->cons;
+}
+
+/* The cons last seen will usually do; user space's cache line is fetched once per lap. */
+static bool cq_has_room(struct tern_cq *cq)
+{
+	u32 nslots = cq->ring->nslots;
+
+	return cq->prod - cq->cons < nslots || cq_unpolled(cq) < nslots;
+}
+
+static void cq_append(struct tern_cq *cq, struct tern_cqe *cqe)
+{
+	struct tern_cqe *slot = tern_ring_slot(cq->ring, cq->prod);
+
+	cqe->timestamp_ns = ktime_get_raw_ns();
+	memset(cqe->reserved, 0, sizeof(cqe->reserved));
+	if (cq->user)
+		cqe->qp_context = 0;
+	*slot = *cqe;
+	smp_store_release(&cq->ring->hdr->prod, ++cq->prod);
+}
+
+/* Takes the arming if it is for this completion. */
+static bool cq_disarm(struct tern_cq *cq, bool solicited)
+{
+	u32 *word = &cq->ring->hdr->arm;
+	u32 arm;
+
+	/* Pairs with the barrier of who stored arm and then looks at prod. */
+	smp_mb();
+	arm = READ_ONCE(*word);
+	if (arm != TERN_CQ_ARM_ANY && !(arm == TERN_CQ_ARM_SOLICITED && solicited))
+		return false;
+	/* Should the word change just now, an event too many is the harmless side. */
+	return xchg(word, TERN_CQ_ARM_NONE) != TERN_CQ_ARM_NONE;
+}
+
+static void cq_raise_overrun(struct tern_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
+{
+	bool overrun = false;
+	bool notify = false;
+	bool posted = false;
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	if (cq->dead) {
+		/* Told once already. */
+	} else if (cq_has_room(cq)) {
+		cq_append(cq, cqe);
+		notify = cq_disarm(cq, solicited);
+		posted = true;
+	} else {
+		cq->dead = true;
+		WRITE_ONCE(cq->ring->hdr->flags, TERN_RING_F_DEAD);
+		overrun = true;
+	}
+	spin_unlock_irqrestore(&cq->lock, irq);
+
+	if (overrun)
+		cq_raise_overrun(cq);
+	if (notify && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return posted;
+}
+
+static void cq_move(const struct tern_ring *to, const struct tern_ring *from, u32 index, u32 end)
+{
+	for (; index != end; index++)
+		memcpy(tern_ring_slot(to, index), tern_ring_slot(from, index), TERN_CQE_BYTES);
+}
+
+int tern_cq_resize(struct tern_cq *cq, u32 cqe)
+{
+	struct tern_ring *old = cq->ring;
+	struct tern_ring *new;
+	unsigned long irq;
+	u32 moved;
+
+	new = tern_ring_create(cqe, TERN_CQE_BYTES);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+
+	spin_lock_irqsave(&cq->lock, irq);
+	if (cq->dead || cq_unpolled(cq) > min(old->nslots, new->nslots))
+		goto refuse;
+
+	/*
+	 * User rings can be long: most of the copying goes on beside producers. A
+	 * slot overwritten meanwhile was polled, or belongs to an index copied below.
+	 */
+	moved = cq->cons;
+	if (cq->user) {
+		u32 cons = cq->cons;
+
+		moved = cq->prod;
+		spin_unlock_irqrestore(&cq->lock, irq);
+		cq_move(new, old, cons, moved);
+		spin_lock_irqsave(&cq->lock, irq);
+		if (cq->dead || cq_unpolled(cq) > min(old->nslots, new->nslots))
+			goto refuse;
+	}
+	cq_move(new, old, moved, cq->prod);
+
+	new->hdr->prod = cq->prod;
+	new->hdr->cons = cq->cons;
+	new->hdr->arm = xchg(&old->hdr->arm, TERN_CQ_ARM_NONE);
+	cq->ring = new;
+	cq->ibcq.cqe = new->nslots;
+	spin_unlock_irqrestore(&cq->lock, irq);
+
+	tern_ring_put(old);
+	return 0;
+
+refuse:
+	spin_unlock_irqrestore(&cq->lock, irq);
+	tern_ring_put(new);
+	return -EINVAL;
+}

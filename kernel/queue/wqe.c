@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Legality of send WQEs. Everything is looked up in one table; what the table
+ * cannot say (reserved members, sizes) is checked per body and per argument.
+ */
+#include "queue/wqe.h"
+
+enum wqe_body {
+	BODY_NONE,
+	BODY_DATA,	/* SGEs, or inline bytes */
+	BODY_SGES,	/* SGEs to be written into */
+	BODY_ONE_SGE,
+	BODY_ATOMIC,	/* one SGE of 8 bytes */
+};
+
+enum wqe_args {
+	ARGS_NONE,
+	ARGS_RDMA,
+	ARGS_ATOMIC,
+	ARGS_MW,
+	ARGS_REG,
+};
+
+#define RC	(1u << TERN_WQE_QPT_RC)
+#define UC	(1u << TERN_WQE_QPT_UC)
+#define UD	(1u << TERN_WQE_QPT_UD)
+#define GSI	(1u << TERN_WQE_QPT_GSI)
+
+struct wqe_rule {
+	u8 user;	/* QP types that a user may post it to */
+	u8 kernel;	/* QP types that a kernel consumer may post it to */
+	u8 body;	/* enum wqe_body */
+	u8 args;	/* enum wqe_args */
+};
+
+/* IBTA 10.8.3.2 (which operation on which service), 10.7.2.2 (inline). */
+static const struct wqe_rule wqe_rules[TERN_WR_OPCODES] = {
+	[TERN_WR_RDMA_WRITE]		= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
+	[TERN_WR_RDMA_WRITE_WITH_IMM]	= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
+	[TERN_WR_SEND]			= { RC | UC | UD, RC | UC | UD | GSI, BODY_DATA, ARGS_NONE },
+	[TERN_WR_SEND_WITH_IMM]		= { RC | UC | UD, RC | UC | UD | GSI, BODY_DATA, ARGS_NONE },
+	[TERN_WR_RDMA_READ]		= { RC, RC, BODY_SGES, ARGS_RDMA },
+	[TERN_WR_ATOMIC_CMP_AND_SWP]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },
+	[TERN_WR_ATOMIC_FETCH_AND_ADD]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },
+	[TERN_WR_LOCAL_INV]		= { RC | UC, RC | UC, BODY_NONE, ARGS_NONE },
+	[TERN_WR_BIND_MW]		= { RC | UC, RC | UC, BODY_NONE, ARGS_MW },
+	[TERN_WR_SEND_WITH_INV]		= { RC, RC, BODY_DATA, ARGS_NONE },
+	[TERN_WR_REG_MR]		= { 0, RC | UC, BODY_NONE, ARGS_REG },
+	[TERN_WR_RDMA_READ_WITH_INV]	= { 0, RC, BODY_ONE_SGE, ARGS_RDMA },
+};
+
+static bool wqe_type_legal(const struct wqe_rule *rule, int qp_type, bool user)
+{
+	u32 types = user ? rule->user : rule->kernel;
+
+	return qp_type >= TERN_WQE_QPT_GSI && qp_type <= TERN_WQE_QPT_UD &&
+	       types & (1u << qp_type);
+}
+
+static const struct tern_sge *wqe_sges(const struct tern_send_wqe *wqe)
+{
+	return (const struct tern_sge *)(wqe + 1);
+}
+
+static u64 wqe_sge_bytes(const struct tern_send_wqe *wqe)
+{
+	const struct tern_sge *sge = wqe_sges(wqe);
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
+			   const struct tern_wqe_limits *lim)
+{
+	if (wqe->flags & TERN_SEND_INLINE)
+		return body == BODY_DATA && !wqe->num_sge && wqe->inline_bytes <= lim->max_inline;
+
+	if (wqe->inline_bytes || wqe->num_sge > lim->max_sge)
+		return false;
+
+	switch (body) {
+	case BODY_NONE:
+		return !wqe->num_sge;
+	case BODY_DATA:
+	case BODY_SGES:
+		return wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
+	case BODY_ONE_SGE:
+		return wqe->num_sge == 1 && wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
+	case BODY_ATOMIC:
+		return wqe->num_sge == 1 && wqe_sges(wqe)->length == sizeof(u64);
+	}
+	return false;
+}
+
+/* QP numbers are 24 bits. Only management picks its P_Key by work request. */
+static bool wqe_ud_legal(const struct tern_send_wqe *wqe, int qp_type, bool user)
+{
+	if (wqe->ud.remote_qpn >> 24)
+		return false;
+	return qp_type == TERN_WQE_QPT_GSI || !user || !wqe->ud.pkey_index;
+}
+
+static bool wqe_args_legal(const struct tern_send_wqe *wqe, enum wqe_args args, bool user)
+{
+	switch (args) {
+	case ARGS_NONE:
+		return true;
+	case ARGS_RDMA:
+		return !user || !wqe->rdma.reserved;
+	case ARGS_ATOMIC:
+		return !user || !wqe->atomic.reserved;
+	case ARGS_MW:
+		return !(wqe->mw.access & ~TERN_WQE_BIND_ACCESS);
+	case ARGS_REG:
+		return true;
+	}
+	return false;
+}
+
+u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
+{
+	u32 bytes;
+
+	if (wqe->flags & TERN_SEND_INLINE)
+		bytes = wqe->inline_bytes;
+	else
+		bytes = (u32)wqe->num_sge * (u32)sizeof(struct tern_sge);
+	return bytes < room ? bytes : room;
+}
+
+int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct tern_wqe_limits *lim)
+{
+	const struct wqe_rule *rule;
+
+	if (wqe->opcode >= TERN_WR_OPCODES)
+		return -EINVAL;
+	rule = &wqe_rules[wqe->opcode];
+
+	if (!wqe_type_legal(rule, qp_type, lim->user))
+		return -EINVAL;
+	if (wqe->flags & ~TERN_SEND_FLAGS_ALL)
+		return -EINVAL;
+	if (lim->user && wqe->reserved0)
+		return -EINVAL;
+	if (!wqe_body_legal(wqe, (enum wqe_body)rule->body, lim))
+		return -EINVAL;
+	if (!wqe_args_legal(wqe, (enum wqe_args)rule->args, lim->user))
+		return -EINVAL;
+	if ((1u << qp_type) & (UD | GSI) && !wqe_ud_legal(wqe, qp_type, lim->user))
+		return -EINVAL;
+	return 0;
+}
+
+u32 tern_wqe_bytes(const struct tern_send_wqe *wqe)
+{
+	if (wqe->flags & TERN_SEND_INLINE)
+		return wqe->inline_bytes;
+	return (u32)wqe_sge_bytes(wqe);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which send WQEs are legal, decided on a private copy: one table of opcodes
+ * by QP type, for user and kernel posters. Whether keys, address handles and
+ * remote addresses in a legal WQE are any good is found out by who executes it.
+ *
+ * Pure: also built into the unit tests.
+ */
+#ifndef TERN_QUEUE_WQE_H
+#define TERN_QUEUE_WQE_H
+
+#include "proto/deps.h"
+#include "tern-abi.h"
+
+/* Values of enum ib_qp_type. */
+enum tern_wqe_qp_type {
+	TERN_WQE_QPT_GSI	= 1,
+	TERN_WQE_QPT_RC		= 2,
+	TERN_WQE_QPT_UC		= 3,
+	TERN_WQE_QPT_UD		= 4,
+};
+
+/* Payload of one message (IBTA 9.7.2, 9.8.1: 2^31). */
+#define TERN_WQE_MAX_BYTES	(1u << 31)
+
+/* IBV_ACCESS_{REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC,ZERO_BASED}: all a window can grant. */
+#define TERN_WQE_BIND_ACCESS	0x2eu
+
+struct tern_wqe_limits {
+	u32 max_sge;
+	u32 max_inline;		/* bytes */
+	bool user;		/* posted from user space */
+};
+
+static inline struct tern_sge *tern_wqe_sge(struct tern_send_wqe *wqe)
+{
+	return (struct tern_sge *)(wqe + 1);
+}
+
+static inline void *tern_wqe_inline(struct tern_send_wqe *wqe)
+{
+	return wqe + 1;
+}
+
+/* Bytes that the header says follow it, clipped to room. Any header is fine. */
+u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room);
+
+/*
+ * 0, or -EINVAL. wqe is followed by at least max(max_sge * sizeof(struct
+ * tern_sge), max_inline) readable bytes that nobody else writes.
+ *
+ * Members named reserved must be zero in user WQEs. Bytes that an opcode has
+ * no member for (imm without *_WITH_IMM, the union's unused rest) are ignored.
+ */
+int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct tern_wqe_limits *lim);
+
+/* Total payload bytes of a validated WQE (at most TERN_WQE_MAX_BYTES). */
+u32 tern_wqe_bytes(const struct tern_send_wqe *wqe);
+
+#endif
