@@ -46,17 +46,33 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 
 /* ---- tx ---- */
 
-/* Per QP: accounting socket (sk_wmem_alloc counts what is in the stack) and cached route. */
+/*
+ * Per QP: accounting socket (sk_wmem_alloc counts what is in the stack) and
+ * cached route. begin, end and full: by the owner of the QP's run lock only.
+ */
 struct roce_tx {
 	struct tern_dev *dev;
 	struct socket *sock;
-	void (*space)(void *arg);	/* called in softirq when a full queue has room again */
-	void *arg;
+	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
+	u16 ip_id;			/* next IPv4 identification */
+	/* what the route cached in sock->sk is for */
+	struct {
+		struct in6_addr saddr, daddr;	/* IPv4: mapped */
+		int oif;
+		u32 cookie;
+	} route;
 };
 
-/* sndbuf limit in bytes of skb truesize; space/arg as above. May sleep. */
+/*
+ * space(arg) is called once, in softirq or with BHs off, when a full queue has
+ * room again. That can be inside roce_tx_end() (the stack freed the skb), so it
+ * must not wait for the run lock. May sleep.
+ */
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
-/* After it returns space() is not called any more; skbs in the stack drain by themselves. */
+/*
+ * After it returns space() is not called any more; skbs in the stack drain by
+ * themselves. May sleep. Not from space(). Nothing is sent by tx after it.
+ */
 void roce_tx_uninit(struct roce_tx *tx);
 /* Forget the cached route (path changed). */
 void roce_tx_reset_route(struct roce_tx *tx);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ICRC of skbs: picks the CRC-32 primitive and walks skbs that are not linear.
+ * Which header fields count, and in which order, is in proto/icrc.c.
+ */
+#include <linux/crc32.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#include "crc.h"
+#include "proto/pkt.h"
+
+u32 roce_crc32(u32 crc, const u8 *p, size_t n)
+{
+	return crc32_le(crc, p, n);
+}
+
+u32 roce_icrc_start(const struct sk_buff *skb, const u8 *bth, bool ipv6)
+{
+	const u8 *ip = skb_network_header(skb);
+	const u8 *udp = skb_transport_header(skb);
+
+	return ipv6 ? icrc_start_ipv6(roce_crc32, ip, udp, bth) :
+		      icrc_start_ipv4(roce_crc32, ip, udp, bth);
+}
+
+/* CRC over [from, to) of skb's data, whatever that consists of. */
+static u32 crc_skb(u32 crc, struct sk_buff *skb, u32 from, u32 to)
+{
+	struct skb_seq_state seq;
+	unsigned int n;
+	const u8 *p;
+	u32 done = 0;
+
+	skb_prepare_seq_read(skb, from, to, &seq);
+	while ((n = skb_seq_read(done, &p, &seq))) {
+		n = min(n, to - from - done);
+		crc = roce_crc32(crc, p, n);
+		done += n;
+	}
+	return crc;
+}
+
+bool roce_icrc_ok(struct sk_buff *skb, bool ipv6)
+{
+	u32 end = skb->len - ICRC_BYTES;
+	u8 trailer[ICRC_BYTES];
+	const u8 *p;
+	u32 crc;
+
+	crc = roce_icrc_start(skb, skb->data, ipv6);
+	if (likely(!skb_is_nonlinear(skb)))
+		crc = roce_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
+	else
+		crc = crc_skb(crc, skb, BTH_BYTES, end);
+
+	p = skb_header_pointer(skb, end, ICRC_BYTES, trailer);
+	return p && get_unaligned_le32(p) == icrc_finish(crc);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast groups: which QPs of a device are attached to which group, the
+ * IGMP or MLD membership of the device's netdev while there is one, and the
+ * delivery of a received packet to all of them.
+ *
+ * Locks: mcast_lock, then the RTNL (so nothing here may be called under the
+ * RTNL), then table_lock. Delivery is under RCU only; members are freed after
+ * a grace period, and so are QPs.
+ *
+ * Memberships are those of the device's own netdev. A program that uses a
+ * group through a VLAN on it joins by itself or by rdma_cm; its packets are
+ * then delivered here like others.
+ */
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/jhash.h>
+#include <linux/rtnetlink.h>
+#include <net/ipv6_stubs.h>
+#include <net/sock.h>
+#include <rdma/ib_addr.h>
+
+#include "net.h"
+#include "transport.h"
+
+struct roce_group {
+	struct hlist_node hash_node;	/* roce_net.groups */
+	struct list_head dev_node;	/* roce_dev.groups */
+	struct rcu_head rcu;
+	union ib_gid mgid;
+	struct tern_dev *dev;
+	struct hlist_head members;	/* struct roce_member, RCU */
+	unsigned int num_members;
+	struct in_device *in_dev;	/* IPv4: where the membership is, referenced */
+};
+
+struct roce_member {
+	struct hlist_node node;
+	struct rcu_head rcu;
+	struct roce_qp *qp;
+};
+
+static u32 mgid_hash(const union ib_gid *mgid)
+{
+	u32 words[4];
+
+	memcpy(words, mgid, sizeof(words));
+	return hash_32(jhash2(words, ARRAY_SIZE(words), 0), ROCE_GROUP_HASH_BITS);
+}
+
+/* ---- membership of the netdev ---- */
+
+/*
+ * Joined at the in_device and not through a socket, whose number of IPv4
+ * memberships a sysctl limits to 20. The sockets need no membership to
+ * receive: without any, IP_MULTICAST_ALL is what decides, and it is on.
+ */
+static int join4(struct roce_group *group)
+{
+	struct in_device *in_dev = __in_dev_get_rtnl(group->dev->netdev);
+
+	if (!in_dev)
+		return -ENODEV;
+	ip_mc_inc_group(in_dev, roce_gid_ip4(&group->mgid));
+	in_dev_hold(in_dev);
+	group->in_dev = in_dev;
+	return 0;
+}
+
+static void leave4(struct roce_group *group)
+{
+	/* an in_device that is not the netdev's any more has dropped its memberships */
+	if (__in_dev_get_rtnl(group->dev->netdev) == group->in_dev)
+		ip_mc_dec_group(group->in_dev, roce_gid_ip4(&group->mgid));
+	in_dev_put(group->in_dev);
+}
+
+static int join6(struct roce_dev *rd, struct roce_group *group)
+{
+	struct sock *sk = rd->mcast_sock6->sk;
+	int err;
+
+	lock_sock(sk);
+	err = ipv6_stub->ipv6_sock_mc_join(sk, rd->dev->netdev->ifindex,
+					   (struct in6_addr *)&group->mgid);
+	release_sock(sk);
+	return err;
+}
+
+static void leave6(struct roce_dev *rd, struct roce_group *group)
+{
+	struct sock *sk = rd->mcast_sock6->sk;
+
+	lock_sock(sk);
+	ipv6_stub->ipv6_sock_mc_drop(sk, rd->dev->netdev->ifindex,
+				     (struct in6_addr *)&group->mgid);
+	release_sock(sk);
+}
+
+static int group_join(struct roce_dev *rd, struct roce_group *group)
+{
+	bool ipv6 = !roce_gid_is_ip4(&group->mgid);
+	int err;
+
+	if (ipv6 && !rd->mcast_sock6) {
+		err = sock_create_kern(rd->dev->net, AF_INET6, SOCK_DGRAM, IPPROTO_UDP,
+				       &rd->mcast_sock6);
+		if (err) {
+			rd->mcast_sock6 = NULL;
+			return err;
+		}
+	}
+	rtnl_lock();
+	err = ipv6 ? join6(rd, group) : join4(group);
+	rtnl_unlock();
+	return err;
+}
+
+static void group_leave(struct roce_dev *rd, struct roce_group *group)
+{
+	rtnl_lock();
+	if (roce_gid_is_ip4(&group->mgid))
+		leave4(group);
+	else
+		leave6(rd, group);
+	rtnl_unlock();
+}
+
+/* ---- groups, under mcast_lock ---- */
+
+static struct roce_group *group_find(struct roce_dev *rd, const union ib_gid *mgid)
+{
+	struct roce_group *group;
+
+	list_for_each_entry(group, &rd->groups, dev_node)
+		if (!memcmp(&group->mgid, mgid, sizeof(*mgid)))
+			return group;
+	return NULL;
+}
+
+static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *mgid)
+{
+	struct roce_group *group;
+	int err;
+
+	if (rd->num_groups >= rd->dev->transport->limits->max_mcast_grp)
+		return ERR_PTR(-ENOMEM);
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->mgid = *mgid;
+	group->dev = rd->dev;
+
+	err = group_join(rd, group);
+	if (err) {
+		kfree(group);
+		return ERR_PTR(err);
+	}
+	rd->num_groups++;
+	list_add(&group->dev_node, &rd->groups);
+	spin_lock(&rd->rn->table_lock);
+	hlist_add_head_rcu(&group->hash_node, &rd->rn->groups[mgid_hash(mgid)]);
+	spin_unlock(&rd->rn->table_lock);
+	return group;
+}
+
+static void group_destroy(struct roce_dev *rd, struct roce_group *group)
+{
+	spin_lock(&rd->rn->table_lock);
+	hlist_del_rcu(&group->hash_node);
+	spin_unlock(&rd->rn->table_lock);
+	list_del(&group->dev_node);
+	rd->num_groups--;
+	group_leave(rd, group);
+	kfree_rcu(group, rcu);
+}
+
+static struct roce_member *member_find(struct roce_group *group, const struct tern_qp *qp)
+{
+	struct roce_member *member;
+
+	hlist_for_each_entry(member, &group->members, node)
+		if (&member->qp->base == qp)
+			return member;
+	return NULL;
+}
+
+/* The group goes with its last member. */
+static void member_remove(struct roce_dev *rd, struct roce_group *group,
+			  struct roce_member *member)
+{
+	hlist_del_rcu(&member->node);
+	kfree_rcu(member, rcu);
+	if (!--group->num_members)
+		group_destroy(rd, group);
+}
+
+/* ---- verbs; process context, sleeping. Attaching twice is attaching once. ---- */
+
+int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
+{
+	struct roce_dev *rd = to_roce_dev(qp->dev);
+	struct roce_member *member;
+	struct roce_group *group;
+	int err = 0;
+
+	if (!rdma_is_multicast_addr((struct in6_addr *)mgid))
+		return -EINVAL;
+	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	if (!member)
+		return -ENOMEM;
+	member->qp = to_roce_qp(qp);
+
+	mutex_lock(&rd->mcast_lock);
+	group = group_find(rd, mgid);
+	if (group && member_find(group, qp))
+		goto out;
+	if (!group)
+		group = group_create(rd, mgid);
+	if (IS_ERR(group)) {
+		err = PTR_ERR(group);
+		goto out;
+	}
+	if (group->num_members >= qp->dev->transport->limits->max_mcast_qp_attach) {
+		err = -ENOMEM;
+		goto out;
+	}
+	group->num_members++;
+	hlist_add_head_rcu(&member->node, &group->members);
+	member = NULL;
+out:
+	mutex_unlock(&rd->mcast_lock);
+	kfree(member);
+	return err;
+}
+
+int roce_mcast_detach(struct tern_qp *qp, const union ib_gid *mgid)
+{
+	struct roce_dev *rd = to_roce_dev(qp->dev);
+	struct roce_member *member = NULL;
+	struct roce_group *group;
+
+	mutex_lock(&rd->mcast_lock);
+	group = group_find(rd, mgid);
+	if (group)
+		member = member_find(group, qp);
+	if (member)
+		member_remove(rd, group, member);
+	mutex_unlock(&rd->mcast_lock);
+	return member ? 0 : -EINVAL;
+}
+
+void roce_mcast_detach_all(struct tern_qp *qp)
+{
+	struct roce_dev *rd = to_roce_dev(qp->dev);
+	struct roce_group *group, *next;
+	struct roce_member *member;
+
+	mutex_lock(&rd->mcast_lock);
+	list_for_each_entry_safe(group, next, &rd->groups, dev_node) {
+		member = member_find(group, qp);
+		if (member)
+			member_remove(rd, group, member);
+	}
+	mutex_unlock(&rd->mcast_lock);
+}
+
+void roce_mcast_dev_init(struct roce_dev *rd)
+{
+	mutex_init(&rd->mcast_lock);
+	INIT_LIST_HEAD(&rd->groups);
+}
+
+void roce_mcast_dev_uninit(struct roce_dev *rd)
+{
+	WARN_ON(!list_empty(&rd->groups));
+	if (rd->mcast_sock6)
+		sock_release(rd->mcast_sock6);
+	mutex_destroy(&rd->mcast_lock);
+}
+
+/* ---- reception ---- */
+
+static bool group_takes(const struct roce_group *group, const union ib_gid *mgid, int iif)
+{
+	return !memcmp(&group->mgid, mgid, sizeof(*mgid)) && roce_gid_on_netdev(group->dev, iif);
+}
+
+struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *mgid, int iif)
+{
+	const struct roce_group *group;
+
+	hlist_for_each_entry_rcu(group, &rn->groups[mgid_hash(mgid)], hash_node)
+		if (group_takes(group, mgid, iif))
+			return group->dev;
+	return NULL;
+}
+
+/* The skb's data is shared by the clones; QPs only read it. */
+static void deliver_clone(const struct roce_rx *rx, const struct roce_group *group,
+			  const struct roce_member *member)
+{
+	struct roce_rx copy = *rx;
+
+	copy.dev = group->dev;
+	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
+	if (copy.skb)
+		roce_qp_rx(member->qp, &copy);
+	else
+		tern_count(group->dev, TERN_CNT_RX_UD_DROPPED);
+}
+
+/* Work is bounded by max_mcast_qp_attach times the devices on one netdev. */
+void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
+			struct roce_rx *rx)
+{
+	const struct roce_group *group;
+	const struct roce_member *member;
+
+	hlist_for_each_entry_rcu(group, &rn->groups[mgid_hash(mgid)], hash_node) {
+		if (!group_takes(group, mgid, iif))
+			continue;
+		hlist_for_each_entry_rcu(member, &group->members, node)
+			deliver_clone(rx, group, member);
+	}
+	consume_skb(rx->skb);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RoCE in a network namespace: the UDP sockets that packets come in by, open
+ * while the namespace has a started device, and the start and stop of devices.
+ * See net.h for who outlives whom.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+#include <net/netns/generic.h>
+#include <net/udp_tunnel.h>
+
+#include "net.h"
+
+static unsigned int roce_net_id;
+
+/* IPv6 may be compiled out, or switched off for this boot (ipv6.disable=1). */
+static bool family_is_absent(int err)
+{
+	return err == -EAFNOSUPPORT || err == -EPFNOSUPPORT;
+}
+
+static int socket_open(struct net *net, struct roce_net *rn, int family, struct socket **sock)
+{
+	struct udp_port_cfg port = {
+		.family = family,
+		.local_udp_port = htons(ROCE_UDP_PORT),
+		.ipv6_v6only = family == AF_INET6,
+		/* zero UDP checksums are the rule in RoCEv2, for IPv6 too: no use_udp6_* */
+	};
+	struct udp_tunnel_sock_cfg tunnel = {
+		.sk_user_data = rn,
+		.encap_type = 1,
+		.encap_rcv = roce_rx_udp,
+	};
+	int err;
+
+	err = udp_sock_create(net, &port, sock);
+	if (err) {
+		*sock = NULL;
+		return err;
+	}
+	setup_udp_tunnel_sock(net, *sock, &tunnel);
+	return 0;
+}
+
+/* Readers of rn through this socket are gone when it returns. */
+static void socket_close(struct socket **sock)
+{
+	if (*sock)
+		udp_tunnel_sock_release(*sock);
+	*sock = NULL;
+}
+
+static int sockets_open(struct net *net, struct roce_net *rn)
+{
+	int err;
+
+	err = socket_open(net, rn, AF_INET, &rn->sock4);
+	if (err)
+		goto failed;
+	err = socket_open(net, rn, AF_INET6, &rn->sock6);
+	if (err && !family_is_absent(err)) {
+		socket_close(&rn->sock4);
+		goto failed;
+	}
+	return 0;
+
+failed:
+	if (err == -EADDRINUSE)
+		pr_err("UDP port %d is taken in this network namespace, probably by another RoCE driver (rdma_rxe): unload it, or add the link in another namespace\n",
+		       ROCE_UDP_PORT);
+	else
+		pr_err("cannot open UDP port %d: error %d\n", ROCE_UDP_PORT, err);
+	return err;
+}
+
+static void sockets_close(struct roce_net *rn)
+{
+	socket_close(&rn->sock6);
+	socket_close(&rn->sock4);
+}
+
+/*
+ * Before ib_register_device(), because GIDs come in during that. Sleeps.
+ * -ENODEV: the namespace is going away.
+ */
+int roce_dev_start(struct tern_dev *dev)
+{
+	struct roce_net *rn = net_generic(dev->net, roce_net_id);
+	struct roce_dev *rd;
+	int err = 0;
+
+	rd = kzalloc(sizeof(*rd), GFP_KERNEL);
+	if (!rd)
+		return -ENOMEM;
+	rd->dev = dev;
+	rd->rn = rn;
+	roce_mcast_dev_init(rd);
+
+	mutex_lock(&rn->lock);
+	if (rn->dying)
+		err = -ENODEV;
+	else if (!rn->links)
+		err = sockets_open(dev->net, rn);
+	if (!err)
+		rn->links++;
+	mutex_unlock(&rn->lock);
+
+	if (err) {
+		roce_mcast_dev_uninit(rd);
+		kfree(rd);
+		return err;
+	}
+	dev->transport_data = rd;
+	return 0;
+}
+
+/*
+ * After ib_unregister_device() has deleted the GIDs and all QPs are destroyed,
+ * before the namespace exits, and not under the RTNL. Sleeps. No reader finds
+ * the device when it returns.
+ */
+void roce_dev_stop(struct tern_dev *dev)
+{
+	struct roce_dev *rd = to_roce_dev(dev);
+	struct roce_net *rn = rd->rn;
+
+	WARN_ON(!hlist_empty(&rd->gids));
+	roce_mcast_dev_uninit(rd);
+
+	mutex_lock(&rn->lock);
+	if (!--rn->links)
+		sockets_close(rn);
+	mutex_unlock(&rn->lock);
+
+	synchronize_net();
+	dev->transport_data = NULL;
+	kfree(rd);
+}
+
+static int __net_init roce_net_create(struct net *net)
+{
+	struct roce_net *rn = net_generic(net, roce_net_id);
+
+	mutex_init(&rn->lock);
+	spin_lock_init(&rn->table_lock);
+	return 0;
+}
+
+/* No device starts here any more; those that there are, link/ now stops. */
+static void __net_exit roce_net_pre_exit(struct net *net)
+{
+	struct roce_net *rn = net_generic(net, roce_net_id);
+
+	mutex_lock(&rn->lock);
+	rn->dying = true;
+	mutex_unlock(&rn->lock);
+}
+
+static void __net_exit roce_net_destroy(struct net *net)
+{
+	struct roce_net *rn = net_generic(net, roce_net_id);
+
+	/* A socket must not outlive its namespace even if link/ let us down. */
+	if (WARN_ON(rn->links))
+		sockets_close(rn);
+	mutex_destroy(&rn->lock);
+}
+
+/*
+ * A subsystem, not a device: on exit the core runs all device operations, and
+ * subsystem operations registered after these, before roce_net_destroy().
+ */
+static struct pernet_operations roce_net_ops = {
+	.init = roce_net_create,
+	.pre_exit = roce_net_pre_exit,
+	.exit = roce_net_destroy,
+	.id = &roce_net_id,
+	.size = sizeof(struct roce_net),
+};
+
+int roce_net_init(void)
+{
+	return register_pernet_subsys(&roce_net_ops);
+}
+
+void roce_net_exit(void)
+{
+	unregister_pernet_subsys(&roce_net_ops);
+	/* the last calls of sk_write_space callbacks (tx.c) */
+	synchronize_rcu();
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the packet I/O files of roce/ share among themselves: the state of a
+ * network namespace (sockets, tables that a received packet is looked up in)
+ * and of a device. QP execution does not include this.
+ *
+ * Lifetime. A namespace's state lives from pernet init to pernet exit; every
+ * device in it is stopped before that (link/ unregisters its links from a
+ * pernet operation registered after ours, so it runs first on exit). Readers
+ * hold the RCU lock: they come in through a socket's sk_user_data, which is
+ * NULL before the socket goes, and find devices in the two tables, out of
+ * which roce_dev_stop() sees them gone before it waits for readers.
+ */
+#ifndef TERN_ROCE_NET_H
+#define TERN_ROCE_NET_H
+
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+
+#include "roce.h"
+
+#define ROCE_GID_HASH_BITS	7
+#define ROCE_GROUP_HASH_BITS	5
+
+struct roce_net {
+	struct mutex lock;		/* sockets, links, dying */
+	struct socket *sock4;
+	struct socket *sock6;		/* NULL: no IPv6 in this kernel or namespace */
+	unsigned int links;		/* devices started */
+	bool dying;
+
+	spinlock_t table_lock;		/* writers of the tables; readers: RCU */
+	struct hlist_head gids[1 << ROCE_GID_HASH_BITS];	/* struct roce_gid */
+	struct hlist_head groups[1 << ROCE_GROUP_HASH_BITS];	/* struct roce_group */
+};
+
+/* tern_dev.transport_data */
+struct roce_dev {
+	struct tern_dev *dev;
+	struct roce_net *rn;
+	struct hlist_head gids;		/* its entries of rn->gids, RCU, under rn->table_lock */
+
+	struct mutex mcast_lock;	/* the rest */
+	struct list_head groups;
+	unsigned int num_groups;
+	struct socket *mcast_sock6;	/* holds the MLD memberships; made at the first join */
+};
+
+static inline struct roce_dev *to_roce_dev(struct tern_dev *dev)
+{
+	return dev->transport_data;
+}
+
+/* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex A17.4.1). */
+static inline void roce_gid_from_ip4(union ib_gid *gid, __be32 addr)
+{
+	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid);
+}
+
+static inline bool roce_gid_is_ip4(const union ib_gid *gid)
+{
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
+}
+
+static inline __be32 roce_gid_ip4(const union ib_gid *gid)
+{
+	return ((const struct in6_addr *)gid)->s6_addr32[3];
+}
+
+/* ---- gid.c ---- */
+
+/*
+ * The device that a packet to gid is for. iif: the netdev it came in by;
+ * loopback: that is `lo`. Under RCU. NULL: none.
+ */
+struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gid, int iif,
+			       bool loopback);
+/* Is ifindex the device's netdev, or that of one of its GIDs (VLAN, bond)? Under RCU. */
+bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex);
+
+/* ---- mcast.c ---- */
+void roce_mcast_dev_init(struct roce_dev *rd);
+void roce_mcast_dev_uninit(struct roce_dev *rd);
+/* A device with members in the group, for accounting what comes next. Under RCU. */
+struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *mgid, int iif);
+/* Give rx to every attached QP; consumes rx->skb. Under RCU, BHs off. */
+void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
+			struct roce_rx *rx);
+
+/* ---- rx.c ---- */
+
+/* encap_rcv of the UDP sockets; sk_user_data is the struct roce_net. */
+int roce_rx_udp(struct sock *sk, struct sk_buff *skb);
+
+#endif

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Received packets: from the UDP socket to a QP. Nothing in the packet is
+ * believed before its lengths and its ICRC are checked, nothing it does is
+ * logged, and its payload is never linearised: it is copied once, from where
+ * the NIC put it to where the application wants it.
+ *
+ * Also what a QP may ask of the packet it is given.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/dst.h>
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "crc.h"
+#include "net.h"
+
+/*
+ * skb->cb while the packet is ours: what is to be known of its arrival after
+ * the netdev may have gone (a packet can wait in a QP's backlog). The IP and
+ * MAC headers stay where skb's offsets say; skb->protocol tells IPv6 from IPv4.
+ */
+struct rx_cb {
+	u16 vlan_id;
+	u8 sl;
+	bool has_vlan;
+	bool has_smac;
+	bool mcast;
+};
+
+static struct rx_cb *rx_cb(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct rx_cb) > sizeof_field(struct sk_buff, cb));
+	return (struct rx_cb *)skb->cb;
+}
+
+static bool is_ipv6(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6);
+}
+
+/* Where a packet is to: GID, netdev it came in by. */
+struct rx_dest {
+	union ib_gid gid;
+	int iif;
+	bool loopback;
+	bool mcast;
+};
+
+static void rx_dest(const struct sk_buff *skb, struct rx_dest *to)
+{
+	to->loopback = skb->dev->flags & IFF_LOOPBACK;
+	if (is_ipv6(skb)) {
+		memcpy(&to->gid, &ipv6_hdr(skb)->daddr, sizeof(to->gid));
+		to->mcast = ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
+		/* on `lo`: the netdev that has the address */
+		to->iif = inet6_iif(skb);
+	} else {
+		roce_gid_from_ip4(&to->gid, ip_hdr(skb)->daddr);
+		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
+		to->iif = skb->dev->ifindex;
+	}
+}
+
+/*
+ * skb->data is at the UDP header. Leaves it at the BTH with the trailing bytes
+ * gone and the headers linear. IP options and extension headers are refused:
+ * the ICRC is defined over the fixed header only (annex A17.3.3). So are
+ * offloaded bundles, which the stack splits before they come here.
+ */
+static bool rx_trim(struct sk_buff *skb)
+{
+	u32 ip_bytes = is_ipv6(skb) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	u32 bytes;
+
+	if (skb_is_gso(skb) || skb_network_header_len(skb) != ip_bytes)
+		return false;
+	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
+		return false;
+	bytes = ntohs(udp_hdr(skb)->len);
+	if (bytes < sizeof(struct udphdr) + BTH_BYTES + ICRC_BYTES || bytes > skb->len)
+		return false;
+	bytes -= sizeof(struct udphdr);
+	if (!pskb_may_pull(skb, sizeof(struct udphdr) + min_t(u32, bytes, PKT_HDR_MAX_BYTES)))
+		return false;
+	__skb_pull(skb, sizeof(struct udphdr));
+	return skb->len == bytes || !pskb_trim(skb, bytes);
+}
+
+/* Keep of the arrival what a CQE wants, and let go of netdev, route and socket. */
+static void rx_detach(struct sk_buff *skb, bool loopback, bool mcast)
+{
+	struct net_device *ndev = skb->dev;
+	struct rx_cb *cb = rx_cb(skb);
+
+	memset(cb, 0, sizeof(*cb));
+	cb->mcast = mcast;
+	cb->has_smac = !loopback && skb_mac_header_was_set(skb) && skb->mac_len == ETH_HLEN;
+	if (is_vlan_dev(ndev)) {
+		cb->has_vlan = true;
+		cb->vlan_id = vlan_dev_vlan_id(ndev);
+		cb->sl = skb->priority & 7;	/* the netdev's ingress map */
+	} else if (skb_vlan_tag_present(skb)) {
+		cb->has_vlan = true;
+		cb->vlan_id = skb_vlan_tag_get_id(skb);
+		cb->sl = skb_vlan_tag_get_prio(skb);
+	}
+	skb_dst_drop(skb);
+	skb_orphan(skb);
+	skb->dev = NULL;
+}
+
+static bool is_congestion_marked(const struct sk_buff *skb)
+{
+	u8 dsfield = is_ipv6(skb) ? ipv6_get_dsfield(ipv6_hdr(skb)) : ip_hdr(skb)->tos;
+
+	return INET_ECN_is_ce(dsfield);
+}
+
+bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
+{
+	rx->dev = dev;
+	rx->skb = skb;
+	rx->mcast = rx_cb(skb)->mcast;
+	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
+}
+
+/* Everything that can be checked without a QP. False: counted, to be freed. */
+static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, const struct rx_dest *to,
+		      struct roce_rx *rx)
+{
+	if (unlikely(!rx_trim(skb))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		return false;
+	}
+	rx_detach(skb, to->loopback, to->mcast);
+	if (unlikely(!roce_rx_parse(dev, skb, rx))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		return false;
+	}
+	if (unlikely(!roce_icrc_ok(skb, is_ipv6(skb)))) {
+		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
+		return false;
+	}
+	tern_count(dev, TERN_CNT_RX_PKTS);
+	tern_count_add(dev, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
+	if (unlikely(is_congestion_marked(skb)))
+		tern_count(dev, TERN_CNT_RX_CE);
+	if (unlikely(rx->k.op_flags & OPF_CNP)) {
+		tern_count(dev, TERN_CNT_RX_CNP);
+		return false;
+	}
+	return true;
+}
+
+static void rx_packet(const struct roce_net *rn, struct sk_buff *skb)
+{
+	struct tern_dev *dev;
+	struct tern_qp *qp;
+	struct rx_dest to;
+	struct roce_rx rx;
+
+	rx_dest(skb, &to);
+	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
+				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
+	/* an address that is no GID, or of a port that was switched off */
+	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP)))
+		goto drop;
+	if (unlikely(!rx_accept(dev, skb, &to, &rx)))
+		goto drop;
+
+	/* the multicast QPN goes with a multicast address, and only with that (IBTA 9.6.1.2) */
+	if (unlikely(to.mcast != (rx.k.dqpn == QPN_MCAST))) {
+		tern_count(dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	if (unlikely(to.mcast)) {
+		roce_mcast_deliver(rn, &to.gid, to.iif, &rx);
+		return;
+	}
+	qp = xa_load(&dev->qps, rx.k.dqpn);
+	if (unlikely(!qp)) {
+		tern_count(dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	roce_qp_rx(to_roce_qp(qp), &rx);
+	return;
+
+drop:
+	kfree_skb(skb);
+}
+
+int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
+{
+	const struct roce_net *rn;
+
+	rcu_read_lock();
+	rn = rcu_dereference_sk_user_data(sk);
+	if (likely(rn))
+		rx_packet(rn, skb);
+	else
+		kfree_skb(skb);
+	rcu_read_unlock();
+	return 0;
+}
+
+/* ---- what a QP asks of its packet ---- */
+
+/* Where payload byte off is in the skb; false if [off, off + n) is not all payload. */
+static bool rx_range(const struct roce_rx *rx, u32 off, u32 n, u32 *at)
+{
+	*at = rx->k.hdr_bytes + off;
+	return off <= rx->k.payload_bytes && n <= rx->k.payload_bytes - off;
+}
+
+int roce_rx_to_span(const struct roce_rx *rx, u32 off, const struct tern_span *span, u64 span_off,
+		    u32 n)
+{
+	struct skb_seq_state seq;
+	u32 at, len, done = 0;
+	const u8 *p;
+
+	if (WARN_ON_ONCE(!rx_range(rx, off, n, &at)))
+		return -EINVAL;
+	if (likely(at + n <= skb_headlen(rx->skb))) {
+		tern_span_write(span, span_off, rx->skb->data + at, n);
+		return 0;
+	}
+	skb_prepare_seq_read(rx->skb, at, at + n, &seq);
+	while ((len = skb_seq_read(done, &p, &seq))) {
+		len = min(len, n - done);
+		tern_span_write(span, span_off + done, p, len);
+		done += len;
+	}
+	return 0;
+}
+
+int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 sgl_off, u32 n)
+{
+	struct skb_seq_state seq;
+	u32 at, len, done = 0;
+	const u8 *p;
+	int err;
+
+	if (WARN_ON_ONCE(!rx_range(rx, off, n, &at)))
+		return -EINVAL;
+	if (likely(at + n <= skb_headlen(rx->skb)))
+		return tern_sgl_write(sgl, sgl_off, rx->skb->data + at, n);
+
+	skb_prepare_seq_read(rx->skb, at, at + n, &seq);
+	while ((len = skb_seq_read(done, &p, &seq))) {
+		len = min(len, n - done);
+		err = tern_sgl_write(sgl, sgl_off + done, p, len);
+		if (err) {
+			skb_abort_seq_read(&seq);
+			return err;
+		}
+		done += len;
+	}
+	return 0;
+}
+
+void roce_rx_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES])
+{
+	const u8 *ip = skb_network_header(rx->skb);
+
+	BUILD_BUG_ON(sizeof(struct ipv6hdr) != GRH_BYTES);
+	if (is_ipv6(rx->skb)) {
+		memcpy(grh, ip, GRH_BYTES);
+	} else {
+		memset(grh, 0, GRH_BYTES - sizeof(struct iphdr));
+		memcpy(grh + GRH_BYTES - sizeof(struct iphdr), ip, sizeof(struct iphdr));
+	}
+}
+
+void roce_rx_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
+{
+	const struct rx_cb *cb = rx_cb(rx->skb);
+
+	cqe->wc_flags |= TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
+	cqe->network_hdr_type = is_ipv6(rx->skb) ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+	cqe->pkey_index = 0;
+	cqe->sl = cb->sl;
+	if (rx->k.op_flags & OPF_DETH)
+		cqe->src_qp = rx->k.sqpn;
+	if (cb->has_vlan) {
+		cqe->wc_flags |= TERN_WC_WITH_VLAN;
+		cqe->vlan_id = cb->vlan_id;
+	}
+	if (cb->has_smac) {
+		cqe->wc_flags |= TERN_WC_WITH_SMAC;
+		ether_addr_copy(cqe->smac, eth_hdr(rx->skb)->h_source);
+	}
+}
+
+bool roce_rx_from_path(const struct roce_rx *rx, const struct roce_path *path)
+{
+	if (path->ipv6 != is_ipv6(rx->skb))
+		return false;
+	if (path->ipv6) {
+		const struct ipv6hdr *ip = ipv6_hdr(rx->skb);
+
+		return ipv6_addr_equal(&ip->saddr, &path->v6.daddr) &&
+		       ipv6_addr_equal(&ip->daddr, &path->v6.saddr);
+	}
+	return ip_hdr(rx->skb)->saddr == path->v4.daddr && ip_hdr(rx->skb)->daddr == path->v4.saddr;
+}
