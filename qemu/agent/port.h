@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// One virtio-serial port as a stream of frames: reassembles what comes, queues what goes,
+// never blocks. Single-threaded; what the frames mean is command.cc's and agent.cc's matter.
+
+#ifndef TERN_QEMU_AGENT_PORT_H
+#define TERN_QEMU_AGENT_PORT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "wire.h"
+
+namespace rig {
+
+struct Frame {
+  uint8_t type = 0;
+  std::string payload;
+};
+
+class Port {
+ public:
+  explicit Port(int fd) : fd_(fd) {}
+
+  int fd() const { return fd_; }
+  // Output that waits for the host to read: callers stop producing when it is large.
+  size_t backlog() const { return out_.size() - out_done_; }
+
+  // Reads what is there. kHungUp: nothing is, and the host's end is closed.
+  enum Read { kMore, kNothing, kHungUp };
+  Read fill();
+  // Writes what the host takes now.
+  void flush();
+  // Takes the next complete frame out of what was read.
+  bool next(Frame *frame);
+  void send(uint8_t type, const void *data, size_t length);
+  // Forgets both directions: the host end is gone or new.
+  void reset();
+
+ private:
+  int fd_;
+  std::string in_;
+  size_t in_done_ = 0;
+  std::string out_;
+  size_t out_done_ = 0;
+};
+
+}  // namespace rig
+
+#endif

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line: each subcommand is one small function here; the work is elsewhere."""
+
+import argparse
+import os
+import sys
+import time
+
+from . import net, rig, state
+from .rig import Rig
+from .say import RigError
+
+_EPILOG = """\
+examples:
+  qemu/rig up                                   two guests, a and b
+  qemu/rig run a -- ping -c 3 b                 10.77.0.2, or fd77::2
+  qemu/rig push a build/tern.ko /tern/
+  qemu/rig run -t 20 b 'dmesg | tail'           one word: a shell string
+  qemu/rig down
+
+environment:
+  RIG_NAME     the rig that --name defaults to (else: tern)
+  RIG_ACCEL    kvm or tcg, instead of trying
+  RIG_SILENCE  seconds without a sign of life that count as a hang (15)
+  RIG_BUILD    where images and state live (build/rig)
+  RIG_QUIET=1  no progress lines
+  RIG_QEMU_ARGS  more arguments for QEMU
+"""
+
+
+def _image(args):
+    disks = rig.images(args.kernel, args.rebuild)
+    from . import accel
+    accel.choose(disks)
+    for what in ("root", "kernel", "modules", "initrd"):
+        print("%-8s %s" % (what, os.path.relpath(disks[what])))
+    return 0
+
+
+def _up(args):
+    Rig(args.name, args.guests, args.smp, args.mem, args.mtu, args.kernel, args.net,
+        args.append).stay().up()
+    return 0
+
+
+def _write(kind, data):
+    stream = sys.stdout.buffer if kind == "o" else sys.stderr.buffer
+    stream.write(data)
+    stream.flush()
+
+
+def _run(args):
+    words = args.command[1:] if args.command[:1] == ["--"] else args.command
+    if not words:
+        raise RigError("run what? rig run %s [-t SECONDS] -- CMD..." % args.guest)
+    what = words[0] if len(words) == 1 else words
+    env = dict(pair.split("=", 1) for pair in args.env)
+    stdin = sys.stdin.buffer if args.stdin else None
+    result = Rig.attach(args.name)[args.guest].run(
+        what, timeout=args.time, env=env, stdin=stdin, on_output=_write)
+    if result.timed_out:
+        print("rig: killed after %g s" % args.time, file=sys.stderr)
+    return result.rc
+
+
+def _push(args):
+    Rig.attach(args.name)[args.guest].push(args.source, args.target)
+    return 0
+
+
+def _pull(args):
+    Rig.attach(args.name)[args.guest].pull(args.source, args.target)
+    return 0
+
+
+def _console(args):
+    guest = Rig.attach(args.name)[args.guest]
+    shown = 0
+    while True:
+        text = guest.console()
+        sys.stdout.write(text[shown:])
+        sys.stdout.flush()
+        shown = len(text)
+        if not args.follow or not guest.alive():
+            return 0
+        time.sleep(0.3)
+
+
+def _dmesg(args):
+    sys.stdout.write(Rig.attach(args.name)[args.guest].dmesg())
+    return 0
+
+
+def _status(args):
+    """Exit 0 when every guest answers."""
+    bad = 0
+    for guest in Rig.attach(args.name):
+        try:
+            seconds = guest.run(["cat", "/proc/uptime"], timeout=10, check=True).out.split()[0]
+            print("%s: up %s s, pid %d, %s, %s" % (guest.name, seconds, guest.process.pid,
+                                                   guest.address, guest.address6))
+        except RigError as error:
+            bad += 1
+            print("%s: LOST: %s" % (guest.name, error))
+    return 1 if bad else 0
+
+
+def _list(_args):
+    for name in state.names():
+        record = state.load(name)
+        if not record:
+            print("%-12s stale ('rig down --name %s' removes it)" % (name, name))
+            continue
+        words = []
+        for guest in record["guests"]:
+            there = guest.get("process") and state.alive(state.Process(*guest["process"]))
+            words.append(guest["name"] + ("" if there else "(dead)"))
+        options = record["options"]
+        print("%-12s %s  kernel %s  %s  mtu %d  smp %d  %s  %d min" % (
+            name, " ".join(words), record["release"], options["net"], options["mtu"],
+            options["smp"], options.get("accel", "?"), (time.time() - record["since"]) // 60))
+    return 0
+
+
+def _down(args):
+    for name in state.names() if args.all else [args.name or rig.default_name()]:
+        if not rig.down(name) and not args.all:
+            print("rig: there is no rig called " + name, file=sys.stderr)
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="rig", description="Small virtual machines on one virtual Ethernet, for trying and "
+        "testing RDMA drivers.", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sub = parser.add_subparsers(dest="what", metavar="SUBCOMMAND", required=True)
+
+    def add(name, work, text):
+        p = sub.add_parser(name, help=text, description=text)
+        p.set_defaults(work=work)
+        p.add_argument("--name", help="which rig (default: $RIG_NAME, else tern)")
+        return p
+
+    p = add("image", _image, "build what guests boot from, if it is not there")
+    p.add_argument("--kernel", metavar="V", help="a kernel version apt has, such as 6.12 "
+                   "(default: the one the host has headers of)")
+    p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
+
+    p = add("up", _up, "start guests a, b, c... and wait until they answer")
+    p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")
+    p.add_argument("--smp", type=int, default=1, metavar="S", help="virtual CPUs of each (1)")
+    p.add_argument("--mem", type=int, default=1024, metavar="M", help="MiB of each (1024)")
+    p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
+    p.add_argument("--kernel", metavar="V", help="as for 'image'")
+    p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "
+                   "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
+    p.add_argument("--append", default="", metavar="OPTIONS", help="more for the kernel's command line")
+
+    p = add("run", _run, "run a command in a guest; exits as it does (124: time limit)")
+    p.add_argument("-t", "--time", type=float, default=60, metavar="SECONDS",
+                   help="kill it after this long (60; 0: never)")
+    p.add_argument("-e", "--env", action="append", default=[], metavar="K=V", help="environment")
+    p.add_argument("-i", "--stdin", action="store_true", help="pass our stdin on")
+    p.add_argument("guest", metavar="GUEST")
+    p.add_argument("command", nargs=argparse.REMAINDER, metavar="[--] CMD...",
+                   help="words, or one shell string")
+
+    p = add("push", _push, "copy files or folders into a guest")
+    p.add_argument("guest", metavar="GUEST")
+    p.add_argument("source", nargs="+", metavar="SRC")
+    p.add_argument("target", metavar="DST")
+
+    p = add("pull", _pull, "copy a file or folder out of a guest")
+    p.add_argument("guest", metavar="GUEST")
+    p.add_argument("source", metavar="SRC")
+    p.add_argument("target", metavar="DST")
+
+    p = add("console", _console, "show a guest's console log")
+    p.add_argument("-f", "--follow", action="store_true", help="and what is added to it")
+    p.add_argument("guest", metavar="GUEST")
+
+    p = add("dmesg", _dmesg, "show a guest's kernel log")
+    p.add_argument("guest", metavar="GUEST")
+
+    add("status", _status, "ask every guest of a rig; exits 1 if one is lost")
+    add("list", _list, "show all rigs")
+    p = add("down", _down, "end a rig, leaving nothing behind")
+    p.add_argument("--all", action="store_true", help="all rigs of this checkout")
+    return parser
+
+
+def main(argv=None):
+    """Run one subcommand; returns the exit code (125: the rig itself failed)."""
+    args = _parser().parse_args(argv)
+    try:
+        return args.work(args)
+    except RigError as error:
+        print("rig: %s" % error, file=sys.stderr)
+        return 125
+    except KeyboardInterrupt:
+        print("rig: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141

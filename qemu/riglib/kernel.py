@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guests' kernel: a Debian linux-image package, unpacked beside the root image.
+
+Gives vmlinux (booted through PVH: under emulation, decompressing a bzImage costs 3 s) and
+an ext4 of all its modules. The default version is the one whose headers the host has,
+because that is the one tern.ko is built for.
+"""
+
+import glob
+import gzip
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+
+from . import apt, paths, tool
+from .say import RigError, progress
+
+_FORMAT = "2"  # raise it when what a kernel's folder holds changes
+
+
+def _order(version):
+    """A sort key under which 6.1.0-9 comes before 6.1.0-56."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", version)]
+
+
+def _flavour_ok(release):
+    return release.endswith("-amd64") and not re.search(r"-(cloud|rt)-amd64$", release)
+
+
+def _with_headers():
+    """Kernel releases whose headers are installed, oldest first."""
+    found = [os.path.basename(path)[len("linux-headers-"):]
+             for path in glob.glob("/usr/src/linux-headers-*-amd64")]
+    return sorted(filter(_flavour_ok, found), key=_order)
+
+
+def choose(version=None):
+    """The kernel release (as `uname -r` prints it) for --kernel VERSION, or for no option."""
+    installed = _with_headers()
+    if version:
+        match = [r for r in installed if r == version or r.startswith(version + ".")]
+    else:
+        # Debian's default kernel, even where the headers of a newer one are installed too.
+        linked = [r for r in installed if os.path.exists("/lib/modules/%s/build" % r)]
+        default = [r for r in linked if r.startswith("6.1.")]
+        match = default or linked
+    if match:
+        return match[-1]
+    names = tool.run(["apt-cache", "pkgnames", "linux-image-" + (version or "")]).split()
+    offered = apt.candidates(names) if names else {}
+    releases = sorted((n[len("linux-image-"):] for n in offered
+                       if re.match(r"linux-image-\d+\.\d+\.\d+", n)), key=_order)
+    releases = [r for r in releases if _flavour_ok(r)]
+    if not releases:
+        raise RigError("apt offers no kernel %s: 'apt-cache pkgnames linux-image-' lists what it "
+                       "has; 'apt-get update' or the -backports suite may add to it"
+                       % (version or "at all"))
+    return releases[-1]
+
+
+def _decompress(payload):
+    """What a bzImage carries, by its magic number."""
+    if payload[:6] == b"\xfd7zXZ\0":
+        return lzma.LZMADecompressor().decompress(payload)
+    if payload[:2] == b"\x1f\x8b":
+        return gzip.decompress(payload)
+    if payload[:4] == b"\x28\xb5\x2f\xfd":
+        # The four bytes after the stream are its length: zstd complains, and has written all.
+        done = subprocess.run([tool.find("zstd"), "-dcq"], input=payload, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+        return done.stdout
+    return b""
+
+
+def _extract_vmlinux(bzimage, vmlinux):
+    """Write the ELF inside a bzImage; False if its compression is unknown to us."""
+    with open(bzimage, "rb") as f:
+        image = f.read()
+    if image[0x202:0x206] != b"HdrS":
+        return False
+    setup_sectors = image[0x1f1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    elf = _decompress(image[start:start + length])
+    if elf[:4] != b"\x7fELF":
+        return False
+    with open(vmlinux, "wb") as f:
+        f.write(elf)
+    return True
+
+
+def _modules_image(root, release, out):
+    """Uncompress the modules once here rather than at each load, and make their image."""
+    modules = os.path.join(root, "lib/modules", release)
+    packed = [os.path.join(at, name) for at, _, names in os.walk(modules)
+              for name in names if name.endswith((".ko.xz", ".ko.zst"))]
+    for path in packed:
+        with open(path, "rb") as f:
+            raw = f.read()
+        raw = lzma.decompress(raw) if path.endswith(".xz") else _decompress(raw)
+        with open(path.rsplit(".", 1)[0], "wb") as f:
+            f.write(raw)
+        os.unlink(path)
+    tool.run(["depmod", "-b", root, release], what="depmod")
+    size = int(tool.run(["du", "-sm", "--apparent-size", modules]).split()[0])
+    tool.run(["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-L", "rigmodules",
+              "-O", "^has_journal,^metadata_csum,^64bit,^resize_inode", "-N", "20000",
+              "-E", "root_owner=0:0", "-d", os.path.join(root, "lib/modules"), out,
+              "%dM" % (size + size // 8 + 40)], what="mke2fs of the modules")
+
+
+def ensure(version=None, rebuild=False):
+    """Return (release, folder); the folder holds kernel, modules.img and boot-modules/."""
+    release = choose(version)
+    folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (release, _FORMAT))
+    if os.path.exists(folder) and not rebuild:
+        return release, folder
+    with paths.locked("kernel"):
+        if os.path.exists(folder):
+            if not rebuild:
+                return release, folder
+            shutil.rmtree(folder)
+        package = "linux-image-" + release
+        if package not in apt.candidates([package]):
+            raise RigError("apt offers no %s, for which the host has headers: run 'apt-get update' "
+                           "and 'apt-get install linux-headers-amd64', or choose --kernel"
+                           % package)
+        progress("fetching the kernel package " + package)
+        work = tempfile.mkdtemp(prefix="kernel.", dir=paths.IMAGES)
+        try:
+            tool.run(["apt-get", "download", "-q", package], limit_s=600, cwd=work,
+                     what="apt-get download " + package)
+            root = os.path.join(work, "root")
+            tool.run(["dpkg-deb", "-x", glob.glob(work + "/*.deb")[0], root], limit_s=300)
+            progress("making the image of its modules")
+            keep = os.path.join(work, "keep")
+            os.mkdir(keep)
+            bzimage = os.path.join(root, "boot/vmlinuz-" + release)
+            if not _extract_vmlinux(bzimage, os.path.join(keep, "kernel")):
+                progress("cannot take vmlinux out of the bzImage: guests will boot slower")
+                shutil.copy(bzimage, os.path.join(keep, "kernel"))
+            _modules_image(root, release, os.path.join(keep, "modules.img"))
+            _boot_modules(os.path.join(root, "lib/modules", release),
+                          os.path.join(keep, "boot-modules"))
+            os.rename(keep, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return release, folder
+
+
+# What it takes to reach the root image and the agent's port; virtio_net comes from the image.
+_BOOT = ("virtio_pci", "virtio_blk", "virtio_console", "ext4", "crc32c_generic", "overlay")
+
+
+def _boot_modules(tree, out):
+    """Copy the modules the initramfs loads, with a file `order` that says in which order."""
+    depends, where = {}, {}
+    with open(os.path.join(tree, "modules.dep"), encoding="ascii") as f:
+        for line in f:
+            path, _, needs = line.strip().partition(":")
+            where[os.path.basename(path)[:-3].replace("-", "_")] = path
+            depends[path] = needs.split()
+    with open(os.path.join(tree, "modules.builtin"), encoding="ascii") as f:
+        builtin = {os.path.basename(line.strip())[:-3].replace("-", "_") for line in f}
+    order = []
+    for name in _BOOT:
+        if name in where:
+            # modules.dep lists a module's needs with the innermost last.
+            order += list(reversed(depends[where[name]])) + [where[name]]
+        elif name not in builtin:
+            raise RigError("this kernel has no module " + name)
+    order = list(dict.fromkeys(order))
+    os.mkdir(out)
+    for path in order:
+        shutil.copy(os.path.join(tree, path), out)
+    with open(os.path.join(out, "order"), "w", encoding="ascii") as f:
+        f.writelines(os.path.basename(path) + "\n" for path in order)

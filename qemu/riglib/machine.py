@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How QEMU is started for one guest: machine, disks, console, control ports, kernel options."""
+
+import ctypes
+import os
+import shlex
+import signal
+import subprocess
+
+from . import paths, tool, wire
+
+# Crashes end a guest at once and its console says why (see trouble.py). The rest keeps the
+# boot short: nothing to probe that a PVH guest does not have, no tests, no security modules.
+_APPEND = ("console=ttyS0 loglevel=5 panic=-1 oops=panic unknown_nmi_panic softlockup_panic=1 "
+           "net.ifnames=0 random.trust_cpu=on tsc=reliable no_timer_check mitigations=off "
+           "audit=0 lsm= apparmor=0 selinux=0 cryptomgr.notests 8250.nr_uarts=1 "
+           "edd=off i8042.noprobe ")
+
+_CPU = {
+    # Under TCG 'max' claims fast string moves, which are 6 times slower than plain loops there,
+    # and five-level page tables, which cost a level in each emulated walk.
+    "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max,-erms,-fsrm,-la57"],
+    "kvm": ["-accel", "kvm", "-cpu", "host"],
+}
+
+
+def base(accel):
+    """The part that every QEMU of the rig shares, the KVM probe included."""
+    return ([tool.find("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-display", "none",
+             "-M", "q35,usb=off,sata=off,smbus=off,vmport=off,graphics=off", "-no-reboot"] + _CPU[accel])
+
+
+def command_line(guest, images, options, netdev):
+    """The QEMU command for a guest. Paths are relative to the rig's folder, its cwd."""
+    name = guest["name"]
+    append = _APPEND + "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
+        name, guest["index"], options["mtu"], wire.PORTS) + options["append"]
+    argv = base(options["accel"]) + [
+        "-name", "%s.%s" % (options["name"], name),
+        "-smp", str(options["smp"]), "-m", "%dM" % options["mem"],
+        "-kernel", images["kernel"], "-initrd", images["initrd"], "-append", append,
+        "-drive", "if=none,id=root,format=raw,readonly=on,file.locking=off,file=" + images["root"],
+        "-device", "virtio-blk-pci,drive=root",
+        "-drive", "if=none,id=mod,format=raw,readonly=on,file.locking=off,file=" + images["modules"],
+        "-device", "virtio-blk-pci,drive=mod",
+        "-chardev", "file,id=console,append=on,path=%s.console" % name, "-serial", "chardev:console",
+        "-qmp", "unix:%s.qmp,server=on,wait=off" % name,
+        "-device", "virtio-rng-pci", "-device", "virtio-serial-pci,max_ports=%d" % (wire.PORTS + 1),
+    ]
+    for i in range(wire.PORTS):
+        argv += ["-chardev", "socket,id=p%d,path=%s.port%d,server=on,wait=off" % (i, name, i),
+                 "-device", "virtserialport,chardev=p%d,name=rig.%d,nr=%d" % (i, i, i + 1)]
+    argv += netdev + ["-device", "virtio-net-pci,netdev=net0,romfile=,speed=10000,duplex=full,mac=52:54:00:7e:72:%02x"
+                      % guest["index"]]
+    return argv + shlex.split(os.environ.get("RIG_QEMU_ARGS", ""))
+
+
+def _die_with_parent():
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def launch(name, guest, argv, leash):
+    """Start QEMU in the rig's folder, in a session of its own; returns its pid.
+
+    leash: it dies with this process (more exactly, with this thread), for rigs that live
+    inside a test program and must not outlive a crash of it.
+    """
+    folder = paths.run_dir(name)
+    with open(os.path.join(folder, guest["name"] + ".qemu.log"), "wb") as log:
+        log_line = shlex.join(argv)
+        with open(os.path.join(folder, guest["name"] + ".cmdline"), "w", encoding="utf-8") as f:
+            f.write(log_line + "\n")
+        return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                start_new_session=True,
+                                preexec_fn=_die_with_parent if leash else None).pid

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A rig: some guests on one Ethernet, from start to end.
+
+    with Rig(name="mine", guests=2) as r:
+        print(r["a"].run("uname -r", timeout=10).out)
+
+Rig() describes, up() starts, down() ends; Rig.attach(name) finds one that runs already.
+"""
+
+import os
+import shutil
+import threading
+import time
+
+from . import accel, initrd, kernel, machine, net, paths, state, trouble, userland, wire
+from .guest import Guest
+from .say import RigError, notice, progress
+
+BOOT_LIMIT_S = 90
+GUEST_NAMES = "abcdefghi"
+
+
+def default_name():
+    return os.environ.get("RIG_NAME") or "tern"
+
+
+def images(kernel_version=None, rebuild=False):
+    """Build what is missing; returns the paths a guest boots from."""
+    paths.make_dirs()
+    release, folder = kernel.ensure(kernel_version, rebuild)
+    return {"release": release, "kernel": os.path.join(folder, "kernel"),
+            "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
+            "root": userland.ensure(rebuild)}
+
+
+class Rig:
+    """One rig. As a context manager it is up inside the block and gone after it."""
+
+    def __init__(self, name=None, guests=2, smp=1, mem=1024, mtu=1500, kernel=None,
+                 net="stream", append=""):
+        self.name = name or default_name()
+        paths.run_dir(self.name)  # refuses a bad name
+        if not 1 <= guests <= len(GUEST_NAMES):
+            raise RigError("1 to %d guests, not %d" % (len(GUEST_NAMES), guests))
+        if not 68 <= mtu <= 65000:
+            raise RigError("an MTU of %d is not possible (68 to 65000)" % mtu)
+        self._count, self._kernel = guests, kernel
+        self.options = {"name": self.name, "smp": smp, "mem": mem, "mtu": mtu, "net": net,
+                        "append": append}
+        self.guests = {}
+
+    @classmethod
+    def attach(cls, name=None):
+        """A handle on a rig that is up; GuestLost('down') if there is none."""
+        rig = cls(name)
+        record = state.load(rig.name)
+        if not record:
+            others = [n for n in state.names() if state.load(n)]
+            raise trouble.GuestLost("?", "down", "no rig called %s is up%s: 'qemu/rig up' starts one"
+                                    % (rig.name, " (but: %s)" % ", ".join(others) if others else ""))
+        rig.options = record["options"]
+        rig._adopt(record)
+        return rig
+
+    def _adopt(self, record):
+        self.guests = {g["name"]: Guest(self.name, g) for g in record["guests"]
+                       if g.get("process")}
+
+    def __getitem__(self, name):
+        try:
+            return self.guests[name]
+        except KeyError:
+            raise RigError("rig %s has no guest %s, only %s"
+                           % (self.name, name, " ".join(self.guests))) from None
+
+    def __iter__(self):
+        return iter(self.guests.values())
+
+    def __enter__(self):
+        return self.up()
+
+    def __exit__(self, *_):
+        self.down()
+
+    def _clear_way(self):
+        """Refuse a name in use; sweep up after a rig that crashed."""
+        record = state.load(self.name)
+        if record:
+            running = [g["name"] for g in record["guests"]
+                       if g.get("process") and state.alive(state.Process(*g["process"]))]
+            if len(running) == len(record["guests"]):
+                raise RigError("a rig called %s is up already: 'qemu/rig down --name %s' ends it, "
+                               "another --name runs beside it" % (self.name, self.name))
+            notice("clearing away what is left of rig %s" % self.name)
+        if os.path.isdir(paths.run_dir(self.name)):
+            down(self.name)
+
+    def up(self):
+        """Start the guests and wait until each answers; returns self."""
+        began = time.monotonic()
+        disks = images(self._kernel)
+        self.options["accel"] = accel.choose(disks)
+        with paths.locked("up-" + self.name, limit_s=BOOT_LIMIT_S + 60):
+            self._clear_way()
+            os.makedirs(paths.run_dir(self.name))
+            record = {"name": self.name, "options": self.options, "release": disks["release"],
+                      "since": time.time(), "guests": [
+                          {"name": GUEST_NAMES[i], "index": i + 1} for i in range(self._count)]}
+            state.save(self.name, record)
+            try:
+                self._start(record, disks)
+                self._wait_ready(time.monotonic() + BOOT_LIMIT_S)
+            except BaseException:
+                self.down(keep_logs=True)
+                raise
+        progress("rig %s is up: guests %s, kernel %s, %s, %s, %.1f s" % (
+            self.name, " ".join(self.guests), disks["release"], self.options["net"],
+            self.options["accel"].upper(), time.monotonic() - began))
+        return self
+
+    def _start(self, record, disks):
+        kind, guests = self.options["net"], record["guests"]
+        net.set_up(self.name, kind, guests, self.options["mtu"])
+        # The death signal is tied to the starting thread, so only the main thread may use it.
+        leash = self._leashed and threading.current_thread() is threading.main_thread()
+        for guest in guests:
+            argv = net.prefix(self.name, kind) + machine.command_line(
+                guest, disks, self.options, net.netdev(kind, guest, len(guests)))
+            pid = machine.launch(self.name, guest, argv, leash)
+            guest["process"] = state.identify(pid) or (pid, 0)
+            state.save(self.name, record)
+            net.wait_ready(self.name, kind, guest, len(guests))
+        self._adopt(record)
+
+    def _wait_ready(self, deadline):
+        for guest in self.guests.values():
+            channel = wire.Channel.open(guest, max(1.0, deadline - time.monotonic()))
+            channel.close(clean=True)
+
+    # A rig started by `rig up` outlives the program; one inside a test must not.
+    _leashed = True
+
+    def stay(self):
+        """Let the guests outlive this process (call it before up()); returns self."""
+        self._leashed = False
+        return self
+
+    def down(self, keep_logs=False):
+        """End every process of the rig and remove its folder."""
+        self.guests = {}
+        down(self.name, keep_logs)
+
+
+def down(name, keep_logs=False):
+    """End a rig by name, running, crashed or half-started; True if there was anything."""
+    folder = paths.run_dir(name)
+    record = state.load(name)
+    processes = [state.Process(*g["process"]) for g in (record or {}).get("guests", [])
+                 if g.get("process")]
+    left = state.end(processes)
+    net.tear_down(name)
+    if left:
+        raise RigError("rig %s: processes %s do not die; its folder stays: %s"
+                       % (name, " ".join(str(p.pid) for p in left), folder))
+    there = os.path.isdir(folder)
+    if there and keep_logs:
+        kept = os.path.join(paths.BUILD, "last-failure")
+        shutil.rmtree(kept, ignore_errors=True)
+        os.makedirs(kept)
+        for entry in os.scandir(folder):
+            if entry.is_file() and not entry.name.endswith(".lock"):
+                shutil.copy(entry.path, kept)
+        notice("the logs of the failed start are in " + os.path.relpath(kept))
+    if there:
+        shutil.rmtree(folder)
+    return there

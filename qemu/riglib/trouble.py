@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Why a guest does not answer: a panic, a hang, or the end of its QEMU; and the proof.
+
+The kernel's console goes to a file on the host, so it survives the guest. Guests run
+with oops=panic and panic=-1, and QEMU with -no-reboot: a crash ends the QEMU process
+within a second. A hang has no such end, so the guest is sent an NMI, which makes its
+kernel print where it is stuck (unknown_nmi_panic) and then end likewise.
+"""
+
+import json
+import os
+import re
+import socket
+import time
+
+from . import state
+from .say import RigError
+
+TAIL_LINES = 45
+_SIGNS = ("Kernel panic", "BUG:", "Oops", "general protection", "KASAN", "rig-init:",
+          "Unable to handle", "kernel BUG at", "double fault", "watchdog:")
+
+
+class GuestLost(RigError):
+    """A guest is gone. kind: 'panic', 'hang', 'ended' (QEMU exited), 'down' (no such rig)."""
+
+    def __init__(self, guest, kind, summary, tail=""):
+        self.guest, self.kind, self.summary, self.tail = guest, kind, summary, tail
+        text = "guest %s: %s" % (guest, summary)
+        if tail:
+            text += "\n--- the end of its console ---\n%s\n---" % tail
+        super().__init__(text)
+
+
+def console_text(path, limit=256 * 1024):
+    """The last part of a console log, without terminal control codes."""
+    try:
+        with open(path, "rb") as f:
+            f.seek(max(0, os.path.getsize(path) - limit))
+            text = f.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1bc|\r", "", text)
+
+
+def _tail(text):
+    """The interesting end: from the first sign of trouble, or else the last lines."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for i, line in enumerate(lines):
+        if any(sign in line for sign in _SIGNS):
+            return "\n".join(lines[max(0, i - 3):][:TAIL_LINES])
+    return "\n".join(lines[-TAIL_LINES:])
+
+
+def _headline(text):
+    """The line that names the crash: what was wrong first, not the panic it led to."""
+    for sign in _SIGNS:
+        if sign == "Kernel panic":
+            continue
+        for line in text.splitlines():
+            if sign in line:
+                return re.sub(r"^\[[ 0-9.]*\]\s*", "", line.strip())
+    found = re.search(r"Kernel panic - (.*)", text)
+    return found.group(0).strip() if found else ""
+
+
+def of_dead(guest):
+    """The GuestLost for a guest whose QEMU process is gone."""
+    text = console_text(guest.console_path)
+    errors = console_text(guest.path("qemu.log")).strip()
+    if "Kernel panic" in text:
+        return GuestLost(guest.name, "panic", "kernel panic: " + _headline(text), _tail(text))
+    summary = "its QEMU process (pid %d) ended" % guest.process.pid
+    if errors:
+        summary += "; QEMU said: " + errors.splitlines()[-1]
+    return GuestLost(guest.name, "ended", summary, _tail(text))
+
+
+def of_silent(guest, silence_s):
+    """The GuestLost for a guest that runs but has not answered for `silence_s`."""
+    before = console_text(guest.console_path)
+    proof = ""
+    try:
+        monitor(guest.path("qmp"), "inject-nmi")
+        deadline = time.monotonic() + 8
+        while time.monotonic() < deadline and state.alive(guest.process):
+            time.sleep(0.1)
+        text = console_text(guest.console_path)
+        proof = text[len(before):] if text.startswith(before) else text
+    except (OSError, RigError) as error:
+        proof = "(the NMI that asks where it is stuck failed: %s)" % error
+    where = re.search(r"RIP: [0-9a-f]+:(\S+)", proof)
+    summary = "hung: no sign of life for %.0f s" % silence_s
+    if where and re.match("native_safe_halt|pv_native_safe_halt|default_idle", where.group(1)):
+        summary += ", though its CPU was idle"
+    elif where:
+        summary += ", stuck in " + where.group(1)
+    tail = "\n".join((before.splitlines()[-8:] + proof.splitlines())[:TAIL_LINES])
+    return GuestLost(guest.name, "hang", summary, tail)
+
+
+def monitor(path, command, limit_s=5, **arguments):
+    """Send one command to QEMU's monitor and return its answer."""
+    with state.connect(path, limit_s) as sock:
+        stream = sock.makefile("rwb")
+        stream.readline()
+        for request in ({"execute": "qmp_capabilities"},
+                        {"execute": command, "arguments": arguments}):
+            stream.write(json.dumps(request).encode() + b"\n")
+            stream.flush()
+            # Events may come first; a few lines at the most.
+            for _ in range(100):
+                try:
+                    line = stream.readline()
+                except socket.timeout:
+                    raise RigError("QEMU's monitor did not answer to %s" % command) from None
+                if not line:
+                    raise RigError("QEMU's monitor closed")
+                answer = json.loads(line)
+                if "error" in answer:
+                    raise RigError("QEMU's monitor: %s" % answer["error"].get("desc"))
+                if "return" in answer:
+                    break
+        return answer.get("return")

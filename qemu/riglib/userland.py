@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guests' root image: a read-only ext4 of Debian packages, without kernel, docs or locales.
+
+Built once for a package list and a set of apt sources, in one mmdebstrap run. The kernel
+and the rig's own programs come from elsewhere (kernel.py, initrd.py), so neither a new
+kernel nor a changed agent rebuilds this.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from . import apt, paths, tool
+from .say import RigError, progress
+
+PACKAGES = os.path.join(paths.QEMU_DIR, "packages.guest")
+LIMIT_S = 1500
+
+_DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*",
+         "/usr/share/i18n/*", "/usr/share/lintian/*", "/usr/share/bash-completion/*",
+         "/usr/share/zsh/*", "/usr/share/doc-base/*")
+
+# Runs in the finished tree ($1 is its root), with whatever rights mmdebstrap builds with.
+# No journal and no checksums: the image is only ever read, and CRCs cost time under emulation.
+_FINISH = r"""set -eu
+rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/boot/*
+rm -f "$1"/etc/resolv.conf "$1"/etc/apt/apt.conf.d/99mmdebstrap
+mkdir -p "$1/lib/modules" "$1/rig"
+printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
+for i in 1 2 3 4 5 6 7 8 9; do
+    n=$(printf '%%s' "$i" | tr 123456789 abcdefghi)
+    printf '10.77.0.%%s %%s\nfd77::%%s %%s\n' "$i" "$n" "$i" "$n" >>"$1/etc/hosts"
+done
+# Through a bind mount the tree is seen without /proc and whatever else is mounted in it.
+mkdir "%(work)s/tree"
+mount --bind "$1" "%(work)s/tree"
+trap 'umount "%(work)s/tree"' EXIT
+set -- "%(work)s/tree"
+mb=$(du -sm --apparent-size "$1" | cut -f1)
+inodes=$(find "$1" | wc -l)
+%(mke2fs)s -q -F -t ext4 -O '^has_journal,^metadata_csum,^64bit,^resize_inode' -m 0 -L rigroot \
+    -N $((inodes + 1000)) -d "$1" "%(out)s" $((mb + mb / 8 + 48))M
+"""
+
+
+def _choose():
+    """The packages to install: all required ones, and the optional ones apt offers."""
+    wanted = apt.package_list(PACKAGES)
+    offered = apt.candidates([name for name, _ in wanted])
+    missing = [name for name, optional in wanted if name not in offered and not optional]
+    if missing:
+        raise RigError("apt offers no %s: run 'apt-get update', and see that the component "
+                       "'main' of Debian is configured" % ", ".join(missing))
+    for name, optional in wanted:
+        if optional and name not in offered:
+            progress("left out of the image, apt does not offer it: " + name)
+    return sorted(name for name, _ in wanted if name in offered)
+
+
+def _follow(stream, log, tail):
+    """Show mmdebstrap's milestones, keep every line in the log and the last in `tail`."""
+    for raw in stream:
+        line = raw.decode("utf-8", "replace").rstrip()
+        log.write(line + "\n")
+        tail.append(line)
+        del tail[:-25]
+        if line.startswith("I: ") and "cleaning" not in line:
+            progress("  " + line[3:])
+        elif line.startswith(("E:", "W:")):
+            progress("  " + line)
+
+
+def _build(packages, sources, image):
+    work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
+    if os.geteuid():
+        # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
+        os.chmod(work, 0o777)
+    out = os.path.join(work, "root.img")
+    hook = os.path.join(work, "finish.sh")
+    with open(hook, "w", encoding="ascii") as f:
+        f.write(_FINISH % {"mke2fs": tool.find("mke2fs"), "out": out, "work": work})
+    argv = [tool.find("mmdebstrap"), "--variant=essential", "--format=null",
+            "--include=" + ",".join(packages), "--dpkgopt=force-unsafe-io",
+            '--aptopt=APT::Install-Recommends "false"']
+    argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
+    argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
+    argv += ["--customize-hook=sh %s \"$1\"" % hook, apt.host_suite(), "/dev/null"] + sources
+    log_path = os.path.join(paths.IMAGES, "userland.log")
+    progress("building the root image: %d packages of Debian %s (log: %s)"
+             % (len(packages), apt.host_suite(), os.path.relpath(log_path)))
+    tail = []
+    try:
+        with open(log_path, "w", encoding="utf-8") as log:
+            # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, start_new_session=True,
+                                     env=dict(os.environ, LC_ALL="C.UTF-8"))
+            reader = threading.Thread(target=_follow, args=(child.stdout, log, tail))
+            reader.start()
+            try:
+                code = child.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                raise RigError("mmdebstrap was not done after %d s; see %s"
+                               % (LIMIT_S, log_path)) from None
+            finally:
+                if child.poll() is None:
+                    os.killpg(child.pid, 15)
+                    child.wait(60)
+                reader.join(10)
+        if code or not os.path.exists(out):
+            raise RigError("mmdebstrap failed (exit %d); its last lines (all: %s):\n  %s"
+                           % (code, log_path, "\n  ".join(tail)))
+        os.chmod(out, 0o644)
+        os.rename(out, image)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def ensure(rebuild=False):
+    """Return the path of the root image, building it when it is not there."""
+    with open(PACKAGES, encoding="ascii") as f:
+        listed = f.read()
+    # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
+    recipe = listed + _FINISH + repr(_DROP) + apt.host_suite()
+    key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
+    image = os.path.join(paths.IMAGES, "root-%s.img" % key)
+    if os.path.exists(image) and not rebuild:
+        return image
+    with paths.locked("userland"):
+        if os.path.exists(image) and not rebuild:
+            return image
+        start = time.monotonic()
+        _build(_choose(), apt.debian_sources(), image)
+        progress("root image ready: %s, %d MiB, %.0f s" % (
+            os.path.relpath(image), os.stat(image).st_blocks >> 11, time.monotonic() - start))
+    return image
