@@ -12,6 +12,7 @@
  * group through a VLAN on it joins by itself or by rdma_cm; its packets are
  * then delivered here like others.
  */
+#include <linux/hash.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>

@@ -53,7 +53,7 @@ static inline struct roce_dev *to_roce_dev(struct tern_dev *dev)
 	return dev->transport_data;
 }
 
-/* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex A17.4.1). */
+/* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex). */
 static inline void roce_gid_from_ip4(union ib_gid *gid, __be32 addr)
 {
 	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid);
@@ -79,6 +79,15 @@ struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gi
 			       bool loopback);
 /* Is ifindex the device's netdev, or that of one of its GIDs (VLAN, bond)? Under RCU. */
 bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex);
+
+/* ---- route.c ---- */
+
+/*
+ * The route to path, or an ERR_PTR; held by tx's socket, so good in the
+ * caller's RCU section. A QP with one peer looks it up once, a UD QP whenever
+ * it turns to another peer. By the owner of the run lock.
+ */
+struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path);
 
 /* ---- mcast.c ---- */
 void roce_mcast_dev_init(struct roce_dev *rd);

@@ -174,7 +174,7 @@ static void rx_packet(const struct roce_net *rn, struct sk_buff *skb)
 	if (unlikely(!rx_accept(dev, skb, &to, &rx)))
 		goto drop;
 
-	/* the multicast QPN goes with a multicast address, and only with that (IBTA 9.6.1.2) */
+	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to.mcast != (rx.k.dqpn == QPN_MCAST))) {
 		tern_count(dev, TERN_CNT_RX_NO_QP);
 		goto drop;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Packets on their way out: one linear skb each, headers built here, routed by
- * a cached dst, handed to the IP stack's local output. How much of a QP may be
- * in the stack at a time is bounded by the QP's accounting socket.
+ * a cached dst (route.c), handed to the IP stack's local output. How much of a
+ * QP may be in the stack at a time is bounded by its accounting socket.
  *
  * The headers are complete before the ICRC is computed over them, and the
  * stack leaves the covered ones alone: ip_local_out() sets the total length
  * (to what it is) and the header checksum (not covered), never the IPv4
- * identification. DF is set (annex A17.4.4 wants no fragments; skb->ignore_df
- * stays 0): if the packet is larger than the path's MTU, the stack drops it
+ * identification. DF is set and skb->ignore_df
+ * stays 0: if the packet is larger than the path's MTU, the stack drops it
  * with -EMSGSIZE, rather than sending fragments that no RDMA NIC reassembles.
  *
  * Multicast takes the same way: the route (by oif) is a multicast route, and
@@ -19,13 +19,8 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <linux/if_vlan.h>
-#include <net/inet_dscp.h>
 #include <net/ip.h>
-#include <net/ip6_fib.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/ipv6_stubs.h>
-#include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/sock.h>
 
@@ -150,118 +145,6 @@ bool roce_tx_full(struct roce_tx *tx)
 	return wait_for_room(tx, ROCE_TX_SNDBUF_BYTES / 2);
 }
 
-/* ---- routes ---- */
-
-void roce_tx_reset_route(struct roce_tx *tx)
-{
-	if (tx->sock)
-		sk_dst_reset(tx->sock->sk);
-}
-
-static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)
-{
-	struct net *net = tx->dev->net;
-	struct flowi4 fl4 = {
-		.saddr = path->v4.saddr,
-		.daddr = path->v4.daddr,
-		.fl4_sport = path->src_port,
-		.fl4_dport = htons(ROCE_UDP_PORT),
-		.flowi4_proto = IPPROTO_UDP,
-		.flowi4_tos = path->tclass & INET_DSCP_MASK,
-		.flowi4_oif = path->oif,
-	};
-	struct net_device *ndev;
-	struct rtable *rt;
-
-	ndev = dev_get_by_index_rcu(net, path->oif);
-	if (!ndev)
-		return ERR_PTR(-ENETUNREACH);
-	/*
-	 * An address of this host is reached by `lo`. With oif set, the lookup
-	 * sees that only for the addresses of oif itself.
-	 */
-	if (inet_addr_type_dev_table(net, ndev, path->v4.daddr) == RTN_LOCAL)
-		fl4.flowi4_oif = l3mdev_master_ifindex_rcu(ndev);
-
-	/* refuses a source address that is not ours (any more) */
-	rt = ip_route_output_flow(net, &fl4, NULL);
-	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
-}
-
-static struct dst_entry *route6(struct roce_tx *tx, const struct roce_path *path)
-{
-	struct flowi6 fl6 = {
-		.saddr = path->v6.saddr,
-		.daddr = path->v6.daddr,
-		.fl6_sport = path->src_port,
-		.fl6_dport = htons(ROCE_UDP_PORT),
-		.flowi6_proto = IPPROTO_UDP,
-		.flowlabel = ip6_make_flowinfo(path->tclass, path->flow_label),
-		.flowi6_oif = path->oif,
-	};
-	struct net *net = tx->dev->net;
-	struct net_device *ndev;
-	struct dst_entry *dst;
-
-	ndev = dev_get_by_index_rcu(net, path->oif);
-	if (!ndev)
-		return ERR_PTR(-ENETUNREACH);
-	/* unlike IPv4's, this lookup takes any source address */
-	if (!ipv6_stub->ipv6_dev_find(net, &path->v6.saddr, ndev))
-		return ERR_PTR(-EADDRNOTAVAIL);
-
-	dst = ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
-	if (IS_ERR(dst))
-		return dst;
-	/* and oif is a mere preference to it */
-	if (dst->dev->ifindex != path->oif && !(dst->dev->flags & IFF_LOOPBACK) &&
-	    !netif_is_l3_master(dst->dev)) {
-		dst_release(dst);
-		return ERR_PTR(-ENETUNREACH);
-	}
-	return dst;
-}
-
-static void path_addrs(const struct roce_path *path, struct in6_addr *saddr, struct in6_addr *daddr)
-{
-	if (path->ipv6) {
-		*saddr = path->v6.saddr;
-		*daddr = path->v6.daddr;
-	} else {
-		ipv6_addr_set_v4mapped(path->v4.saddr, saddr);
-		ipv6_addr_set_v4mapped(path->v4.daddr, daddr);
-	}
-}
-
-/*
- * The route to path, held by the socket: valid in the caller's RCU section. A
- * QP with one peer looks up once; a UD QP when it turns to another peer.
- */
-static struct dst_entry *tx_route(struct roce_tx *tx, const struct roce_path *path)
-{
-	struct sock *sk = tx->sock->sk;
-	struct in6_addr saddr, daddr;
-	struct dst_entry *dst;
-
-	path_addrs(path, &saddr, &daddr);
-	dst = rcu_dereference(sk->sk_dst_cache);
-	if (likely(dst && tx->route.oif == path->oif && ipv6_addr_equal(&tx->route.daddr, &daddr) &&
-		   ipv6_addr_equal(&tx->route.saddr, &saddr) && dst_check(dst, tx->route.cookie)))
-		return dst;
-
-	dst = path->ipv6 ? route6(tx, path) : route4(tx, path);
-	if (IS_ERR(dst)) {
-		sk_dst_reset(sk);
-		return dst;
-	}
-	tx->route.saddr = saddr;
-	tx->route.daddr = daddr;
-	tx->route.oif = path->oif;
-	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;
-	sk_dst_set(sk, dst);
-	return dst;
-}
-
 /* ---- packets ---- */
 
 static u32 ip_bytes(const struct roce_path *path)
@@ -329,7 +212,7 @@ static void build_ip6(struct sk_buff *skb, const struct roce_path *path)
 	ip->daddr = path->v6.daddr;
 }
 
-/* The UDP checksum is zero: the ICRC does better (annex A17.3.1.3). */
+/* The UDP checksum is zero: the ICRC does better (RoCEv2 annex). */
 static void build_udp(struct sk_buff *skb, const struct roce_path *path)
 {
 	struct udphdr *udp = udp_hdr(skb);
@@ -389,7 +272,7 @@ int roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff
 	put_icrc(skb, path->ipv6);
 
 	rcu_read_lock();
-	dst = tx_route(tx, path);
+	dst = roce_tx_route(tx, path);
 	if (IS_ERR(dst)) {
 		rcu_read_unlock();
 		ret = PTR_ERR(dst);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes of outgoing packets, one cached per QP in its accounting socket. A
+ * packet leaves by the netdev that its source GID is on, or not at all; only
+ * what is for this host goes by `lo`.
+ */
+#include <net/inet_dscp.h>
+#include <net/ip6_fib.h>
+#include <net/ip6_route.h>
+#include <net/ipv6_stubs.h>
+#include <net/l3mdev.h>
+#include <net/route.h>
+#include <net/sock.h>
+
+#include "net.h"
+
+void roce_tx_reset_route(struct roce_tx *tx)
+{
+	if (tx->sock)
+		sk_dst_reset(tx->sock->sk);
+}
+
+static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct net *net = tx->dev->net;
+	struct flowi4 fl4 = {
+		.saddr = path->v4.saddr,
+		.daddr = path->v4.daddr,
+		.fl4_sport = path->src_port,
+		.fl4_dport = htons(ROCE_UDP_PORT),
+		.flowi4_proto = IPPROTO_UDP,
+		.flowi4_tos = path->tclass & INET_DSCP_MASK,
+		.flowi4_oif = path->oif,
+	};
+	struct net_device *ndev;
+	struct rtable *rt;
+
+	ndev = dev_get_by_index_rcu(net, path->oif);
+	if (!ndev)
+		return ERR_PTR(-ENETUNREACH);
+	/*
+	 * An address of this host is reached by `lo`. With oif set, the lookup
+	 * sees that only for the addresses of oif itself.
+	 */
+	if (inet_addr_type_dev_table(net, ndev, path->v4.daddr) == RTN_LOCAL)
+		fl4.flowi4_oif = l3mdev_master_ifindex_rcu(ndev);
+
+	/* refuses a source address that is not ours (any more) */
+	rt = ip_route_output_flow(net, &fl4, NULL);
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+}
+
+static struct dst_entry *route6(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct flowi6 fl6 = {
+		.saddr = path->v6.saddr,
+		.daddr = path->v6.daddr,
+		.fl6_sport = path->src_port,
+		.fl6_dport = htons(ROCE_UDP_PORT),
+		.flowi6_proto = IPPROTO_UDP,
+		.flowlabel = ip6_make_flowinfo(path->tclass, path->flow_label),
+		.flowi6_oif = path->oif,
+	};
+	struct net *net = tx->dev->net;
+	struct net_device *ndev;
+	struct dst_entry *dst;
+
+	ndev = dev_get_by_index_rcu(net, path->oif);
+	if (!ndev)
+		return ERR_PTR(-ENETUNREACH);
+	/* unlike IPv4's, this lookup takes any source address */
+	if (!ipv6_stub->ipv6_dev_find(net, &path->v6.saddr, ndev))
+		return ERR_PTR(-EADDRNOTAVAIL);
+
+	dst = ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	if (IS_ERR(dst))
+		return dst;
+	/* and oif is a mere preference to it */
+	if (dst->dev->ifindex != path->oif && !(dst->dev->flags & IFF_LOOPBACK) &&
+	    !netif_is_l3_master(dst->dev)) {
+		dst_release(dst);
+		return ERR_PTR(-ENETUNREACH);
+	}
+	return dst;
+}
+
+static void path_addrs(const struct roce_path *path, struct in6_addr *saddr, struct in6_addr *daddr)
+{
+	if (path->ipv6) {
+		*saddr = path->v6.saddr;
+		*daddr = path->v6.daddr;
+	} else {
+		ipv6_addr_set_v4mapped(path->v4.saddr, saddr);
+		ipv6_addr_set_v4mapped(path->v4.daddr, daddr);
+	}
+}
+
+struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct sock *sk = tx->sock->sk;
+	struct in6_addr saddr, daddr;
+	struct dst_entry *dst;
+
+	path_addrs(path, &saddr, &daddr);
+	dst = rcu_dereference(sk->sk_dst_cache);
+	if (likely(dst && tx->route.oif == path->oif && ipv6_addr_equal(&tx->route.daddr, &daddr) &&
+		   ipv6_addr_equal(&tx->route.saddr, &saddr) && dst_check(dst, tx->route.cookie)))
+		return dst;
+
+	dst = path->ipv6 ? route6(tx, path) : route4(tx, path);
+	if (IS_ERR(dst)) {
+		sk_dst_reset(sk);
+		return dst;
+	}
+	tx->route.saddr = saddr;
+	tx->route.daddr = daddr;
+	tx->route.oif = path->oif;
+	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;
+	sk_dst_set(sk, dst);
+	return dst;
+}
