@@ -11,9 +11,11 @@
 #define TERN_OBJECTS_H
 
 #include <linux/completion.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -29,7 +31,8 @@ struct tern_transport_ops;
 struct tern_dev {
 	struct ib_device ibdev;
 	const struct tern_transport_ops *transport;
-	struct net_device *netdev;	/* held by ib_device_set_netdev() */
+	struct net_device *netdev;	/* held from creation to the end of dealloc_driver */
+	netdevice_tracker netdev_tracker;
 	struct net *net;		/* netns of netdev; the link dies before it */
 	struct tern_keys keys;
 	struct xarray qps;		/* QPN -> struct tern_qp, RCU */
@@ -39,7 +42,13 @@ struct tern_dev {
 	struct list_head link_list;	/* link/: all links */
 	struct work_struct port_work;	/* link/: port events out of notifier context */
 	u8 port_state;			/* enum ib_port_state last reported */
-	atomic_t num_srq;
+	bool started;			/* device.c: transport->dev_start succeeded */
+	bool netdev_gone;		/* link/: unregister as soon as registered */
+	atomic_t port_cap_flags;	/* as ib_modify_port() left them */
+	u32 next_ah;
+	atomic_t next_srqn;
+	atomic_t num_pd, num_mr, num_mw, num_cq, num_srq;
+	atomic_t num_qp;		/* until struct tern_qp is released */
 	void *transport_data;		/* transport's per-device state */
 };
 
@@ -64,12 +73,25 @@ struct tern_ucontext {
 
 struct tern_pd {
 	struct ib_pd ibpd;
+	bool ahs_freed;			/* address vectors may still be on their way out (RCU) */
+};
+
+/* Async events of one object, on their way to its consumer; verbs/event.c. */
+struct tern_events {
+	spinlock_t lock;
+	bool off;			/* destroy has begun */
+	u32 pending;			/* bits: enum ib_event_type */
+	struct work_struct work;
 };
 
 struct tern_srq {
 	struct ib_srq ibsrq;
 	struct tern_rq rq;
 	u32 srqn;
+	struct tern_events events;
+	/* verbs/ only */
+	struct mutex modify_lock;
+	struct rdma_user_mmap_entry *mmap;
 };
 
 /* Address vector as a UD WQE uses it: copied by value under RCU. */
@@ -119,13 +141,17 @@ struct tern_qp {
 	struct tern_srq *srq;		/* NULL: own rq */
 	struct tern_sq sq;
 	struct tern_rq rq;
+	struct tern_events events;
 };
 
 /* What the ib_core-allocated QP object holds. */
 struct tern_ibqp {
 	struct ib_qp ibqp;
 	struct tern_qp *qp;
-	/* mmap entries of the rings (user QPs), verbs/ only */
+	/* verbs/ only */
+	struct mutex modify_lock;
+	u32 create_flags;
+	/* mmap entries of the rings (user QPs) */
 	struct rdma_user_mmap_entry *sq_mmap;
 	struct rdma_user_mmap_entry *rq_mmap;
 };
@@ -140,8 +166,16 @@ struct tern_qp *tern_qp_get(struct tern_dev *dev, u32 qpn);
 void tern_qp_put(struct tern_qp *qp);
 
 /*
+ * Store what modify_qp set in qp->attr (not the state): the transport calls it
+ * in qp_modify, so that attributes change together with what depends on them.
+ * run_lock held.
+ */
+void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask);
+
+/*
  * Async event for a QP, SRQ, from the transport, run_lock held or not, any
- * context up to softirq; nothing happens once destroy has begun.
+ * context; nothing happens once destroy has begun. The consumer's handler runs
+ * in a work item; equal events not yet delivered are one.
  */
 void tern_qp_event(struct tern_qp *qp, enum ib_event_type type);
 void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);

@@ -62,7 +62,10 @@ struct tern_transport_ops {
 	/* Last reference gone (any context up to softirq): release what qp_create made. */
 	void (*qp_release)(struct tern_qp *qp);
 
-	/* WQEs were posted (or TERN_RING_F_KICK): run the requester in this context. */
+	/*
+	 * WQEs were posted (or TERN_RING_F_KICK): run the requester in this
+	 * context. Any context; IRQs may be off (ib_mad posts so).
+	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 
 	/* Complete av from av->attr (which ib_core resolved). May not sleep if !sleepable. */

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device as ib_core sees it: ops table, attributes, life. The verbs behind
+ * the table are in verbs/; when devices come and go is in link/.
+ */
+#include <linux/etherdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/wait_bit.h>
+#include <net/addrconf.h>
+
+#include "device.h"
+#include "verbs/verbs.h"
+
+/* Timestamps of CQEs are nanoseconds. */
+#define TERN_CLOCK_KHZ		1000000
+/* 4.096 us * 2^10: how long a busy host may take to acknowledge. */
+#define TERN_CA_ACK_DELAY	10
+
+static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibdev);
+	const struct tern_limits *lim = dev->transport->limits;
+
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	*attr = (struct ib_device_attr){
+		.sys_image_guid = ibdev->node_guid,
+		.max_mr_size = U64_MAX,
+		.page_size_cap = (u32)PAGE_MASK,
+		.max_qp = lim->max_qp,
+		.max_qp_wr = lim->max_qp_wr,
+		.device_cap_flags = lim->device_cap_flags,
+		.kernel_cap_flags = IBK_ALLOW_USER_UNREG,
+		.max_send_sge = TERN_MAX_SGE,
+		.max_recv_sge = TERN_MAX_SGE,
+		.max_sge_rd = TERN_MAX_SGE,
+		.max_cq = lim->max_cq,
+		.max_cqe = lim->max_cqe,
+		.max_mr = lim->max_mr,
+		.max_pd = lim->max_pd,
+		.max_qp_rd_atom = lim->max_rd_atomic,
+		.max_res_rd_atom = min_t(u64, (u64)lim->max_qp * lim->max_rd_atomic, INT_MAX),
+		.max_qp_init_rd_atom = lim->max_rd_atomic,
+		.atomic_cap = IB_ATOMIC_GLOB,
+		.max_mw = lim->max_mw,
+		.max_mcast_grp = lim->max_mcast_grp,
+		.max_mcast_qp_attach = lim->max_mcast_qp_attach,
+		.max_total_mcast_qp_attach =
+			min_t(u64, (u64)lim->max_mcast_grp * lim->max_mcast_qp_attach, INT_MAX),
+		.max_ah = lim->max_ah,
+		.max_srq = lim->max_srq,
+		.max_srq_wr = lim->max_srq_wr,
+		.max_srq_sge = TERN_MAX_SGE,
+		.max_fast_reg_page_list_len = TERN_MAX_FAST_REG_PAGES,
+		.max_pkeys = lim->pkey_tbl_len,
+		.local_ca_ack_delay = TERN_CA_ACK_DELAY,
+		.timestamp_mask = U64_MAX,
+		.hca_core_clock = TERN_CLOCK_KHZ,
+	};
+	return 0;
+}
+
+static int modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
+	return 0;
+}
+
+static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, TERN_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+static int enable_driver(struct ib_device *ibdev)
+{
+	struct tern_dev *dev = to_tern_dev(ibdev);
+
+	return dev->transport->enable ? dev->transport->enable(dev) : 0;
+}
+
+static int add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct tern_dev *dev = to_tern_dev(attr->device);
+
+	return dev->transport->add_gid ? dev->transport->add_gid(attr, context) : 0;
+}
+
+static int del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct tern_dev *dev = to_tern_dev(attr->device);
+
+	return dev->transport->del_gid ? dev->transport->del_gid(attr, context) : 0;
+}
+
+static const struct ib_device_ops tern_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)TERN_DRIVER_ID,
+	.uverbs_abi_ver = TERN_ABI_VERSION,
+
+	.add_gid = add_gid,
+	.alloc_hw_port_stats = tern_alloc_hw_port_stats,
+	.alloc_mr = tern_alloc_mr,
+	.alloc_mw = tern_alloc_mw,
+	.alloc_pd = tern_alloc_pd,
+	.alloc_ucontext = tern_alloc_ucontext,
+	.attach_mcast = tern_attach_mcast,
+	.create_ah = tern_create_ah,
+	.create_cq = tern_create_cq,
+	.create_qp = tern_create_qp,
+	.create_srq = tern_create_srq,
+	.create_user_ah = tern_create_ah,
+	.dealloc_mw = tern_dealloc_mw,
+	.dealloc_pd = tern_dealloc_pd,
+	.dealloc_ucontext = tern_dealloc_ucontext,
+	.del_gid = del_gid,
+	.dereg_mr = tern_dereg_mr,
+	.destroy_ah = tern_destroy_ah,
+	.destroy_cq = tern_destroy_cq,
+	.destroy_qp = tern_destroy_qp,
+	.destroy_srq = tern_destroy_srq,
+	.detach_mcast = tern_detach_mcast,
+	.disassociate_ucontext = tern_disassociate_ucontext,
+	.enable_driver = enable_driver,
+	.fill_res_cq_entry = tern_fill_res_cq_entry,
+	.fill_res_mr_entry = tern_fill_res_mr_entry,
+	.fill_res_qp_entry = tern_fill_res_qp_entry,
+	.get_dev_fw_str = get_dev_fw_str,
+	.get_dma_mr = tern_get_dma_mr,
+	.get_hw_stats = tern_get_hw_stats,
+	.get_link_layer = tern_get_link_layer,
+	.get_port_immutable = tern_get_port_immutable,
+	.map_mr_sg = tern_map_mr_sg,
+	.mmap = tern_mmap,
+	.mmap_free = tern_mmap_free,
+	.modify_device = modify_device,
+	.modify_port = tern_modify_port,
+	.modify_qp = tern_modify_qp,
+	.modify_srq = tern_modify_srq,
+	.poll_cq = tern_cq_poll,
+	.post_recv = tern_post_recv,
+	.post_send = tern_post_send,
+	.post_srq_recv = tern_post_srq_recv,
+	.query_ah = tern_query_ah,
+	.query_device = query_device,
+	.query_pkey = tern_query_pkey,
+	.query_port = tern_query_port,
+	.query_qp = tern_query_qp,
+	.query_srq = tern_query_srq,
+	.reg_user_mr = tern_reg_user_mr,
+	.req_notify_cq = tern_cq_req_notify,
+	.rereg_user_mr = tern_rereg_user_mr,
+	.resize_cq = tern_resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, tern_cq_obj, cq.ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, tern_mw, ibmw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, tern_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, tern_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, tern_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, tern_ucontext, ibuc),
+};
+
+static void describe(struct tern_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = dev->transport->node_type;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->dev.parent = dev->netdev->dev.parent;
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
+	strscpy(ibdev->node_desc, dev->transport->link_type, sizeof(ibdev->node_desc));
+	/*
+	 * With network namespaces in exclusive mode, a device made in a namespace
+	 * is that namespace's. (In shared mode all have access already.)
+	 */
+	if (!rdma_dev_access_netns(ibdev, dev->net))
+		write_pnet(&ibdev->coredev.rdma_net, dev->net);
+}
+
+struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
+				    struct net_device *netdev)
+{
+	struct tern_dev *dev = ib_alloc_device(tern_dev, ibdev);
+	int err;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->stats = alloc_percpu(struct tern_stats);
+	if (!dev->stats) {
+		err = -ENOMEM;
+		goto dealloc;
+	}
+	dev->transport = transport;
+	dev->netdev = netdev;
+	dev->net = dev_net(netdev);
+	describe(dev);
+	ib_set_device_ops(&dev->ibdev, &tern_device_ops);
+	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (err)
+		goto free_stats;
+	/* ib_core lets its reference go before dealloc_driver, while packets still come. */
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
+
+	tern_keys_init(&dev->keys, &dev->ibdev);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	dev->next_qpn = get_random_u32() & 0xffffff;
+	INIT_LIST_HEAD(&dev->link_list);
+	dev->port_state = tern_port_state(dev);
+	return dev;
+
+free_stats:
+	free_percpu(dev->stats);
+dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ERR_PTR(err);
+}
+
+int tern_device_register(struct tern_dev *dev, const char *name)
+{
+	int err = dev->transport->dev_start(dev);
+
+	if (err)
+		return err;
+	dev->started = true;
+
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err)
+		pr_err("tern: %s: the RDMA subsystem refused the device: %d%s\n", name, err,
+		       err == -ENFILE ? " (the name is taken)" : "");
+	return err == -ENFILE ? -EEXIST : err;
+}
+
+void tern_device_destroy(struct tern_dev *dev)
+{
+	/* Timers and packets of destroyed QPs may hold them for a moment. */
+	while (!wait_var_event_timeout(&dev->num_qp, !atomic_read(&dev->num_qp), 10 * HZ))
+		dev_warn(&dev->ibdev.dev, "waiting for %d QPs to be released\n",
+			 atomic_read(&dev->num_qp));
+	if (dev->started)
+		dev->transport->dev_stop(dev);
+	/* Readers who found one of its QPs before that are through now. */
+	synchronize_rcu();
+
+	WARN_ON(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	WARN_ON(!xa_empty(&dev->ahs));
+	xa_destroy(&dev->ahs);
+	tern_keys_destroy(&dev->keys);
+	free_percpu(dev->stats);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
+}

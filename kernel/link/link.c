@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * `rdma link add NAME type tern_... netdev DEV`. Deletion is ib_core's: it
+ * unregisters the device, and dealloc_driver here is where every way of ending
+ * a link meets.
+ */
+#include <linux/err.h>
+#include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "link/link.h"
+
+#define pr_fmt_link "tern: %s: "
+
+DEFINE_MUTEX(tern_links_lock);
+LIST_HEAD(tern_links);
+
+static void dealloc_driver(struct ib_device *ibdev)
+{
+	struct tern_dev *dev = to_tern_dev(ibdev);
+
+	if (!dev->transport)
+		return;		/* tern_device_create() failed halfway */
+
+	mutex_lock(&tern_links_lock);
+	list_del_init(&dev->link_list);
+	mutex_unlock(&tern_links_lock);
+	/* Not to be found any more, so not to be queued any more. */
+	cancel_work_sync(&dev->port_work);
+	tern_device_destroy(dev);
+}
+
+static const struct ib_device_ops link_ops = {
+	.dealloc_driver = dealloc_driver,
+};
+
+/* Under rtnl, so that netdev cannot go before the notifier can find its link. */
+static struct tern_dev *create(const char *name, struct net_device *netdev,
+			       const struct tern_transport_ops *transport)
+{
+	struct tern_dev *dev;
+	int err;
+
+	mutex_lock(&tern_links_lock);
+	err = tern_netdev_check(netdev, transport, name);
+	if (err) {
+		dev = ERR_PTR(err);
+		goto unlock;
+	}
+	dev = tern_device_create(transport, netdev);
+	if (IS_ERR(dev)) {
+		pr_err(pr_fmt_link "no device for %s: %ld\n", name, netdev->name, PTR_ERR(dev));
+		goto unlock;
+	}
+	ib_set_device_ops(&dev->ibdev, &link_ops);
+	INIT_WORK(&dev->port_work, tern_netdev_port_work);
+	list_add_tail(&dev->link_list, &tern_links);
+unlock:
+	mutex_unlock(&tern_links_lock);
+	return dev;
+}
+
+/*
+ * A device has been registered. What its netdev did before could not reach it:
+ * look at it now. Not by its pointer, for somebody may have ended it already.
+ */
+static void settle_links(void)
+{
+	struct tern_dev *dev;
+
+	mutex_lock(&tern_links_lock);
+	list_for_each_entry(dev, &tern_links, link_list) {
+		if (dev->netdev_gone && ib_device_try_get(&dev->ibdev)) {
+			ib_unregister_device_queued(&dev->ibdev);
+			ib_device_put(&dev->ibdev);
+		}
+		schedule_work(&dev->port_work);
+	}
+	mutex_unlock(&tern_links_lock);
+}
+
+static int newlink(const char *name, struct net_device *netdev,
+		   const struct tern_transport_ops *transport)
+{
+	struct device *parent;
+	struct tern_dev *dev;
+	int err;
+
+	rtnl_lock();
+	dev = create(name, netdev, transport);
+	/* The device points to it, but takes a reference only when it is registered. */
+	parent = get_device(netdev->dev.parent);
+	rtnl_unlock();
+	if (IS_ERR(dev)) {
+		err = PTR_ERR(dev);
+		goto put_parent;
+	}
+
+	err = tern_device_register(dev, name);
+	if (err)
+		ib_dealloc_device(&dev->ibdev);
+	else
+		settle_links();
+put_parent:
+	put_device(parent);
+	return err;
+}
+
+static int roce_newlink(const char *name, struct net_device *netdev)
+{
+	return newlink(name, netdev, &tern_roce_transport);
+}
+
+static struct rdma_link_ops roce_link_ops = {
+	.type = "tern_roce",
+	.newlink = roce_newlink,
+};
+
+int tern_link_init(void)
+{
+	int err;
+
+	err = tern_netns_init();
+	if (err)
+		return err;
+	err = tern_netdev_init();
+	if (err) {
+		tern_netns_exit();
+		return err;
+	}
+	rdma_link_register(&roce_link_ops);
+	return 0;
+}
+
+void tern_link_exit(void)
+{
+	/* No new links; then no links; then nobody who looks for them. */
+	rdma_link_unregister(&roce_link_ops);
+	ib_unregister_driver((enum rdma_driver_id)TERN_DRIVER_ID);
+	tern_netdev_exit();
+	tern_netns_exit();
+}

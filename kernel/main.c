@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module init order, and its mirror image.
+ */
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+
+#include "link/link.h"
+
+static int __init tern_init(void)
+{
+	int err;
+
+	err = tern_roce_init();
+	if (err)
+		return err;
+	/* Last: from here on links can be added. */
+	err = tern_link_init();
+	if (err)
+		goto roce_exit;
+	return 0;
+
+roce_exit:
+	tern_roce_exit();
+	return err;
+}
+
+static void __exit tern_exit(void)
+{
+	tern_link_exit();
+	tern_roce_exit();
+	/* RCU callbacks into this module */
+	rcu_barrier();
+}
+
+module_init(tern_init);
+module_exit(tern_exit);
+
+MODULE_DESCRIPTION("Transport Engine for RDMA over ordinary Networks");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(TERN_VERSION);
+MODULE_ALIAS_RDMA_LINK("tern_roce");

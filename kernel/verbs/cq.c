@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: creation, resize, destruction. Rings, CQEs, polling and
+ * arming are in queue/cq*.c.
+ */
+#include <linux/err.h>
+
+#include "verbs/verbs.h"
+
+int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct create_cq_ctx *ctx)
+{
+	struct ib_udata *udata = create_cq_udata(ctx);
+	struct tern_dev *dev = to_tern_dev(ibcq->device);
+	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
+	struct tern_create_cq_resp resp = {};
+	int err;
+
+	err = tern_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
+	/* Every CQE is stamped anyway. */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > dev->transport->limits->max_cqe ||
+	    attr->comp_vector >= ibcq->device->num_comp_vectors)
+		return -EINVAL;
+
+	err = tern_count_in(&dev->num_cq, dev->transport->limits->max_cq);
+	if (err)
+		return err;
+	mutex_init(&obj->resize_lock);
+	err = tern_cq_init(&obj->cq, attr->cqe, !!udata);
+	if (err)
+		goto uncount;
+	if (!udata)
+		return 0;
+
+	obj->mmap = tern_mmap_add(udata, obj->cq.ring, &resp.ring);
+	if (IS_ERR(obj->mmap)) {
+		err = PTR_ERR(obj->mmap);
+		goto uninit;
+	}
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		goto unmap;
+	return 0;
+
+unmap:
+	rdma_user_mmap_entry_remove(obj->mmap);
+uninit:
+	tern_cq_uninit(&obj->cq);
+uncount:
+	atomic_dec(&dev->num_cq);
+	return err;
+}
+
+/*
+ * User CQs: what can fail on the way to user space comes first, so that a CQ
+ * either is as before or as announced.
+ */
+static int resize_user_cq(struct tern_cq_obj *obj, u32 cqe, struct ib_udata *udata)
+{
+	struct tern_resize_cq_resp resp = {};
+	struct rdma_user_mmap_entry *mmap;
+	int err;
+
+	mmap = tern_mmap_reserve(udata, cqe, TERN_CQE_BYTES, &resp.ring);
+	if (IS_ERR(mmap))
+		return PTR_ERR(mmap);
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp)) ?: tern_cq_resize(&obj->cq, cqe);
+	if (err) {
+		rdma_user_mmap_entry_remove(mmap);
+		return err;
+	}
+	tern_mmap_bind(mmap, obj->cq.ring);
+	rdma_user_mmap_entry_remove(obj->mmap);
+	obj->mmap = mmap;
+	return 0;
+}
+
+int tern_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibcq->device);
+	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
+	int err;
+
+	err = tern_udata_check(udata, sizeof(struct tern_resize_cq_resp));
+	if (err)
+		return err;
+	if (cqe <= 0 || cqe > dev->transport->limits->max_cqe)
+		return -EINVAL;
+
+	mutex_lock(&obj->resize_lock);
+	if (udata)
+		err = resize_user_cq(obj, cqe, udata);
+	else
+		err = tern_cq_resize(&obj->cq, cqe);
+	mutex_unlock(&obj->resize_lock);
+	return err;
+}
+
+/* No QP posts to it any more: ib_core counts its users. */
+int tern_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
+
+	rdma_user_mmap_entry_remove(obj->mmap);
+	tern_cq_uninit(&obj->cq);
+	atomic_dec(&to_tern_dev(ibcq->device)->num_cq);
+	return 0;
+}

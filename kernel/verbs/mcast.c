@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast membership of UD QPs. ib_core has checked the QP's type and that
+ * the GID is a multicast one; groups are the transport's.
+ */
+#include "verbs/verbs.h"
+
+int tern_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+
+	if (!qp->dev->transport->mcast_attach)
+		return -EOPNOTSUPP;
+	return qp->dev->transport->mcast_attach(qp, gid);
+}
+
+int tern_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+
+	if (!qp->dev->transport->mcast_detach)
+		return -EOPNOTSUPP;
+	return qp->dev->transport->mcast_detach(qp, gid);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions: the verbs around struct tern_region. What a region is and
+ * what may be done to it is in mem/.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "verbs/verbs.h"
+
+#define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
+		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
+		   IB_ACCESS_HUGETLB)
+
+static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct tern_mr, ibmr);
+}
+
+/* Optional flags may be ignored by definition; others are known or refused. */
+static int clean_access(int *access)
+{
+	*access &= ~IB_ACCESS_OPTIONAL;
+	return *access & ~MR_ACCESS ? -EOPNOTSUPP : 0;
+}
+
+static struct tern_mr *mr_alloc(struct tern_dev *dev)
+{
+	struct tern_mr *mr;
+	int err = tern_count_in(&dev->num_mr, dev->transport->limits->max_mr);
+
+	if (err)
+		return ERR_PTR(err);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr) {
+		atomic_dec(&dev->num_mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	return mr;
+}
+
+static void mr_free(struct tern_dev *dev, struct tern_mr *mr)
+{
+	kfree(mr);
+	atomic_dec(&dev->num_mr);
+}
+
+/* The region is made, or an error: the MR takes it, or ends with it. */
+static struct ib_mr *mr_finish(struct tern_dev *dev, struct tern_mr *mr,
+			       struct tern_region *region)
+{
+	if (IS_ERR(region)) {
+		mr_free(dev, mr);
+		return ERR_CAST(region);
+	}
+	mr->region = region;
+	mr->ibmr.lkey = region->key;
+	mr->ibmr.rkey = region->key;
+	return &mr->ibmr;
+}
+
+struct ib_mr *tern_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct tern_mr *mr = mr_alloc(dev);
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(dev, mr, tern_region_get_dma(&dev->keys, ibpd, access));
+}
+
+struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct tern_mr *mr;
+	int err;
+
+	err = tern_udata_check(udata, 0) ?: clean_access(&access);
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_alloc(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(dev, mr,
+			 tern_region_reg_user(&dev->keys, ibpd, start, length, iova, access));
+}
+
+struct ib_mr *tern_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				 int access, struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct tern_mr *mr = to_tern_mr(ibmr);
+	int err;
+
+	if (flags & ~IB_MR_REREG_SUPPORTED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = 0;
+	err = tern_udata_check(udata, 0) ?: clean_access(&access);
+	if (err)
+		return ERR_PTR(err);
+
+	err = tern_region_rereg_user(&to_tern_dev(ibmr->device)->keys, mr, flags, start,
+				     length, iova, access, ibpd);
+	if (err)
+		return ERR_PTR(err);
+	ibmr->lkey = mr->region->key;
+	ibmr->rkey = mr->region->key;
+	return NULL;		/* the same MR goes on */
+}
+
+struct ib_mr *tern_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct tern_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > TERN_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(dev, mr, tern_region_alloc_fast(&dev->keys, ibpd, max_num_sg));
+}
+
+int tern_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset)
+{
+	struct tern_mr *mr = to_tern_mr(ibmr);
+
+	if (mr->region->kind != TERN_REGION_FAST)
+		return -EINVAL;
+	return tern_region_map_sg(mr, sg, sg_nents, sg_offset);
+}
+
+int tern_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibmr->device);
+	struct tern_mr *mr = to_tern_mr(ibmr);
+	int err = tern_region_destroy(&dev->keys, mr->region);
+
+	if (err)
+		return err;
+	mr_free(dev, mr);
+	return 0;
+}

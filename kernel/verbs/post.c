@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting by kernel consumers: work requests become WQEs in the rings that
+ * user space would fill by itself. A user QP's post_send is its doorbell.
+ * Context: any, IRQs may be off.
+ */
+#include "verbs/verbs.h"
+
+static_assert(sizeof(struct ib_sge) == sizeof(struct tern_sge));
+static_assert(offsetof(struct ib_sge, addr) == offsetof(struct tern_sge, addr));
+static_assert(offsetof(struct ib_sge, length) == offsetof(struct tern_sge, length));
+static_assert(offsetof(struct ib_sge, lkey) == offsetof(struct tern_sge, lkey));
+static_assert(TERN_SEND_FENCE == (u32)IB_SEND_FENCE);
+static_assert(TERN_SEND_SIGNALED == (u32)IB_SEND_SIGNALED);
+static_assert(TERN_SEND_SOLICITED == (u32)IB_SEND_SOLICITED);
+static_assert(TERN_SEND_INLINE == (u32)IB_SEND_INLINE);
+
+static void ring_doorbell(struct tern_qp *qp)
+{
+	qp->dev->transport->qp_doorbell(qp);
+}
+
+static int fill_ud(struct tern_send_wqe *wqe, const struct tern_qp *qp,
+		   const struct ib_send_wr *wr)
+{
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	if (!ud->ah)
+		return -EINVAL;
+	wqe->ud.ah = to_tern_ah(ud->ah)->av->index;
+	wqe->ud.remote_qpn = ud->remote_qpn;
+	wqe->ud.remote_qkey = ud->remote_qkey;
+	wqe->ud.pkey_index = qp->type == IB_QPT_GSI ? ud->pkey_index : 0;
+	return 0;
+}
+
+static void fill_rdma(struct tern_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	wqe->rdma.remote_addr = rdma_wr(wr)->remote_addr;
+	wqe->rdma.rkey = rdma_wr(wr)->rkey;
+}
+
+static void fill_atomic(struct tern_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_atomic_wr *atomic = atomic_wr(wr);
+
+	wqe->atomic.remote_addr = atomic->remote_addr;
+	wqe->atomic.compare_add = atomic->compare_add;
+	wqe->atomic.swap = atomic->swap;
+	wqe->atomic.rkey = atomic->rkey;
+}
+
+static void fill_reg(struct tern_send_wqe *wqe, const struct ib_send_wr *wr)
+{
+	const struct ib_reg_wr *reg = reg_wr(wr);
+
+	wqe->reg.mr_key = reg->mr->lkey;
+	wqe->reg.new_key = reg->key;
+	wqe->reg.access = reg->access;
+}
+
+/* All but the SGEs. */
+static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
+		       const struct ib_send_wr *wr)
+{
+	bool ud = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+
+	wqe->wr_id = wr->wr_id;
+	wqe->flags = wr->send_flags;
+	wqe->num_sge = wr->num_sge;
+	switch (wr->opcode) {
+	case IB_WR_SEND_WITH_IMM:
+		wqe->imm = wr->ex.imm_data;
+		fallthrough;
+	case IB_WR_SEND:
+		wqe->opcode = wr->opcode == IB_WR_SEND ? TERN_WR_SEND : TERN_WR_SEND_WITH_IMM;
+		return ud ? fill_ud(wqe, qp, wr) : 0;
+	case IB_WR_SEND_WITH_INV:
+		wqe->opcode = TERN_WR_SEND_WITH_INV;
+		wqe->inv_key = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_RDMA_WRITE:
+		wqe->opcode = TERN_WR_RDMA_WRITE;
+		fill_rdma(wqe, wr);
+		return 0;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		wqe->opcode = TERN_WR_RDMA_WRITE_WITH_IMM;
+		wqe->imm = wr->ex.imm_data;
+		fill_rdma(wqe, wr);
+		return 0;
+	case IB_WR_RDMA_READ:
+		wqe->opcode = TERN_WR_RDMA_READ;
+		fill_rdma(wqe, wr);
+		return 0;
+	case IB_WR_RDMA_READ_WITH_INV:
+		wqe->opcode = TERN_WR_RDMA_READ_WITH_INV;
+		wqe->inv_key = wr->ex.invalidate_rkey;
+		fill_rdma(wqe, wr);
+		return 0;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		wqe->opcode = TERN_WR_ATOMIC_CMP_AND_SWP;
+		fill_atomic(wqe, wr);
+		return 0;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->opcode = TERN_WR_ATOMIC_FETCH_AND_ADD;
+		fill_atomic(wqe, wr);
+		return 0;
+	case IB_WR_LOCAL_INV:
+		wqe->opcode = TERN_WR_LOCAL_INV;
+		wqe->inv_key = wr->ex.invalidate_rkey;
+		wqe->num_sge = 0;
+		return 0;
+	case IB_WR_REG_MR:
+		wqe->opcode = TERN_WR_REG_MR;
+		fill_reg(wqe, wr);
+		wqe->num_sge = 0;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Kernel virtual addresses: virtual DMA, and inline data needs no mapping at all. */
+static int copy_inline(struct tern_send_wqe *wqe, const struct tern_sq *sq,
+		       const struct ib_send_wr *wr, u8 *data)
+{
+	u32 bytes = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > sq->max_inline - bytes)
+			return -EINVAL;
+		memcpy(data + bytes, (void *)(uintptr_t)sge->addr, sge->length);
+		bytes += sge->length;
+	}
+	wqe->num_sge = 0;
+	wqe->inline_bytes = bytes;
+	return 0;
+}
+
+static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
+{
+	struct tern_send_wqe wqe = {};
+	u8 data[TERN_MAX_INLINE];
+	int err;
+
+	if (wr->num_sge < 0 || wr->send_flags & ~TERN_SEND_FLAGS_ALL)
+		return -EINVAL;
+	err = fill_header(&wqe, qp, wr);
+	if (err)
+		return err;
+	if (wqe.num_sge && wqe.flags & TERN_SEND_INLINE) {
+		err = copy_inline(&wqe, &qp->sq, wr, data);
+		if (err)
+			return err;
+		return tern_sq_post(&qp->sq, &wqe, data, wqe.inline_bytes);
+	}
+	if (wr->num_sge > qp->sq.max_sge)
+		return -EINVAL;
+	return tern_sq_post(&qp->sq, &wqe, wr->sg_list, wqe.num_sge * sizeof(struct tern_sge));
+}
+
+int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	bool posted = false;
+	int err = 0;
+
+	if (qp->user) {
+		*bad_wr = wr;
+		if (wr)
+			return -EINVAL;
+		ring_doorbell(qp);
+		return 0;
+	}
+	if (state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_RTR) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+
+	for (; wr; wr = wr->next) {
+		err = post_one(qp, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		posted = true;
+	}
+	if (posted)
+		ring_doorbell(qp);
+	return err;
+}
+
+/* Post a chain; *any: at least one went in. */
+static int post_recvs(struct tern_rq *rq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr, bool *any)
+{
+	int err = 0;
+
+	*any = false;
+	for (; wr; wr = wr->next) {
+		if (rq->user || wr->num_sge < 0)
+			err = -EINVAL;
+		else
+			err = tern_rq_post(rq, wr->wr_id, (const struct tern_sge *)wr->sg_list,
+					   wr->num_sge);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		*any = true;
+	}
+	return err;
+}
+
+int tern_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+	bool any;
+	int err;
+
+	if (qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	err = post_recvs(&qp->rq, wr, bad_wr, &any);
+
+	/*
+	 * In ERR nobody looks at the queue unless told. Full barrier: either the
+	 * transport's flush sees these WQEs, or its state is seen here.
+	 */
+	smp_mb();
+	if (any && READ_ONCE(qp->state) == IB_QPS_ERR)
+		ring_doorbell(qp);
+	return err;
+}
+
+int tern_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr)
+{
+	bool any;
+
+	return post_recvs(&to_tern_srq(ibsrq)->rq, wr, bad_wr, &any);
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: numbers, creation, query, destruction, references. State
+ * transitions are in qp_modify.c, posting in post.c; what a QP does is the
+ * transport's.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+
+#include "verbs/verbs.h"
+
+#define QPN_GSI		1
+#define QPN_FIRST	2
+#define QPN_LAST	0xfffffe	/* 0xffffff addresses multicast */
+
+/* ---- references ---- */
+
+struct tern_qp *tern_qp_get(struct tern_dev *dev, u32 qpn)
+{
+	struct tern_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+static void qp_free(struct tern_qp *qp)
+{
+	atomic_t *num_qp = &qp->dev->num_qp;
+
+	kfree_rcu(qp, rcu);
+	/* The device may end with this (see tern_device_destroy()): nothing of it after. */
+	if (atomic_dec_and_test(num_qp))
+		wake_up_var(num_qp);
+}
+
+void tern_qp_put(struct tern_qp *qp)
+{
+	if (!refcount_dec_and_test(&qp->ref))
+		return;
+	qp->dev->transport->qp_release(qp);
+	qp_free(qp);
+}
+
+/* ---- numbers: cyclic, so that a number rests long before it is used again ---- */
+
+static int qpn_reserve(struct tern_dev *dev, struct tern_qp *qp)
+{
+	int err;
+
+	if (qp->type == IB_QPT_GSI) {
+		qp->qpn = QPN_GSI;
+		return xa_insert(&dev->qps, QPN_GSI, NULL, GFP_KERNEL);
+	}
+	err = xa_alloc_cyclic(&dev->qps, &qp->qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST),
+			      &dev->next_qpn, GFP_KERNEL);
+	return err < 0 ? err : 0;
+}
+
+/* ---- create ---- */
+
+static int check_queues(const struct tern_dev *dev, const struct ib_qp_init_attr *init, bool user)
+{
+	const struct tern_limits *lim = dev->transport->limits;
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > TERN_MAX_SGE ||
+	    cap->max_inline_data > TERN_MAX_INLINE)
+		return -EINVAL;
+	if (!init->srq &&
+	    (cap->max_recv_wr > lim->max_qp_wr || cap->max_recv_sge > TERN_MAX_SGE))
+		return -EINVAL;
+	if (init->srq && (init->srq->srq_type != IB_SRQT_BASIC ||
+			  to_tern_srq(init->srq)->rq.user != user))
+		return -EINVAL;
+	if (!init->send_cq || !init->recv_cq ||
+	    to_tern_cq_obj(init->send_cq)->cq.user != user ||
+	    to_tern_cq_obj(init->recv_cq)->cq.user != user)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_init(struct tern_dev *dev, const struct ib_qp_init_attr *init, bool user)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		break;
+	case IB_QPT_GSI:
+		if (user || init->port_num != 1)
+			return -EINVAL;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		return -EOPNOTSUPP;
+	if (init->rwq_ind_tbl || init->xrcd)
+		return -EOPNOTSUPP;
+	return check_queues(dev, init, user) ?: dev->transport->qp_check(dev, init);
+}
+
+static struct tern_qp *qp_alloc(struct tern_dev *dev, struct ib_qp *ibqp,
+				const struct ib_qp_init_attr *init, bool user)
+{
+	struct tern_qp *qp;
+	int err = tern_count_in(&dev->num_qp, dev->transport->limits->max_qp);
+
+	if (err)
+		return ERR_PTR(err);
+	qp = kzalloc(dev->transport->qp_bytes, GFP_KERNEL_ACCOUNT);
+	if (!qp) {
+		atomic_dec(&dev->num_qp);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	refcount_set(&qp->ref, 1);
+	qp->dev = dev;
+	qp->ibqp = ibqp;
+	qp->type = init->qp_type;
+	qp->user = user;
+	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	spin_lock_init(&qp->run_lock);
+	qp->state = IB_QPS_RESET;
+	qp->attr.qp_state = IB_QPS_RESET;
+	qp->attr.port_num = 1;
+	qp->pd = ibqp->pd;
+	qp->scq = &to_tern_cq_obj(init->send_cq)->cq;
+	qp->rcq = &to_tern_cq_obj(init->recv_cq)->cq;
+	qp->srq = init->srq ? to_tern_srq(init->srq) : NULL;
+	tern_qp_events_init(qp);
+	return qp;
+}
+
+static int queues_init(struct tern_qp *qp, const struct ib_qp_cap *cap)
+{
+	int err;
+
+	err = tern_sq_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, cap->max_inline_data,
+			   qp->user);
+	if (err || qp->srq)
+		return err;
+	err = tern_rq_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, qp->user);
+	if (err)
+		tern_sq_uninit(&qp->sq);
+	return err;
+}
+
+static void queues_uninit(struct tern_qp *qp)
+{
+	if (!qp->srq)
+		tern_rq_uninit(&qp->rq);
+	tern_sq_uninit(&qp->sq);
+}
+
+static void get_cap(const struct tern_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.max_wr;
+	cap->max_send_sge = qp->sq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+	cap->max_recv_wr = qp->rq.max_wr;
+	cap->max_recv_sge = qp->rq.max_sge;
+}
+
+static void unmap_queues(struct tern_ibqp *iq)
+{
+	rdma_user_mmap_entry_remove(iq->rq_mmap);
+	rdma_user_mmap_entry_remove(iq->sq_mmap);
+	iq->rq_mmap = NULL;
+	iq->sq_mmap = NULL;
+}
+
+static int respond(struct tern_ibqp *iq, struct ib_udata *udata)
+{
+	struct tern_create_qp_resp resp = {};
+	struct rdma_user_mmap_entry *mmap;
+	struct tern_qp *qp = iq->qp;
+	int err;
+
+	mmap = tern_mmap_add(udata, qp->sq.ring, &resp.sq);
+	if (IS_ERR(mmap))
+		return PTR_ERR(mmap);
+	iq->sq_mmap = mmap;
+	if (!qp->srq) {
+		mmap = tern_mmap_add(udata, qp->rq.ring, &resp.rq);
+		if (IS_ERR(mmap)) {
+			err = PTR_ERR(mmap);
+			goto unmap;
+		}
+		iq->rq_mmap = mmap;
+	}
+	resp.max_inline = qp->sq.max_inline;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		goto unmap;
+	return 0;
+
+unmap:
+	unmap_queues(iq);
+	return err;
+}
+
+int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibqp->device);
+	struct tern_ibqp *iq = to_tern_ibqp(ibqp);
+	struct tern_qp *qp;
+	int err;
+
+	err = tern_udata_check(udata, sizeof(struct tern_create_qp_resp)) ?:
+	      check_init(dev, init, !!udata);
+	if (err)
+		return err;
+
+	qp = qp_alloc(dev, ibqp, init, !!udata);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	mutex_init(&iq->modify_lock);
+	iq->create_flags = init->create_flags;
+	iq->qp = qp;
+
+	err = queues_init(qp, &init->cap);
+	if (err)
+		goto free;
+	err = qpn_reserve(dev, qp);
+	if (err)
+		goto uninit;
+	qp->mem = (struct tern_mem_ctx){ .keys = &dev->keys, .pd = qp->pd, .qpn = qp->qpn };
+	err = dev->transport->qp_create(qp, init);
+	if (err)
+		goto unreserve;
+	if (udata) {
+		err = respond(iq, udata);
+		if (err)
+			goto undo;
+	}
+
+	get_cap(qp, &init->cap);
+	ibqp->qp_num = qp->qpn;
+	/* Packets find it from here on; the slot is reserved, so this cannot fail. */
+	xa_store(&dev->qps, qp->qpn, qp, GFP_KERNEL);
+	return 0;
+
+undo:
+	dev->transport->qp_quiesce(qp);
+	tern_events_stop(&qp->events);
+	xa_erase(&dev->qps, qp->qpn);
+	queues_uninit(qp);
+	tern_qp_put(qp);
+	return err;
+
+unreserve:
+	xa_erase(&dev->qps, qp->qpn);
+uninit:
+	queues_uninit(qp);
+free:
+	qp_free(qp);
+	return err;
+}
+
+/* ---- query ---- */
+
+int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+
+	qp->dev->transport->qp_query(qp, attr, mask);
+	attr->cur_qp_state = attr->qp_state;
+	attr->port_num = 1;
+	attr->ah_attr.grh.sgid_attr = NULL;	/* no reference is handed out */
+	get_cap(qp, &attr->cap);
+
+	*init = (struct ib_qp_init_attr){
+		.event_handler = ibqp->event_handler,
+		.qp_context = ibqp->qp_context,
+		.send_cq = ibqp->send_cq,
+		.recv_cq = ibqp->recv_cq,
+		.srq = ibqp->srq,
+		.cap = attr->cap,
+		.sq_sig_type = qp->sq_sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type = ibqp->qp_type,
+		.create_flags = to_tern_ibqp(ibqp)->create_flags,
+		.port_num = 1,
+	};
+	return 0;
+}
+
+/* ---- destroy ---- */
+
+int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct tern_ibqp *iq = to_tern_ibqp(ibqp);
+	struct tern_qp *qp = iq->qp;
+	struct tern_dev *dev = qp->dev;
+
+	xa_erase(&dev->qps, qp->qpn);
+	dev->transport->qp_quiesce(qp);
+	tern_events_stop(&qp->events);
+	tern_mem_unbind_qp(&dev->keys, qp->qpn);
+	unmap_queues(iq);
+	if (!qp->user) {
+		tern_cq_clean(qp->scq, ibqp);
+		if (qp->rcq != qp->scq)
+			tern_cq_clean(qp->rcq, ibqp);
+	}
+	queues_uninit(qp);
+	tern_qp_put(qp);
+	return 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * modify_qp: what every transport agrees on. The transition must be one of
+ * ib_core's table, the attributes within the device's limits; then the
+ * transport acts.
+ */
+#include "verbs/verbs.h"
+
+#define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
+		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+
+/* Of the attributes that a QP cannot have here at all. */
+static int check_supported(const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ALT_PATH)
+		return -EINVAL;
+	if (mask & IB_QP_PATH_MIG_STATE && attr->path_mig_state != IB_MIG_MIGRATED)
+		return -EINVAL;
+	return 0;
+}
+
+static bool path_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_PORT && attr->port_num != 1)
+		return false;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= dev->transport->limits->pkey_tbl_len)
+		return false;
+	if (mask & IB_QP_PATH_MTU &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > tern_transport_mtu(dev)))
+		return false;
+	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > 0xffffff)
+		return false;
+	if (mask & IB_QP_AV) {
+		const struct rdma_ah_attr *ah = &attr->ah_attr;
+
+		if (rdma_ah_get_port_num(ah) != 1 || !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH) ||
+		    !ah->grh.sgid_attr || rdma_ah_get_sl(ah) > 15)
+			return false;
+	}
+	return true;
+}
+
+static bool limits_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, int mask)
+{
+	u32 max_rd = dev->transport->limits->max_rd_atomic;
+
+	return !((mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) ||
+		 (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > max_rd) ||
+		 (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > max_rd) ||
+		 (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+		 (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+		 (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31));
+}
+
+void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr *to = &qp->attr;
+
+#define SET(bit, field)				\
+	do {					\
+		if (mask & (bit))		\
+			to->field = attr->field; \
+	} while (0)
+	SET(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
+	SET(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	SET(IB_QP_PKEY_INDEX, pkey_index);
+	SET(IB_QP_PORT, port_num);
+	SET(IB_QP_QKEY, qkey);
+	SET(IB_QP_AV, ah_attr);
+	SET(IB_QP_PATH_MTU, path_mtu);
+	SET(IB_QP_TIMEOUT, timeout);
+	SET(IB_QP_RETRY_CNT, retry_cnt);
+	SET(IB_QP_RNR_RETRY, rnr_retry);
+	SET(IB_QP_RQ_PSN, rq_psn);
+	SET(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	SET(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	SET(IB_QP_SQ_PSN, sq_psn);
+	SET(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
+	SET(IB_QP_DEST_QPN, dest_qp_num);
+#undef SET
+}
+
+/* Back in RESET, the QP's CQEs of before are nobody's. User CQs are the provider's to clean. */
+static void clean_cqs(const struct tern_qp *qp, struct ib_qp *ibqp)
+{
+	if (qp->user)
+		return;
+	tern_cq_clean(qp->scq, ibqp);
+	if (qp->rcq != qp->scq)
+		tern_cq_clean(qp->rcq, ibqp);
+}
+
+static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
+{
+	struct tern_qp *qp = to_tern_qp(ibqp);
+	struct tern_dev *dev = qp->dev;
+	enum ib_qp_state cur = READ_ONCE(qp->state);
+	enum ib_qp_state next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	int err;
+
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (next > IB_QPS_ERR || !ib_modify_qp_is_ok(cur, next, ibqp->qp_type, mask) ||
+	    !path_ok(dev, attr, mask) || !limits_ok(dev, attr, mask))
+		return -EINVAL;
+
+	err = dev->transport->qp_modify(qp, attr, mask, cur, next);
+	if (err)
+		return err;
+	if (next == IB_QPS_RESET)
+		clean_cqs(qp, ibqp);
+	return 0;
+}
+
+int tern_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct tern_ibqp *iq = to_tern_ibqp(ibqp);
+	int err;
+
+	err = tern_udata_check(udata, 0) ?: check_supported(attr, mask);
+	if (err)
+		return err;
+	mutex_lock(&iq->modify_lock);
+	err = modify_locked(ibqp, attr, mask);
+	mutex_unlock(&iq->modify_lock);
+	return err;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What `rdma -d resource show` adds to ib_core's own view of our objects.
+ */
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+
+#include "verbs/verbs.h"
+
+struct res_u32 {
+	const char *name;
+	u32 value;
+};
+
+static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n)
+{
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	size_t i;
+
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; i < n; i++) {
+		if (rdma_nl_put_driver_u32(msg, res[i].name, res[i].value)) {
+			nla_nest_cancel(msg, table);
+			return -EMSGSIZE;
+		}
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	const struct tern_qp *qp = to_tern_qp(ibqp);
+	const struct res_u32 res[] = {
+		{ "sq_wqes", qp->sq.max_wr },
+		{ "sq_taken", READ_ONCE(qp->sq.head) },
+		{ "sq_retired", READ_ONCE(qp->sq.tail) },
+		{ "rq_wqes", qp->rq.max_wr },
+		{ "rq_taken", READ_ONCE(qp->rq.head) },
+	};
+
+	return put_table(msg, res, ARRAY_SIZE(res));
+}
+
+int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	const struct tern_cq *cq = &to_tern_cq_obj(ibcq)->cq;
+	const struct res_u32 res[] = {
+		{ "completions", READ_ONCE(cq->prod) },
+		{ "overrun", READ_ONCE(cq->dead) },
+	};
+
+	return put_table(msg, res, ARRAY_SIZE(res));
+}
+
+int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	const struct tern_region *region = container_of(ibmr, struct tern_mr, ibmr)->region;
+	const struct res_u32 res[] = {
+		{ "blocks", region->nblocks },
+		{ "block_shift", region->block_shift },
+		{ "bound_windows", atomic_read(&region->bound_windows) },
+	};
+
+	return put_table(msg, res, ARRAY_SIZE(res));
+}

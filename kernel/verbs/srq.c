@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues (basic ones; no XRC). The queue is in queue/rq.c,
+ * posting by kernel consumers in post.c.
+ */
+#include <linux/err.h>
+
+#include "verbs/verbs.h"
+
+int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibsrq->device);
+	const struct tern_limits *lim = dev->transport->limits;
+	struct tern_srq *srq = to_tern_srq(ibsrq);
+	struct tern_create_srq_resp resp = {};
+	int err;
+
+	err = tern_udata_check(udata, sizeof(resp));
+	if (err)
+		return err;
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > lim->max_srq_wr ||
+	    init->attr.max_sge > TERN_MAX_SGE)
+		return -EINVAL;
+
+	err = tern_count_in(&dev->num_srq, lim->max_srq);
+	if (err)
+		return err;
+	mutex_init(&srq->modify_lock);
+	tern_srq_events_init(srq);
+	srq->srqn = atomic_inc_return(&dev->next_srqn) & 0xffffff;
+	err = tern_rq_init(&srq->rq, init->attr.max_wr, init->attr.max_sge, !!udata);
+	if (err)
+		goto uncount;
+
+	if (udata) {
+		srq->mmap = tern_mmap_add(udata, srq->rq.ring, &resp.ring);
+		if (IS_ERR(srq->mmap)) {
+			err = PTR_ERR(srq->mmap);
+			goto uninit;
+		}
+		resp.srq_num = srq->srqn;
+		err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (err)
+			goto unmap;
+	}
+
+	/* The limit is armed by modify_srq only (IBTA 11.2.3.1). */
+	init->attr.max_wr = srq->rq.max_wr;
+	init->attr.max_sge = srq->rq.max_sge;
+	return 0;
+
+unmap:
+	rdma_user_mmap_entry_remove(srq->mmap);
+uninit:
+	tern_rq_uninit(&srq->rq);
+uncount:
+	atomic_dec(&dev->num_srq);
+	return err;
+}
+
+/* As resize_user_cq(): nothing that can fail comes after the resize. */
+static int resize_user_srq(struct tern_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
+	struct tern_modify_srq_resp resp = {};
+	struct rdma_user_mmap_entry *mmap;
+	int err;
+
+	mmap = tern_mmap_reserve(udata, max_wr, srq->rq.ring->stride, &resp.ring);
+	if (IS_ERR(mmap))
+		return PTR_ERR(mmap);
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp)) ?: tern_rq_resize(&srq->rq, max_wr);
+	if (err) {
+		rdma_user_mmap_entry_remove(mmap);
+		return err;
+	}
+	tern_mmap_bind(mmap, srq->rq.ring);
+	rdma_user_mmap_entry_remove(srq->mmap);
+	srq->mmap = mmap;
+	return 0;
+}
+
+static int modify_locked(struct tern_srq *srq, const struct ib_srq_attr *attr,
+			 enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	bool hit = false;
+	int err;
+
+	if (mask & IB_SRQ_MAX_WR) {
+		if (mask & IB_SRQ_LIMIT && attr->srq_limit > attr->max_wr)
+			return -EINVAL;
+		err = udata ? resize_user_srq(srq, attr->max_wr, udata) :
+			      tern_rq_resize(&srq->rq, attr->max_wr);
+		if (err)
+			return err;
+	}
+	if (mask & IB_SRQ_LIMIT) {
+		err = tern_rq_set_limit(&srq->rq, attr->srq_limit, &hit);
+		if (err)
+			return err;
+		if (hit)
+			tern_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	}
+	return 0;
+}
+
+int tern_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata)
+{
+	struct tern_dev *dev = to_tern_dev(ibsrq->device);
+	struct tern_srq *srq = to_tern_srq(ibsrq);
+	int err;
+
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	/*
+	 * Only a resize is answered. uverbs' write() interface cannot carry an
+	 * answer to MODIFY_SRQ: a provider resizes through the ioctl.
+	 */
+	err = tern_udata_check(udata, mask & IB_SRQ_MAX_WR ?
+					      sizeof(struct tern_modify_srq_resp) : 0);
+	if (err)
+		return err;
+	if (mask & IB_SRQ_MAX_WR &&
+	    (!attr->max_wr || attr->max_wr > dev->transport->limits->max_srq_wr))
+		return -EINVAL;
+
+	mutex_lock(&srq->modify_lock);
+	err = modify_locked(srq, attr, mask, udata);
+	mutex_unlock(&srq->modify_lock);
+	return err;
+}
+
+int tern_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct tern_srq *srq = to_tern_srq(ibsrq);
+
+	attr->max_wr = srq->rq.max_wr;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = READ_ONCE(srq->rq.limit);
+	return 0;
+}
+
+/* No QP takes from it any more: ib_core counts its users. */
+int tern_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct tern_srq *srq = to_tern_srq(ibsrq);
+
+	tern_events_stop(&srq->events);
+	rdma_user_mmap_entry_remove(srq->mmap);
+	tern_rq_uninit(&srq->rq);
+	atomic_dec(&to_tern_dev(ibsrq->device)->num_srq);
+	return 0;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Port counters for `rdma statistic show` and sysfs: sums of the per-CPU ones.
+ */
+#include <linux/cpumask.h>
+
+#include "verbs/verbs.h"
+
+static const struct rdma_stat_desc counter_descs[] = {
+#define COUNTER_DESC(id, shown) [TERN_CNT_##id] = { .name = shown },
+	TERN_COUNTERS(COUNTER_DESC)
+#undef COUNTER_DESC
+};
+
+struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(counter_descs, TERN_CNT_MAX,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
+{
+	struct tern_dev *dev = to_tern_dev(ibdev);
+	int cpu, i;
+
+	if (port != 1)
+		return -EINVAL;
+	for (i = 0; i < TERN_CNT_MAX; i++)
+		stats->value[i] = 0;
+	for_each_possible_cpu(cpu) {
+		const struct tern_stats *s = per_cpu_ptr(dev->stats, cpu);
+
+		for (i = 0; i < TERN_CNT_MAX; i++)
+			stats->value[i] += READ_ONCE(s->v[i]);
+	}
+	return TERN_CNT_MAX;
+}

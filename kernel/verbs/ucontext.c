@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User contexts, and the mapping of rings into user space. An mmap entry holds
+ * a reference on its ring, so mmap against destroy is safe in any order: pages
+ * once mapped are the process's own to keep.
+ */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "verbs/verbs.h"
+
+#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION)
+
+struct mmap_entry {
+	struct rdma_user_mmap_entry rdma;
+	struct tern_ring *ring;		/* NULL: reserved only, not yet mappable */
+};
+
+int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct tern_alloc_ucontext_resp resp = {};
+	struct tern_alloc_ucontext_req req;
+	int err;
+
+	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(resp))
+		return -EINVAL;
+	if (udata->inlen > sizeof(req) &&
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EINVAL;
+	err = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (err)
+		return err;
+
+	/* Unknown bits are a newer provider's, which reads from the answer what it may use. */
+	resp.features = req.features & TERN_FEATURES;
+	resp.max_inline = TERN_MAX_INLINE;
+	resp.max_sge = TERN_MAX_SGE;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+/* The device goes away under an application: its objects are destroyed, its mappings stay. */
+void tern_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+struct rdma_user_mmap_entry *tern_mmap_reserve(struct ib_udata *udata, u32 nslots, u32 stride,
+					       struct tern_mmap *info)
+{
+	struct tern_ucontext *uc = rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc);
+	struct mmap_entry *entry;
+	u64 bytes;
+	int err;
+
+	nslots = roundup_pow_of_two(nslots);
+	bytes = PAGE_ALIGN(TERN_RING_HDR_BYTES + (u64)nslots * stride);
+	if (bytes > U32_MAX)
+		return ERR_PTR(-EINVAL);
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return ERR_PTR(-ENOMEM);
+	err = rdma_user_mmap_entry_insert(&uc->ibuc, &entry->rdma, bytes);
+	if (err) {
+		kfree(entry);
+		return ERR_PTR(err);
+	}
+
+	*info = (struct tern_mmap){
+		.offset = rdma_user_mmap_get_offset(&entry->rdma),
+		.bytes = bytes,
+		.slots = nslots,
+		.stride = stride,
+	};
+	return &entry->rdma;
+}
+
+void tern_mmap_bind(struct rdma_user_mmap_entry *rdma, struct tern_ring *ring)
+{
+	struct mmap_entry *entry = container_of(rdma, struct mmap_entry, rdma);
+
+	WARN_ON_ONCE(ring->map_bytes != rdma->npages * PAGE_SIZE);
+	tern_ring_get(ring);
+	smp_store_release(&entry->ring, ring);
+}
+
+struct rdma_user_mmap_entry *tern_mmap_add(struct ib_udata *udata, struct tern_ring *ring,
+					   struct tern_mmap *info)
+{
+	struct rdma_user_mmap_entry *rdma;
+
+	rdma = tern_mmap_reserve(udata, ring->nslots, ring->stride, info);
+	if (!IS_ERR(rdma))
+		tern_mmap_bind(rdma, ring);
+	return rdma;
+}
+
+int tern_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *rdma = rdma_user_mmap_entry_get(ibuc, vma);
+	struct tern_ring *ring;
+	int err = -EINVAL;
+
+	if (!rdma)
+		return -EINVAL;
+	ring = smp_load_acquire(&container_of(rdma, struct mmap_entry, rdma)->ring);
+	if (ring)
+		err = remap_vmalloc_range(vma, ring->hdr, 0);
+	rdma_user_mmap_entry_put(rdma);
+	return err;
+}
+
+void tern_mmap_free(struct rdma_user_mmap_entry *rdma)
+{
+	struct mmap_entry *entry = container_of(rdma, struct mmap_entry, rdma);
+
+	tern_ring_put(entry->ring);
+	kfree(entry);
+}
