@@ -5,8 +5,9 @@
  */
 #include <linux/err.h>
 #include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
 
 #include "mem/bounds.h"
 #include "mem/region.h"

@@ -9,6 +9,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 

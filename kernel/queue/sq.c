@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
@@ -14,10 +15,10 @@
 
 static_assert(sizeof(struct tern_send_wqe) == TERN_SEND_WQE_BYTES);
 static_assert(sizeof(struct tern_sge) == 16);
-static_assert(TERN_WQE_QPT_GSI == IB_QPT_GSI);
-static_assert(TERN_WQE_QPT_RC == IB_QPT_RC);
-static_assert(TERN_WQE_QPT_UC == IB_QPT_UC);
-static_assert(TERN_WQE_QPT_UD == IB_QPT_UD);
+static_assert((int)TERN_WQE_QPT_GSI == (int)IB_QPT_GSI);
+static_assert((int)TERN_WQE_QPT_RC == (int)IB_QPT_RC);
+static_assert((int)TERN_WQE_QPT_UC == (int)IB_QPT_UC);
+static_assert((int)TERN_WQE_QPT_UD == (int)IB_QPT_UD);
 static_assert(TERN_WQE_BIND_ACCESS == (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 				       IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED));
 
