@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+# Everything that can be done with the tree; `make help` lists it. All output
+# goes to build/. Each part has its own makefile or script: this one only calls.
+
+BUILD	:= $(CURDIR)/build
+VERSION	:= $(shell cat VERSION)
+
+# The kernel to build for: the newest whose headers are installed, not the one
+# that happens to run here. KVER= picks another, KDIR= any build directory.
+KVER	?= $(notdir $(patsubst %/build,%,$(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V | tail -n1)))
+KDIR	?= /lib/modules/$(KVER)/build
+
+# Of make fuzz, for each target.
+SECONDS	?= 60
+PREFIX	?= /usr
+DESTDIR	?=
+
+# Suites run one after the other; each builds with all processors.
+.NOTPARALLEL:
+JOBS	?= $(shell nproc)
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+MAKEFLAGS += --no-print-directory
+
+KBUILD	= $(MAKE) -C $(KDIR) M=$(BUILD)/module src=$(CURDIR)
+# $(call part,FILE,COMMAND): COMMAND if the tree has FILE, else say what is missing.
+part	= $(if $(wildcard $(1)),$(2),@echo "$@: nothing to do, $(1) is not there")
+
+all: module provider	## the module and the provider (default)
+
+module:			## build/module/tern.ko for KVER= or KDIR=
+	@test -d "$(KDIR)" || { echo "no kernel headers at KDIR=$(KDIR): run make deps" >&2; exit 1; }
+	@mkdir -p $(BUILD)/module
+	$(KBUILD) modules
+
+provider:		## the libibverbs provider, in build/provider
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider)
+
+unit:			## GoogleTest: formats, arithmetic, rings, ABI
+	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
+
+unit-asan:		## the same under ASan and UBSan
+	$(MAKE) -C selftests/unit O=$(BUILD)/unit-asan SAN=1 check
+
+sim:			## protocol engines over a simulated bad network
+	$(call part,selftests/sim/Makefile,$(MAKE) -C selftests/sim O=$(BUILD)/sim check)
+
+fuzz:			## libFuzzer targets, SECONDS= each (60)
+	$(MAKE) -C selftests/fuzz O=$(BUILD)/fuzz SECONDS=$(SECONDS) check
+
+fuzz-smoke:		## the same, 10 seconds each
+	$(MAKE) -C selftests/fuzz O=$(BUILD)/fuzz SECONDS=10 check
+
+lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
+	selftests/lint/run $(BUILD)/lint $(KDIR)
+
+vmtest: all		## module and provider in virtual machines
+	$(call part,selftests/vm/run,selftests/vm/run)
+
+check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
+
+demo: all		## two virtual machines, ready for ibv_devinfo and friends
+	$(call part,qemu/demo,qemu/demo)
+
+shell:			## a shell in a running virtual machine
+	$(call part,qemu/rig,qemu/rig shell)
+
+deps:			## install what all this takes (Debian packages)
+	$(call part,qemu/install-deps.sh,qemu/install-deps.sh)
+
+install: all		## into /lib/modules/KVER and PREFIX, below DESTDIR
+	$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
+
+uninstall:		## the reverse
+	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
+	$(if $(DESTDIR),,depmod $(KVER))
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) uninstall)
+
+clean:			## remove build/ but the virtual machines' images
+	@mkdir -p $(BUILD)
+	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name rig -exec rm -rf {} +
+
+help:			## this list
+	@echo "tern $(VERSION), for kernel $(KVER)"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest check \
+	demo shell deps install uninstall clean help
