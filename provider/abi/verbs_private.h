@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The part of libibverbs' provider interface that no package installs a header
+ * for: structures, the operation table and the five functions that tern calls.
+ * Layouts are asserted here; check.cc compares with the library found at run
+ * time. Commands are not taken from the library, see command.h.
+ */
+#ifndef TERN_PROVIDER_ABI_VERBS_PRIVATE_H
+#define TERN_PROVIDER_ABI_VERBS_PRIVATE_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include "abi/level.h"
+
+extern "C" {
+
+/* Only ever handled by pointer. */
+struct verbs_sysfs_dev;
+
+enum verbs_match_kind : uint8_t {
+	VERBS_MATCH_SENTINEL = 0,
+	VERBS_MATCH_PCI = 1,
+	VERBS_MATCH_MODALIAS = 2,
+	VERBS_MATCH_DRIVER_ID = 3,
+};
+
+struct verbs_match_ent {
+	void *driver_data;
+	union {
+		const char *modalias;
+		uint64_t driver_id;
+	} u;
+	uint16_t vendor;
+	uint16_t device;
+	uint8_t kind;
+};
+
+struct verbs_device;
+struct verbs_context;
+
+struct verbs_device_ops {
+	const char *name;
+	uint32_t match_min_abi_version;
+	uint32_t match_max_abi_version;
+	const struct verbs_match_ent *match_table;
+	const struct verbs_device_ops **static_providers;
+	bool (*match_device)(struct verbs_sysfs_dev *sysfs_dev);
+	struct verbs_context *(*alloc_context)(struct ibv_device *device, int cmd_fd,
+					       void *private_data);
+	struct verbs_context *(*import_context)(struct ibv_device *device, int cmd_fd);
+	struct verbs_device *(*alloc_device)(struct verbs_sysfs_dev *sysfs_dev);
+	void (*uninit_device)(struct verbs_device *device);
+};
+
+/* Allocated zeroed by the provider, everything but `device` filled in by the library. */
+struct verbs_device {
+	struct ibv_device device;
+	const struct verbs_device_ops *ops;
+	int refcount;
+	void *list_next;
+	void *list_prev;
+	struct verbs_sysfs_dev *sysfs;
+	uint64_t core_support;
+};
+
+enum verbs_mr_type {
+	VERBS_MR_TYPE_MR = 0,
+	VERBS_MR_TYPE_NULL_MR = 1,
+	VERBS_MR_TYPE_IMPORTED_MR = 2,
+	VERBS_MR_TYPE_DMABUF_MR = 3,
+};
+
+struct verbs_mr {
+	struct ibv_mr ibv_mr;
+	enum verbs_mr_type mr_type;
+	int access;
+};
+
+struct verbs_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex cq_ex;
+	};
+};
+
+struct verbs_srq {
+	struct ibv_srq srq;
+	enum ibv_srq_type srq_type;
+	void *xrcd;
+	struct ibv_cq *cq;
+	uint32_t srq_num;
+};
+
+enum verbs_qp_comp_mask : uint32_t {
+	VERBS_QP_XRCD = 1u << 0,
+	VERBS_QP_EX = 1u << 1,
+};
+
+struct verbs_qp {
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex qp_ex;
+	};
+	uint32_t comp_mask;
+	void *xrcd;
+};
+
+struct verbs_context_ops {
+#define TERN_OP(ret, name, args) ret(*name) args = nullptr;
+#define TERN_OP_UNUSED(name) void (*name)() = nullptr;
+#include "abi/ops.inc"
+#undef TERN_OP
+#undef TERN_OP_UNUSED
+};
+
+#define TERN_ABI_PASTE2(a, b) a##b
+#define TERN_ABI_PASTE(a, b) TERN_ABI_PASTE2(a, b)
+#define verbs_register_driver TERN_ABI_PASTE(verbs_register_driver_, TERN_PABI)
+
+/* Adds the provider to the library's list; ops must live for ever. */
+void verbs_register_driver(const struct verbs_device_ops *ops);
+
+/*
+ * Zeroed memory of alloc_size bytes with the verbs_context at context_offset
+ * initialised. cmd_fd belongs to the context from then on, also on failure
+ * (NULL, errno). The memory is freed by the provider with free().
+ */
+void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t alloc_size,
+				    size_t context_offset, uint32_t driver_id);
+
+/* Copies the members of ops that are set. */
+void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops);
+
+/* Closes the file descriptors; the memory stays. */
+void verbs_uninit_context(struct verbs_context *vctx);
+
+} /* extern "C" */
+
+namespace tern::abi
+{
+
+#if defined(__LP64__)
+static_assert(sizeof(verbs_match_ent) == 24);
+static_assert(sizeof(verbs_device_ops) == 72);
+static_assert(sizeof(ibv_device) == 664);
+static_assert(offsetof(verbs_device, ops) == 664);
+static_assert(offsetof(verbs_device, sysfs) == 696);
+static_assert(offsetof(verbs_device, core_support) == 704);
+static_assert(sizeof(verbs_device) == 712);
+static_assert(sizeof(verbs_mr) == 56);
+static_assert(sizeof(verbs_cq) == 288);
+static_assert(sizeof(verbs_srq) == 160);
+static_assert(offsetof(verbs_qp, comp_mask) == kQpCompMaskOffset);
+static_assert(sizeof(verbs_context_ops) == kOpsMembers * sizeof(void *));
+static_assert(offsetof(verbs_context, context) == kContextOffset);
+static_assert(sizeof(verbs_context) == kContextOffset + 328);
+#endif
+
+} // namespace tern::abi
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * uverbs commands: one ioctl each, built from typed parts. Uses the stable
+ * kernel ABI of <rdma/ib_user_verbs.h> and <rdma/ib_user_ioctl_cmds.h> only,
+ * so that no command of libibverbs' private interface is needed.
+ *
+ * All functions return 0 or a positive errno, may be called from any thread,
+ * and may sleep.
+ */
+#ifndef TERN_PROVIDER_COMMAND_H
+#define TERN_PROVIDER_COMMAND_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+namespace tern
+{
+
+/* One call of a uverbs method. The arguments must outlive run(). */
+class Command {
+public:
+	Command(uint16_t object, uint16_t method);
+
+	/* Input of any size; up to 8 bytes are copied here and now. */
+	template <typename T> Command &in(uint16_t id, const T &value)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		add_in(id, &value, sizeof(value));
+		return *this;
+	}
+	template <typename T> Command &out(uint16_t id, T *value)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		add(id, sizeof(*value), reinterpret_cast<uintptr_t>(value));
+		return *this;
+	}
+	Command &fd(uint16_t id, int fd);
+	Command &handle(uint16_t id, uint32_t handle);
+	/* The handle that run() returns through new_handle(). One per command. */
+	Command &create(uint16_t id);
+
+	int run(int cmd_fd);
+	uint32_t new_handle() const;
+
+private:
+	static constexpr size_t kMaxAttrs = 10;
+
+	void add(uint16_t id, size_t bytes, uint64_t data);
+	void add_in(uint16_t id, const void *data, size_t bytes);
+	ib_uverbs_attr load(size_t i) const;
+
+	alignas(8) unsigned char buf_[sizeof(ib_uverbs_ioctl_hdr) +
+				      kMaxAttrs * sizeof(ib_uverbs_attr)];
+	uint16_t object_;
+	uint16_t method_;
+	uint16_t num_attrs_;
+	uint16_t created_;
+};
+
+/*
+ * A command of ib_user_verbs.h (enum ib_uverbs_write_cmds, extended ones or'ed
+ * with IB_USER_VERBS_CMD_FLAG_EXTENDED). Members named response are not used.
+ */
+class WriteCommand {
+public:
+	template <typename Req>
+	WriteCommand(uint32_t number, const Req &req)
+	    : cmd_(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE)
+	{
+		cmd_.in<uint64_t>(UVERBS_ATTR_WRITE_CMD, number);
+		cmd_.in(UVERBS_ATTR_CORE_IN, req);
+	}
+	template <typename Resp> WriteCommand &resp(Resp *resp)
+	{
+		cmd_.out(UVERBS_ATTR_CORE_OUT, resp);
+		return *this;
+	}
+	/* tern's own part of the response, from tern-abi.h. */
+	template <typename Resp> WriteCommand &driver_resp(Resp *resp)
+	{
+		cmd_.out(UVERBS_ATTR_UHW_OUT, resp);
+		return *this;
+	}
+	int run(int cmd_fd)
+	{
+		return cmd_.run(cmd_fd);
+	}
+
+private:
+	Command cmd_;
+};
+
+constexpr uint32_t extended(uint32_t number)
+{
+	return number | IB_USER_VERBS_CMD_FLAG_EXTENDED;
+}
+
+} // namespace tern
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* An open device: the kernel's user context, feature agreement, the operation table. */
+#include <cstdio>
+
+#include "abi/check.h"
+#include "command.h"
+#include "objects.h"
+#include "tern-abi.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+const verbs_context_ops context_ops = {
+	.alloc_mw = alloc_mw,
+	.alloc_parent_domain = alloc_parent_domain,
+	.alloc_pd = alloc_pd,
+	.alloc_td = alloc_td,
+	.attach_mcast = attach_mcast,
+	.bind_mw = bind_mw,
+	.create_ah = create_ah,
+	.create_cq = create_cq,
+	.create_cq_ex = create_cq_ex,
+	.create_qp = create_qp,
+	.create_qp_ex = create_qp_ex,
+	.create_srq = create_srq,
+	.create_srq_ex = create_srq_ex,
+	.dealloc_mw = dealloc_mw,
+	.dealloc_pd = dealloc_pd,
+	.dealloc_td = dealloc_td,
+	.dereg_mr = dereg_mr,
+	.destroy_ah = destroy_ah,
+	.destroy_cq = destroy_cq,
+	.destroy_qp = destroy_qp,
+	.destroy_srq = destroy_srq,
+	.detach_mcast = detach_mcast,
+	.free_context = free_context,
+	.get_srq_num = get_srq_num,
+	.import_mr = import_mr,
+	.import_pd = import_pd,
+	.modify_qp = modify_qp,
+	.modify_srq = modify_srq,
+	.poll_cq = poll_cq,
+	.post_recv = post_recv,
+	.post_send = post_send,
+	.post_srq_recv = post_srq_recv,
+	.query_device_ex = query_device_ex,
+	.query_port = query_port,
+	.query_qp = query_qp,
+	.query_qp_data_in_order = query_qp_data_in_order,
+	.query_rt_values = query_rt_values,
+	.query_srq = query_srq,
+	.reg_dmabuf_mr = reg_dmabuf_mr,
+	.reg_mr = reg_mr,
+	.req_notify_cq = req_notify_cq,
+	.rereg_mr = rereg_mr,
+	.resize_cq = resize_cq,
+	.unimport_mr = unimport_mr,
+	.unimport_pd = unimport_pd,
+};
+
+bool env_is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && value[0] && !(value[0] == '0' && !value[1]);
+}
+
+/* The kernel's user context: comp vectors, what ib_core supports, tern's features. */
+int get_context(Context *ctx)
+{
+	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	ibv_context *base = &ctx->vctx.context;
+	const tern_alloc_ucontext_req req = { kFeatures };
+	tern_alloc_ucontext_resp resp{};
+	uint32_t num_comp_vectors = 0;
+	uint64_t core_support = 0;
+	int err;
+
+	err = Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT)
+		      .out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &num_comp_vectors)
+		      .out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &core_support)
+		      .in(UVERBS_ATTR_UHW_IN, req)
+		      .out(UVERBS_ATTR_UHW_OUT, &resp)
+		      .run(base->cmd_fd);
+	if (err)
+		return err;
+	base->num_comp_vectors = static_cast<int>(num_comp_vectors);
+	reinterpret_cast<verbs_device *>(base->device)->core_support = core_support;
+	ctx->features = resp.features & kFeatures;
+	return 0;
+}
+
+} // namespace
+
+verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_data*/)
+{
+	const char *why;
+	Context *ctx;
+	int err;
+
+	ctx = static_cast<Context *>(_verbs_init_and_alloc_context(
+		device, cmd_fd, sizeof(Context), offsetof(Context, vctx), TERN_DRIVER_ID));
+	if (!ctx)
+		return nullptr;
+
+	err = get_context(ctx);
+	if (err)
+		goto fail;
+
+	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
+	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
+	verbs_set_ops(&ctx->vctx, &context_ops);
+	why = abi::ops_mismatch(ctx->vctx, context_ops);
+	if (why) {
+		(void)fprintf(stderr,
+			      "tern: built for rdma-core %d, but this libibverbs differs: %s\n",
+			      TERN_RDMA_CORE, why);
+		err = ENOSYS;
+		goto fail;
+	}
+	return &ctx->vctx;
+
+fail:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = err;
+	return nullptr;
+}
+
+void free_context(ibv_context *context)
+{
+	Context *ctx = to_context(context);
+
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+} // namespace tern

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion queues: life and plain polling. Extended polling is in cq_ex.cc.
+ * Polling and arming are memory accesses only.
+ */
+#include "cq.h"
+
+#include "command.h"
+#include "cqe.h"
+#include "objects.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+struct ResizeCqReq {
+	uint64_t response;
+	uint32_t cq_handle;
+	uint32_t cqe;
+};
+static_assert(sizeof(ResizeCqReq) == sizeof(ib_uverbs_resize_cq));
+
+struct ResizeCqResp {
+	uint32_t cqe;
+	uint32_t reserved;
+};
+static_assert(sizeof(ResizeCqResp) == sizeof(ib_uverbs_resize_cq_resp));
+
+int command_destroy(ibv_cq *cq, ib_uverbs_destroy_cq_resp *resp)
+{
+	ib_uverbs_destroy_cq req{};
+
+	req.cq_handle = cq->handle;
+	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_CQ, req).resp(resp).run(cq->context->cmd_fd);
+}
+
+/* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
+Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
+{
+	ib_uverbs_ex_create_cq req{};
+	ib_uverbs_ex_create_cq_resp resp{};
+	tern_create_cq_resp driver{};
+	Cq *cq = alloc_object<Cq>();
+	int err;
+
+	if (!cq)
+		return nullptr;
+	req.user_handle = user_handle(cq);
+	req.cqe = attr.cqe;
+	req.comp_vector = attr.comp_vector;
+	req.comp_channel = attr.channel ? attr.channel->fd : -1;
+	err = WriteCommand(extended(IB_USER_VERBS_EX_CMD_CREATE_CQ), req)
+		      .resp(&resp)
+		      .driver_resp(&driver)
+		      .run(context->cmd_fd);
+	if (err)
+		goto free_cq;
+
+	cq->vcq.cq.context = context;
+	cq->vcq.cq.handle = resp.base.cq_handle;
+	cq->vcq.cq.cqe = static_cast<int>(resp.base.cqe);
+	cq->lock.init(single_threaded);
+	cq->arm_lock.init(single_threaded);
+	err = cq->map.map(context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	if (err)
+		goto destroy_cq;
+	cq->ring.attach(cq->map.ring());
+	return cq;
+
+destroy_cq:
+	ib_uverbs_destroy_cq_resp ignored;
+	(void)command_destroy(&cq->vcq.cq, &ignored);
+free_cq:
+	free_object(cq);
+	errno = err;
+	return nullptr;
+}
+
+} // namespace
+
+ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int comp_vector)
+{
+	ibv_cq_init_attr_ex attr{};
+	Cq *cq;
+
+	if (cqe <= 0) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	attr.cqe = static_cast<uint32_t>(cqe);
+	attr.channel = channel;
+	attr.comp_vector = static_cast<uint32_t>(comp_vector);
+	cq = create(context, attr, is_single_threaded(context, nullptr));
+	return cq ? &cq->vcq.cq : nullptr;
+}
+
+/*
+ * IGNORE_OVERRUN asks to leave out a check; tern's costs nothing, so it stays,
+ * and an application that keeps its promise never sees the difference.
+ */
+ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
+{
+	constexpr uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+	constexpr uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+				    IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	const uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
+	ibv_pd *pd = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : nullptr;
+	Cq *cq;
+
+	if (attr->comp_mask & ~kMasks || flags & ~kFlags || attr->wc_flags & ~kCqExWcFlags) {
+		errno = EOPNOTSUPP;
+		return nullptr;
+	}
+	if (!attr->cqe || (pd && !to_pd(pd)->parent)) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	cq = create(context, *attr,
+		    flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
+	if (!cq)
+		return nullptr;
+	cq_ex_init(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+}
+
+/*
+ * Nobody polls or arms while the kernel moves the unpolled CQEs to the new
+ * ring. If that cannot be mapped, its CQEs are lost: the CQ stays empty.
+ */
+int resize_cq(ibv_cq *ibcq, int cqe)
+{
+	Cq *cq = to_cq(ibcq);
+	const ResizeCqReq req = { 0, ibcq->handle, static_cast<uint32_t>(cqe) };
+	ResizeCqResp resp{};
+	tern_resize_cq_resp driver{};
+	Mapping old;
+	int err;
+
+	if (cqe <= 0)
+		return EINVAL;
+
+	Guard guard(cq->lock);
+	Guard arm_guard(cq->arm_lock);
+
+	err = WriteCommand(IB_USER_VERBS_CMD_RESIZE_CQ, req)
+		      .resp(&resp)
+		      .driver_resp(&driver)
+		      .run(ibcq->context->cmd_fd);
+	if (err)
+		return err;
+	old = cq->map;
+	cq->map = Mapping{};
+	cq->ring.detach();
+	err = cq->map.map(ibcq->context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	old.unmap();
+	if (err)
+		return err;
+	cq->ring.attach(cq->map.ring());
+	ibcq->cqe = static_cast<int>(resp.cqe);
+	return 0;
+}
+
+int destroy_cq(ibv_cq *ibcq)
+{
+	Cq *cq = to_cq(ibcq);
+	ib_uverbs_destroy_cq_resp resp{};
+	int err;
+
+	err = command_destroy(ibcq, &resp);
+	if (err) {
+		err = destroy_error(ibcq->context, err);
+		if (err)
+			return err;
+	} else {
+		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed,
+			      resp.comp_events_reported);
+		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed,
+			      resp.async_events_reported);
+	}
+	cq->map.unmap();
+	free_object(cq);
+	return 0;
+}
+
+void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
+{
+	Cq *cq = to_cq(ibcq);
+
+	if (!cq)
+		return;
+	Guard guard(cq->lock);
+	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
+}
+
+/* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
+int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
+{
+	Cq *cq = to_cq(ibcq);
+	int n = 0;
+
+	Guard guard(cq->lock);
+	for (; n < num_entries; n++) {
+		const tern_cqe *cqe = cq->ring.peek();
+
+		if (!cqe)
+			break;
+		cqe_to_wc(*cqe, &wc[n]);
+		cq->ring.advance();
+	}
+	if (n)
+		cq->ring.release();
+	else if (num_entries > 0 && cq->ring.dead())
+		return -1;
+	return n;
+}
+
+int req_notify_cq(ibv_cq *ibcq, int solicited_only)
+{
+	Cq *cq = to_cq(ibcq);
+
+	if (!(to_context(ibcq->context)->features & TERN_FEATURE_NO_SYSCALL_ARM)) {
+		const ib_uverbs_req_notify_cq req = { ibcq->handle, solicited_only ? 1u : 0u };
+
+		return WriteCommand(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, req)
+			.run(ibcq->context->cmd_fd);
+	}
+	Guard guard(cq->arm_lock);
+	cq->ring.arm(solicited_only != 0);
+	return 0;
+}
+
+} // namespace tern

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Extended polling. Between start_poll and end_poll the CQ's lock is held and
+ * fields are read from the CQE in the ring, whose slot is given back when the
+ * poll goes on.
+ */
+#include <ctime>
+
+#include "cq.h"
+#include "cqe.h"
+
+namespace tern
+{
+namespace
+{
+
+int64_t clock_ns(clockid_t clock)
+{
+	timespec now{};
+
+	(void)clock_gettime(clock, &now);
+	return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+/* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
+int take(Cq *cq)
+{
+	cq->current = cq->ring.peek();
+	if (!cq->current)
+		return cq->ring.dead() ? EIO : ENOENT;
+	cq->vcq.cq_ex.wr_id = cq->current->wr_id;
+	cq->vcq.cq_ex.status = static_cast<ibv_wc_status>(cq->current->status);
+	return 0;
+}
+
+void give_back(Cq *cq)
+{
+	if (!cq->current)
+		return;
+	cq->current = nullptr;
+	cq->ring.advance();
+	cq->ring.release();
+}
+
+/* Nonzero: the poll has not begun, and the lock is not held. */
+int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
+{
+	Cq *cq = to_cq(ibcq);
+	int err;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	cq->lock.lock();
+	err = take(cq);
+	if (err) {
+		cq->lock.unlock();
+		return err;
+	}
+	if (cq->read_wallclock)
+		cq->wallclock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
+	return 0;
+}
+
+int next_poll(ibv_cq_ex *ibcq)
+{
+	Cq *cq = to_cq(ibcq);
+
+	give_back(cq);
+	return take(cq);
+}
+
+void end_poll(ibv_cq_ex *ibcq)
+{
+	Cq *cq = to_cq(ibcq);
+
+	give_back(cq);
+	cq->lock.unlock();
+}
+
+const tern_cqe &current(ibv_cq_ex *ibcq)
+{
+	return *to_cq(ibcq)->current;
+}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex *ibcq)
+{
+	return static_cast<ibv_wc_opcode>(current(ibcq).opcode);
+}
+
+uint32_t read_vendor_err(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).vendor_err;
+}
+
+uint32_t read_byte_len(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).byte_len;
+}
+
+/* Also the invalidated key, which shares its place in the CQE and in ibv_wc. */
+__be32 read_imm_data(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).imm;
+}
+
+uint32_t read_qp_num(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).qp_num;
+}
+
+uint32_t read_src_qp(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).src_qp;
+}
+
+unsigned int read_wc_flags(ibv_cq_ex *ibcq)
+{
+	return cqe_wc_flags(current(ibcq));
+}
+
+/* Ethernet has neither LIDs nor their path bits. */
+uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
+{
+	return 0;
+}
+
+uint8_t read_sl(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).sl;
+}
+
+uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)
+{
+	return 0;
+}
+
+uint64_t read_completion_ts(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).timestamp_ns;
+}
+
+uint16_t read_cvlan(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).vlan_id;
+}
+
+uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
+{
+	return current(ibcq).timestamp_ns +
+	       static_cast<uint64_t>(to_cq(ibcq)->wallclock_offset_ns);
+}
+
+} // namespace
+
+void cq_ex_init(Cq *cq, uint64_t wc_flags)
+{
+	ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_wc_flags = read_wc_flags;
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = read_sl;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
+		ex->read_cvlan = read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
+		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
+		cq->read_wallclock = true;
+	}
+}
+
+} // namespace tern

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Memory regions. The kernel pins and checks; here are only its keys. */
+#include "command.h"
+#include "objects.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+struct RegMrReq {
+	uint64_t response;
+	uint64_t start;
+	uint64_t length;
+	uint64_t hca_va;
+	uint32_t pd_handle;
+	uint32_t access_flags;
+};
+static_assert(sizeof(RegMrReq) == sizeof(ib_uverbs_reg_mr));
+
+struct RegMrResp {
+	uint32_t mr_handle;
+	uint32_t lkey;
+	uint32_t rkey;
+};
+static_assert(sizeof(RegMrResp) == sizeof(ib_uverbs_reg_mr_resp));
+
+struct ReregMrReq {
+	uint64_t response;
+	uint32_t mr_handle;
+	uint32_t flags;
+	uint64_t start;
+	uint64_t length;
+	uint64_t hca_va;
+	uint32_t pd_handle;
+	uint32_t access_flags;
+};
+static_assert(sizeof(ReregMrReq) == sizeof(ib_uverbs_rereg_mr));
+
+struct ReregMrResp {
+	uint32_t lkey;
+	uint32_t rkey;
+};
+static_assert(sizeof(ReregMrResp) == sizeof(ib_uverbs_rereg_mr_resp));
+
+ibv_mr *fail(verbs_mr *mr, int err)
+{
+	free_object(mr);
+	errno = err;
+	return nullptr;
+}
+
+} // namespace
+
+ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	const RegMrReq req = {
+		.response = 0,
+		.start = reinterpret_cast<uintptr_t>(addr),
+		.length = length,
+		.hca_va = iova,
+		.pd_handle = pd->handle,
+		.access_flags = static_cast<uint32_t>(access),
+	};
+	RegMrResp resp{};
+	auto *mr = alloc_object<verbs_mr>();
+	int err;
+
+	if (!mr)
+		return nullptr;
+	err = WriteCommand(IB_USER_VERBS_CMD_REG_MR, req).resp(&resp).run(pd->context->cmd_fd);
+	if (err)
+		return fail(mr, err);
+	mr->ibv_mr.context = pd->context;
+	mr->ibv_mr.pd = pd;
+	mr->ibv_mr.addr = addr;
+	mr->ibv_mr.length = length;
+	mr->ibv_mr.handle = resp.mr_handle;
+	mr->ibv_mr.lkey = resp.lkey;
+	mr->ibv_mr.rkey = resp.rkey;
+	mr->mr_type = VERBS_MR_TYPE_MR;
+	mr->access = access;
+	return &mr->ibv_mr;
+}
+
+ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+		      int access)
+{
+	Command cmd(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+	auto *mr = alloc_object<verbs_mr>();
+	int err;
+
+	if (!mr)
+		return nullptr;
+	err = cmd.create(UVERBS_ATTR_REG_DMABUF_MR_HANDLE)
+		      .handle(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, pd->handle)
+		      .in(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, offset)
+		      .in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, uint64_t{ length })
+		      .in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, iova)
+		      .fd(UVERBS_ATTR_REG_DMABUF_MR_FD, fd)
+		      .in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, static_cast<uint32_t>(access))
+		      .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->ibv_mr.lkey)
+		      .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->ibv_mr.rkey)
+		      .run(pd->context->cmd_fd);
+	if (err)
+		return fail(mr, err);
+	mr->ibv_mr.context = pd->context;
+	mr->ibv_mr.pd = pd;
+	mr->ibv_mr.addr = reinterpret_cast<void *>(static_cast<uintptr_t>(offset));
+	mr->ibv_mr.length = length;
+	mr->ibv_mr.handle = cmd.new_handle();
+	mr->mr_type = VERBS_MR_TYPE_DMABUF_MR;
+	mr->access = access;
+	return &mr->ibv_mr;
+}
+
+/* libibverbs has checked the flags, and updates addr, length and pd. */
+int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
+{
+	const ReregMrReq req = {
+		.response = 0,
+		.mr_handle = mr->ibv_mr.handle,
+		.flags = static_cast<uint32_t>(flags),
+		.start = reinterpret_cast<uintptr_t>(addr),
+		.length = length,
+		.hca_va = reinterpret_cast<uintptr_t>(addr),
+		.pd_handle = flags & IBV_REREG_MR_CHANGE_PD ? pd->handle : 0,
+		.access_flags = static_cast<uint32_t>(access),
+	};
+	ReregMrResp resp{};
+	int err;
+
+	err = WriteCommand(IB_USER_VERBS_CMD_REREG_MR, req)
+		      .resp(&resp)
+		      .run(mr->ibv_mr.context->cmd_fd);
+	if (err)
+		return err;
+	mr->ibv_mr.lkey = resp.lkey;
+	mr->ibv_mr.rkey = resp.rkey;
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access = access;
+	return 0;
+}
+
+int dereg_mr(verbs_mr *mr)
+{
+	const ib_uverbs_dereg_mr req = { mr->ibv_mr.handle };
+	ibv_context *context = mr->ibv_mr.context;
+	int err;
+
+	err = destroy_error(context,
+			    WriteCommand(IB_USER_VERBS_CMD_DEREG_MR, req).run(context->cmd_fd));
+	if (!err)
+		free_object(mr);
+	return err;
+}
+
+ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
+{
+	auto *mr = alloc_object<verbs_mr>();
+	uint64_t length = 0;
+	uint64_t iova = 0;
+	int err;
+
+	if (!mr)
+		return nullptr;
+	err = Command(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR)
+		      .handle(UVERBS_ATTR_QUERY_MR_HANDLE, handle)
+		      .out(UVERBS_ATTR_QUERY_MR_RESP_LKEY, &mr->ibv_mr.lkey)
+		      .out(UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->ibv_mr.rkey)
+		      .out(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length)
+		      .out(UVERBS_ATTR_QUERY_MR_RESP_IOVA, &iova)
+		      .run(pd->context->cmd_fd);
+	if (err)
+		return fail(mr, err);
+	mr->ibv_mr.context = pd->context;
+	mr->ibv_mr.pd = pd;
+	mr->ibv_mr.addr = reinterpret_cast<void *>(static_cast<uintptr_t>(iova));
+	mr->ibv_mr.length = length;
+	mr->ibv_mr.handle = handle;
+	mr->mr_type = VERBS_MR_TYPE_IMPORTED_MR;
+	return &mr->ibv_mr;
+}
+
+void unimport_mr(ibv_mr *mr)
+{
+	free_object(reinterpret_cast<verbs_mr *>(mr));
+}
+
+} // namespace tern

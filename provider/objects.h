@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The objects behind the verbs. Each begins with the structure that the
+ * application holds, is allocated zeroed by its create verb and freed by its
+ * destroy verb; between those it belongs to the application. A lock guards
+ * what is listed under it, everything else is constant after creation.
+ */
+#ifndef TERN_PROVIDER_OBJECTS_H
+#define TERN_PROVIDER_OBJECTS_H
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "abi/verbs_private.h"
+#include "doorbell.h"
+#include "lock.h"
+#include "mapping.h"
+#include "ring.h"
+#include "wqe.h"
+
+namespace tern
+{
+
+struct Context {
+	uint64_t features; /* enum tern_features, agreed with the kernel */
+	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
+	bool allow_disassoc; /* destroying objects of a vanished device succeeds */
+	verbs_context vctx;
+};
+
+/* Thread domain: its users promise to be one thread at a time. */
+struct Td {
+	ibv_td base;
+	std::atomic<uint32_t> users; /* parent domains */
+};
+
+struct Pd {
+	ibv_pd base;
+	Pd *parent; /* parent domain: the PD it stands for, whose handle it has */
+	Td *td;
+	std::atomic<uint32_t> users; /* parent domains of this PD */
+};
+
+struct Cq {
+	verbs_cq vcq;
+
+	Lock lock;
+	ConsumerRing<tern_cqe> ring;
+	Mapping map;
+	const tern_cqe *current; /* between start_poll and end_poll */
+	int64_t wallclock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC_RAW */
+
+	Lock arm_lock; /* the ring's place, for arming beside a poller; inside lock */
+
+	bool read_wallclock;
+};
+
+struct Srq {
+	verbs_srq vsrq;
+	uint32_t max_sge;
+
+	Lock lock;
+	ProducerRing ring;
+	Mapping map;
+};
+
+struct Qp {
+	verbs_qp vqp;
+	Doorbell doorbell;
+	SendLimits limits;
+	uint32_t recv_max_sge;
+	Mapping sq_map;
+	Mapping rq_map;
+
+	Lock sq_lock;
+	ProducerRing sq;
+	/* ibv_wr_*: between wr_start and wr_complete or wr_abort */
+	tern_send_wqe *wr_wqe; /* the request being built, NULL: none */
+	uint32_t wr_mark; /* where this batch began */
+	int wr_err; /* first error of this batch */
+	bool wr_needs_addr; /* wr_wqe is for UD and has no address yet */
+
+	Lock rq_lock;
+	ProducerRing rq;
+};
+
+inline Context *to_context(ibv_context *context)
+{
+	char *vctx = reinterpret_cast<char *>(context) - offsetof(verbs_context, context);
+
+	return reinterpret_cast<Context *>(vctx - offsetof(Context, vctx));
+}
+
+inline Td *to_td(ibv_td *td)
+{
+	return reinterpret_cast<Td *>(td);
+}
+
+inline Pd *to_pd(ibv_pd *pd)
+{
+	return reinterpret_cast<Pd *>(pd);
+}
+
+inline Cq *to_cq(ibv_cq *cq)
+{
+	return reinterpret_cast<Cq *>(cq);
+}
+
+inline Cq *to_cq(ibv_cq_ex *cq)
+{
+	return reinterpret_cast<Cq *>(cq);
+}
+
+inline Srq *to_srq(ibv_srq *srq)
+{
+	return reinterpret_cast<Srq *>(srq);
+}
+
+inline Qp *to_qp(ibv_qp *qp)
+{
+	return reinterpret_cast<Qp *>(qp);
+}
+
+inline Qp *to_qp(ibv_qp_ex *qp)
+{
+	return reinterpret_cast<Qp *>(qp);
+}
+
+/* Zeroed object, or NULL and ENOMEM. Freed with free_object(). */
+template <typename T> T *alloc_object()
+{
+	void *memory = calloc(1, sizeof(T));
+
+	if (!memory) {
+		errno = ENOMEM;
+		return nullptr;
+	}
+	return new (memory) T();
+}
+
+template <typename T> void free_object(T *object)
+{
+	object->~T();
+	free(object);
+}
+
+/* Value of the user_handle with which the kernel's events name an object. */
+inline uint64_t user_handle(const void *object)
+{
+	return reinterpret_cast<uintptr_t>(object);
+}
+
+/* Are the queues of this PD (NULL: none given) used by one thread at a time? */
+inline bool is_single_threaded(ibv_context *context, ibv_pd *pd)
+{
+	return to_context(context)->single_threaded || (pd && to_pd(pd)->td);
+}
+
+/*
+ * What a destroy command's error means: 0 when the object is to be freed. A
+ * device that has vanished answers EIO, and took its objects along.
+ */
+inline int destroy_error(ibv_context *context, int err)
+{
+	return err == EIO && to_context(context)->allow_disassoc ? 0 : err;
+}
+
+/* Wait until the application acknowledged every event that was delivered. */
+inline void wait_for_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+			  uint32_t reported)
+{
+	pthread_mutex_lock(mutex);
+	while (*completed != reported)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+} // namespace tern
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Protection domains, thread domains, and parent domains that join the two. */
+#include "command.h"
+#include "objects.h"
+#include "verbs.h"
+
+namespace tern
+{
+
+static Pd *new_pd(ibv_context *context, uint32_t handle)
+{
+	Pd *pd = alloc_object<Pd>();
+
+	if (pd) {
+		pd->base.context = context;
+		pd->base.handle = handle;
+	}
+	return pd;
+}
+
+ibv_pd *alloc_pd(ibv_context *context)
+{
+	const uint64_t req = 0; /* ib_uverbs_alloc_pd has nothing but its response */
+	struct {
+		uint32_t pd_handle;
+	} resp{};
+	Pd *pd = new_pd(context, 0);
+	int err;
+
+	if (!pd)
+		return nullptr;
+	err = WriteCommand(IB_USER_VERBS_CMD_ALLOC_PD, req).resp(&resp).run(context->cmd_fd);
+	if (err) {
+		free_object(pd);
+		errno = err;
+		return nullptr;
+	}
+	pd->base.handle = resp.pd_handle;
+	return &pd->base;
+}
+
+int dealloc_pd(ibv_pd *ibpd)
+{
+	Pd *pd = to_pd(ibpd);
+	int err;
+
+	if (pd->users.load())
+		return EBUSY;
+	if (pd->parent) {
+		pd->parent->users--;
+		if (pd->td)
+			pd->td->users--;
+		free_object(pd);
+		return 0;
+	}
+
+	const ib_uverbs_dealloc_pd req = { ibpd->handle };
+
+	err = destroy_error(ibpd->context, WriteCommand(IB_USER_VERBS_CMD_DEALLOC_PD, req)
+						   .run(ibpd->context->cmd_fd));
+	if (!err)
+		free_object(pd);
+	return err;
+}
+
+ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr)
+{
+	Td *td;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	td = alloc_object<Td>();
+	if (!td)
+		return nullptr;
+	td->base.context = context;
+	return &td->base;
+}
+
+int dealloc_td(ibv_td *ibtd)
+{
+	Td *td = to_td(ibtd);
+
+	if (td->users.load())
+		return EBUSY;
+	free_object(td);
+	return 0;
+}
+
+/* The rings are the kernel's memory, so there is nothing that custom allocators could give. */
+ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *attr)
+{
+	Pd *pd;
+
+	if (attr->comp_mask & ~static_cast<uint32_t>(IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
+		return nullptr;
+	}
+	if (!attr->pd || to_pd(attr->pd)->parent) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	pd = new_pd(context, attr->pd->handle);
+	if (!pd)
+		return nullptr;
+	pd->parent = to_pd(attr->pd);
+	pd->parent->users++;
+	if (attr->td) {
+		pd->td = to_td(attr->td);
+		pd->td->users++;
+	}
+	return &pd->base;
+}
+
+/* Of this very context: another process's context cannot be imported. */
+ibv_pd *import_pd(ibv_context *context, uint32_t handle)
+{
+	Pd *pd = new_pd(context, handle);
+
+	return pd ? &pd->base : nullptr;
+}
+
+void unimport_pd(ibv_pd *pd)
+{
+	free_object(to_pd(pd));
+}
+
+} // namespace tern

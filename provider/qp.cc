@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Queue pairs: creation and destruction. */
+#include "qp.h"
+
+#include <algorithm>
+
+#include "command.h"
+#include "cq.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+/* Which requests are understood, before anything is done. 0 or errno. */
+int check(const ibv_qp_init_attr_ex &attr)
+{
+	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+				    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+
+	if (attr.comp_mask & ~kMasks)
+		return EOPNOTSUPP;
+	if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD) || !attr.pd)
+		return EINVAL;
+	if (attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr.create_flags)
+		return EOPNOTSUPP;
+	if (attr.qp_type != IBV_QPT_RC && attr.qp_type != IBV_QPT_UC && attr.qp_type != IBV_QPT_UD)
+		return EOPNOTSUPP;
+	if (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	    attr.send_ops_flags & ~send_ops_of(attr.qp_type))
+		return EOPNOTSUPP;
+	if (!attr.send_cq || !attr.recv_cq)
+		return EINVAL;
+	return 0;
+}
+
+int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, ib_uverbs_ex_create_qp_resp *resp,
+		   tern_create_qp_resp *driver)
+{
+	ib_uverbs_ex_create_qp req{};
+
+	req.user_handle = user_handle(qp);
+	req.pd_handle = attr.pd->handle;
+	req.send_cq_handle = attr.send_cq->handle;
+	req.recv_cq_handle = attr.recv_cq->handle;
+	req.srq_handle = attr.srq ? attr.srq->handle : 0;
+	req.max_send_wr = attr.cap.max_send_wr;
+	req.max_recv_wr = attr.cap.max_recv_wr;
+	req.max_send_sge = attr.cap.max_send_sge;
+	req.max_recv_sge = attr.cap.max_recv_sge;
+	req.max_inline_data = attr.cap.max_inline_data;
+	req.sq_sig_all = attr.sq_sig_all != 0;
+	req.qp_type = static_cast<uint8_t>(attr.qp_type);
+	req.is_srq = attr.srq != nullptr;
+	return WriteCommand(extended(IB_USER_VERBS_EX_CMD_CREATE_QP), req)
+		.resp(resp)
+		.driver_resp(driver)
+		.run(attr.pd->context->cmd_fd);
+}
+
+int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
+{
+	ib_uverbs_destroy_qp req{};
+
+	req.qp_handle = qp->handle;
+	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_QP, req).resp(resp).run(qp->context->cmd_fd);
+}
+
+void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr,
+		 const ib_uverbs_create_qp_resp &resp)
+{
+	qp->context = attr.pd->context;
+	qp->qp_context = attr.qp_context;
+	qp->pd = attr.pd;
+	qp->send_cq = attr.send_cq;
+	qp->recv_cq = attr.recv_cq;
+	qp->srq = attr.srq;
+	qp->handle = resp.qp_handle;
+	qp->qp_num = resp.qpn;
+	qp->state = IBV_QPS_RESET;
+	qp->qp_type = attr.qp_type;
+	pthread_mutex_init(&qp->mutex, nullptr);
+	pthread_cond_init(&qp->cond, nullptr);
+}
+
+/* Limits are what the kernel granted, and never more than the slots hold. */
+int map_rings(Qp *qp, const ib_uverbs_create_qp_resp &resp, const tern_create_qp_resp &driver)
+{
+	const int cmd_fd = qp->vqp.qp.context->cmd_fd;
+	uint32_t room;
+	int err;
+
+	if (driver.sq.bytes) {
+		err = qp->sq_map.map(cmd_fd, driver.sq, TERN_SEND_WQE_BYTES);
+		if (err)
+			return err;
+		qp->sq.attach(qp->sq_map.ring());
+		room = send_room_bytes(driver.sq.stride);
+		qp->limits.max_sge = std::min<uint32_t>(resp.max_send_sge, room / sizeof(tern_sge));
+		qp->limits.max_inline = std::min(driver.max_inline, room);
+	}
+	if (driver.rq.bytes) {
+		err = qp->rq_map.map(cmd_fd, driver.rq, TERN_RECV_WQE_BYTES);
+		if (err)
+			return err;
+		qp->rq.attach(qp->rq_map.ring());
+		qp->recv_max_sge = std::min(resp.max_recv_sge, recv_room_sges(driver.rq.stride));
+	}
+	return 0;
+}
+
+void unmap_rings(Qp *qp)
+{
+	qp->sq_map.unmap();
+	qp->rq_map.unmap();
+}
+
+} // namespace
+
+/* The granted capabilities are left in attr->cap. */
+ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
+{
+	ib_uverbs_ex_create_qp_resp resp{};
+	tern_create_qp_resp driver{};
+	bool single_threaded;
+	Qp *qp;
+	int err;
+
+	err = check(*attr);
+	if (err) {
+		errno = err;
+		return nullptr;
+	}
+	qp = alloc_object<Qp>();
+	if (!qp)
+		return nullptr;
+	err = command_create(qp, *attr, &resp, &driver);
+	if (err)
+		goto free_qp;
+
+	init_public(&qp->vqp.qp, *attr, resp.base);
+	single_threaded = is_single_threaded(context, attr->pd);
+	qp->sq_lock.init(single_threaded);
+	qp->rq_lock.init(single_threaded);
+	qp->limits.qp_type = attr->qp_type;
+	qp->limits.sig_all = attr->sq_sig_all != 0;
+	qp->doorbell.init(context->cmd_fd, resp.base.qp_handle);
+	err = map_rings(qp, resp.base, driver);
+	if (err)
+		goto destroy_qp;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		wr_init(qp, attr->send_ops_flags);
+	attr->cap.max_send_wr = resp.base.max_send_wr;
+	attr->cap.max_recv_wr = resp.base.max_recv_wr;
+	attr->cap.max_send_sge = resp.base.max_send_sge;
+	attr->cap.max_recv_sge = resp.base.max_recv_sge;
+	attr->cap.max_inline_data = qp->limits.max_inline;
+	return &qp->vqp.qp;
+
+destroy_qp:
+	ib_uverbs_destroy_qp_resp ignored;
+	(void)command_destroy(&qp->vqp.qp, &ignored);
+	unmap_rings(qp);
+free_qp:
+	free_object(qp);
+	errno = err;
+	return nullptr;
+}
+
+ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
+{
+	ibv_qp_init_attr_ex ex{};
+	ibv_qp *qp;
+
+	ex.qp_context = attr->qp_context;
+	ex.send_cq = attr->send_cq;
+	ex.recv_cq = attr->recv_cq;
+	ex.srq = attr->srq;
+	ex.cap = attr->cap;
+	ex.qp_type = attr->qp_type;
+	ex.sq_sig_all = attr->sq_sig_all;
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ex.pd = pd;
+	qp = create_qp_ex(pd->context, &ex);
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
+}
+
+/*
+ * The kernel leaves the CQEs of a dead QP in user CQs. They are dropped once
+ * it makes no more of them; its numbers go round slowly, so that no younger QP
+ * of this number can have completed anything by then.
+ */
+int destroy_qp(ibv_qp *ibqp)
+{
+	Qp *qp = to_qp(ibqp);
+	ib_uverbs_destroy_qp_resp resp{};
+	int err;
+
+	err = command_destroy(ibqp, &resp);
+	if (err) {
+		err = destroy_error(ibqp->context, err);
+		if (err)
+			return err;
+	}
+	cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
+	wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, resp.events_reported);
+	pthread_cond_destroy(&ibqp->cond);
+	pthread_mutex_destroy(&ibqp->mutex);
+	unmap_rings(qp);
+	free_object(qp);
+	return 0;
+}
+
+} // namespace tern

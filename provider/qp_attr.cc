@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Queue pairs: attributes, states, multicast membership. */
+#include "command.h"
+#include "cq.h"
+#include "qp.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+struct QueryQpReq {
+	uint64_t response;
+	uint32_t qp_handle;
+	uint32_t attr_mask;
+};
+static_assert(sizeof(QueryQpReq) == sizeof(ib_uverbs_query_qp));
+
+struct McastReq {
+	uint8_t gid[16];
+	uint32_t qp_handle;
+	uint16_t mlid;
+	uint16_t reserved;
+};
+static_assert(sizeof(McastReq) == sizeof(ib_uverbs_attach_mcast));
+static_assert(sizeof(McastReq) == sizeof(ib_uverbs_detach_mcast));
+
+int command_query(ibv_qp *qp, int mask, ib_uverbs_query_qp_resp *resp)
+{
+	const QueryQpReq req = { 0, qp->handle, static_cast<uint32_t>(mask) };
+
+	return WriteCommand(IB_USER_VERBS_CMD_QUERY_QP, req).resp(resp).run(qp->context->cmd_fd);
+}
+
+void dest_from_ah(const ibv_ah_attr &ah, ib_uverbs_qp_dest *dest)
+{
+	memcpy(dest->dgid, ah.grh.dgid.raw, sizeof(dest->dgid));
+	dest->flow_label = ah.grh.flow_label;
+	dest->dlid = ah.dlid;
+	dest->sgid_index = ah.grh.sgid_index;
+	dest->hop_limit = ah.grh.hop_limit;
+	dest->traffic_class = ah.grh.traffic_class;
+	dest->sl = ah.sl;
+	dest->src_path_bits = ah.src_path_bits;
+	dest->static_rate = ah.static_rate;
+	dest->is_global = ah.is_global;
+	dest->port_num = ah.port_num;
+}
+
+void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
+{
+	memcpy(ah->grh.dgid.raw, dest.dgid, sizeof(dest.dgid));
+	ah->grh.flow_label = dest.flow_label;
+	ah->dlid = dest.dlid;
+	ah->grh.sgid_index = dest.sgid_index;
+	ah->grh.hop_limit = dest.hop_limit;
+	ah->grh.traffic_class = dest.traffic_class;
+	ah->sl = dest.sl;
+	ah->src_path_bits = dest.src_path_bits;
+	ah->static_rate = dest.static_rate;
+	ah->is_global = dest.is_global;
+	ah->port_num = dest.port_num;
+}
+
+/* Only what the mask names is read: the rest of *attr need not be initialised. */
+void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
+{
+	req->attr_mask = static_cast<uint32_t>(mask);
+	if (mask & IBV_QP_STATE)
+		req->qp_state = static_cast<uint8_t>(attr.qp_state);
+	if (mask & IBV_QP_CUR_STATE)
+		req->cur_qp_state = static_cast<uint8_t>(attr.cur_qp_state);
+	if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY)
+		req->en_sqd_async_notify = attr.en_sqd_async_notify;
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		req->qp_access_flags = attr.qp_access_flags;
+	if (mask & IBV_QP_PKEY_INDEX)
+		req->pkey_index = attr.pkey_index;
+	if (mask & IBV_QP_PORT)
+		req->port_num = attr.port_num;
+	if (mask & IBV_QP_QKEY)
+		req->qkey = attr.qkey;
+	if (mask & IBV_QP_AV)
+		dest_from_ah(attr.ah_attr, &req->dest);
+	if (mask & IBV_QP_PATH_MTU)
+		req->path_mtu = static_cast<uint8_t>(attr.path_mtu);
+	if (mask & IBV_QP_TIMEOUT)
+		req->timeout = attr.timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		req->retry_cnt = attr.retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		req->rnr_retry = attr.rnr_retry;
+	if (mask & IBV_QP_RQ_PSN)
+		req->rq_psn = attr.rq_psn;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		req->max_rd_atomic = attr.max_rd_atomic;
+	if (mask & IBV_QP_ALT_PATH) {
+		dest_from_ah(attr.alt_ah_attr, &req->alt_dest);
+		req->alt_pkey_index = attr.alt_pkey_index;
+		req->alt_port_num = attr.alt_port_num;
+		req->alt_timeout = attr.alt_timeout;
+	}
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		req->min_rnr_timer = attr.min_rnr_timer;
+	if (mask & IBV_QP_SQ_PSN)
+		req->sq_psn = attr.sq_psn;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		req->max_dest_rd_atomic = attr.max_dest_rd_atomic;
+	if (mask & IBV_QP_PATH_MIG_STATE)
+		req->path_mig_state = static_cast<uint8_t>(attr.path_mig_state);
+	if (mask & IBV_QP_DEST_QPN)
+		req->dest_qp_num = attr.dest_qp_num;
+}
+
+/* The library's copy of the state lags behind on iWARP only. */
+bool is_iwarp(const ibv_qp *qp)
+{
+	return qp->context->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+bool can_send(ibv_qp_state state)
+{
+	return state != IBV_QPS_RESET && state != IBV_QPS_INIT;
+}
+
+} // namespace
+
+/* libibverbs notes the new state in qp->state. */
+int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
+{
+	ib_uverbs_modify_qp base{};
+	int err;
+
+	base.qp_handle = qp->handle;
+	fill_modify(*attr, mask, &base);
+	if (mask & IBV_QP_RATE_LIMIT) {
+		struct {
+			ib_uverbs_modify_qp base;
+			uint32_t rate_limit;
+			uint32_t reserved;
+		} req = { base, attr->rate_limit, 0 };
+		static_assert(sizeof(req) == sizeof(ib_uverbs_ex_modify_qp));
+		ib_uverbs_ex_modify_qp_resp resp{};
+
+		err = WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_QP), req)
+			      .resp(&resp)
+			      .run(qp->context->cmd_fd);
+	} else {
+		err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, base).run(qp->context->cmd_fd);
+	}
+	if (err)
+		return err;
+
+	/* A reset QP starts afresh: nothing of its former life completes. */
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
+		cq_forget_qp(qp->recv_cq, qp->qp_num);
+		if (qp->send_cq != qp->recv_cq)
+			cq_forget_qp(qp->send_cq, qp->qp_num);
+	}
+	return 0;
+}
+
+int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_attr)
+{
+	ib_uverbs_query_qp_resp resp{};
+	int err;
+
+	if (mask & IBV_QP_RATE_LIMIT)
+		return EOPNOTSUPP;
+	err = command_query(qp, mask, &resp);
+	if (err)
+		return err;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = static_cast<ibv_qp_state>(resp.qp_state);
+	attr->cur_qp_state = static_cast<ibv_qp_state>(resp.cur_qp_state);
+	attr->path_mtu = static_cast<ibv_mtu>(resp.path_mtu);
+	attr->path_mig_state = static_cast<ibv_mig_state>(resp.path_mig_state);
+	attr->qkey = resp.qkey;
+	attr->rq_psn = resp.rq_psn;
+	attr->sq_psn = resp.sq_psn;
+	attr->dest_qp_num = resp.dest_qp_num;
+	attr->qp_access_flags = resp.qp_access_flags;
+	attr->cap.max_send_wr = resp.max_send_wr;
+	attr->cap.max_recv_wr = resp.max_recv_wr;
+	attr->cap.max_send_sge = resp.max_send_sge;
+	attr->cap.max_recv_sge = resp.max_recv_sge;
+	attr->cap.max_inline_data = to_qp(qp)->limits.max_inline;
+	ah_from_dest(resp.dest, &attr->ah_attr);
+	ah_from_dest(resp.alt_dest, &attr->alt_ah_attr);
+	attr->pkey_index = resp.pkey_index;
+	attr->alt_pkey_index = resp.alt_pkey_index;
+	attr->sq_draining = resp.sq_draining;
+	attr->max_rd_atomic = resp.max_rd_atomic;
+	attr->max_dest_rd_atomic = resp.max_dest_rd_atomic;
+	attr->min_rnr_timer = resp.min_rnr_timer;
+	attr->port_num = resp.port_num;
+	attr->timeout = resp.timeout;
+	attr->retry_cnt = resp.retry_cnt;
+	attr->rnr_retry = resp.rnr_retry;
+	attr->alt_port_num = resp.alt_port_num;
+	attr->alt_timeout = resp.alt_timeout;
+
+	init_attr->qp_context = qp->qp_context;
+	init_attr->send_cq = qp->send_cq;
+	init_attr->recv_cq = qp->recv_cq;
+	init_attr->srq = qp->srq;
+	init_attr->cap = attr->cap;
+	init_attr->qp_type = qp->qp_type;
+	init_attr->sq_sig_all = resp.sq_sig_all;
+	return 0;
+}
+
+int send_state_error(Qp *qp)
+{
+	ibv_qp *ibqp = &qp->vqp.qp;
+	ib_uverbs_query_qp_resp resp{};
+
+	if (can_send(ibqp->state))
+		return 0;
+	if (!is_iwarp(ibqp) || command_query(ibqp, IBV_QP_STATE, &resp))
+		return EINVAL;
+	ibqp->state = static_cast<ibv_qp_state>(resp.qp_state);
+	return can_send(ibqp->state) ? 0 : EINVAL;
+}
+
+/* Packets may be placed out of order, so nothing is promised. */
+int query_qp_data_in_order(ibv_qp * /*qp*/, ibv_wr_opcode /*op*/, uint32_t /*flags*/)
+{
+	return 0;
+}
+
+int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
+{
+	McastReq req = { {}, qp->handle, lid, 0 };
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	return WriteCommand(IB_USER_VERBS_CMD_ATTACH_MCAST, req).run(qp->context->cmd_fd);
+}
+
+int detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
+{
+	McastReq req = { {}, qp->handle, lid, 0 };
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	return WriteCommand(IB_USER_VERBS_CMD_DETACH_MCAST, req).run(qp->context->cmd_fd);
+}
+
+} // namespace tern

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Shared receive queues: life, limit and resize. Posting is in post.cc. */
+#include <algorithm>
+
+#include "command.h"
+#include "objects.h"
+#include "verbs.h"
+
+namespace tern
+{
+namespace
+{
+
+struct CreateSrqReq {
+	uint64_t response;
+	uint64_t user_handle;
+	uint32_t pd_handle;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t srq_limit;
+};
+static_assert(sizeof(CreateSrqReq) == sizeof(ib_uverbs_create_srq));
+
+struct CreateSrqResp {
+	uint32_t srq_handle;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t srqn;
+};
+static_assert(sizeof(CreateSrqResp) == sizeof(ib_uverbs_create_srq_resp));
+
+struct ModifySrqReq {
+	uint32_t srq_handle;
+	uint32_t attr_mask;
+	uint32_t max_wr;
+	uint32_t srq_limit;
+};
+static_assert(sizeof(ModifySrqReq) == sizeof(ib_uverbs_modify_srq));
+
+struct QuerySrqReq {
+	uint64_t response;
+	uint32_t srq_handle;
+	uint32_t reserved;
+};
+static_assert(sizeof(QuerySrqReq) == sizeof(ib_uverbs_query_srq));
+
+int command_destroy(ibv_srq *srq, ib_uverbs_destroy_srq_resp *resp)
+{
+	ib_uverbs_destroy_srq req{};
+
+	req.srq_handle = srq->handle;
+	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_SRQ, req)
+		.resp(resp)
+		.run(srq->context->cmd_fd);
+}
+
+/* The smallest slot with room for the promised SGEs. */
+uint32_t min_stride(uint32_t max_sge)
+{
+	return static_cast<uint32_t>(TERN_RECV_WQE_BYTES + max_sge * sizeof(tern_sge));
+}
+
+Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
+{
+	ibv_context *context = pd->context;
+	CreateSrqReq req{};
+	CreateSrqResp resp{};
+	tern_create_srq_resp driver{};
+	Srq *srq = alloc_object<Srq>();
+	int err;
+
+	if (!srq)
+		return nullptr;
+	req.user_handle = user_handle(srq);
+	req.pd_handle = pd->handle;
+	req.max_wr = attr->max_wr;
+	req.max_sge = attr->max_sge;
+	req.srq_limit = attr->srq_limit;
+	err = WriteCommand(IB_USER_VERBS_CMD_CREATE_SRQ, req)
+		      .resp(&resp)
+		      .driver_resp(&driver)
+		      .run(context->cmd_fd);
+	if (err)
+		goto free_srq;
+
+	srq->vsrq.srq.context = context;
+	srq->vsrq.srq.pd = pd;
+	srq->vsrq.srq.handle = resp.srq_handle;
+	srq->vsrq.srq_type = IBV_SRQT_BASIC;
+	srq->vsrq.srq_num = driver.srq_num;
+	srq->max_sge = resp.max_sge;
+	srq->lock.init(is_single_threaded(context, pd));
+	err = srq->map.map(context->cmd_fd, driver.ring, min_stride(srq->max_sge));
+	if (err)
+		goto destroy_srq;
+	srq->ring.attach(srq->map.ring());
+	attr->max_wr = resp.max_wr;
+	attr->max_sge = resp.max_sge;
+	return srq;
+
+destroy_srq:
+	ib_uverbs_destroy_srq_resp ignored;
+	(void)command_destroy(&srq->vsrq.srq, &ignored);
+free_srq:
+	free_object(srq);
+	errno = err;
+	return nullptr;
+}
+
+} // namespace
+
+/* libibverbs fills in the public structure's rest. */
+ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
+{
+	Srq *srq = create(pd, &attr->attr);
+
+	return srq ? &srq->vsrq.srq : nullptr;
+}
+
+/* Called past libibverbs, so that all of the public structure is ours to fill in. */
+ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
+{
+	constexpr uint32_t kMasks = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	Srq *srq;
+
+	if (attr->comp_mask & ~kMasks ||
+	    (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)) {
+		errno = EOPNOTSUPP;
+		return nullptr;
+	}
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
+		errno = EINVAL;
+		return nullptr;
+	}
+	srq = create(attr->pd, &attr->attr);
+	if (!srq)
+		return nullptr;
+	srq->vsrq.srq.srq_context = attr->srq_context;
+	pthread_mutex_init(&srq->vsrq.srq.mutex, nullptr);
+	pthread_cond_init(&srq->vsrq.srq.cond, nullptr);
+	return &srq->vsrq.srq;
+}
+
+/*
+ * A resize gives a new ring with the WQEs not yet consumed; nobody posts
+ * meanwhile. If it cannot be mapped, the SRQ takes no more WQEs.
+ */
+int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
+{
+	Srq *srq = to_srq(ibsrq);
+	const ModifySrqReq req = { ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
+				   attr->srq_limit };
+	tern_modify_srq_resp driver{};
+	Mapping old;
+	int err;
+
+	Guard guard(srq->lock);
+	err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_SRQ, req)
+		      .driver_resp(&driver)
+		      .run(ibsrq->context->cmd_fd);
+	if (err || !driver.ring.bytes)
+		return err;
+	old = srq->map;
+	srq->map = Mapping{};
+	srq->ring.detach();
+	err = srq->map.map(ibsrq->context->cmd_fd, driver.ring, min_stride(srq->max_sge));
+	old.unmap();
+	if (err)
+		return err;
+	srq->ring.attach(srq->map.ring());
+	return 0;
+}
+
+int query_srq(ibv_srq *ibsrq, ibv_srq_attr *attr)
+{
+	const QuerySrqReq req = { 0, ibsrq->handle, 0 };
+	ib_uverbs_query_srq_resp resp{};
+	int err;
+
+	err = WriteCommand(IB_USER_VERBS_CMD_QUERY_SRQ, req)
+		      .resp(&resp)
+		      .run(ibsrq->context->cmd_fd);
+	if (err)
+		return err;
+	attr->max_wr = resp.max_wr;
+	attr->max_sge = resp.max_sge;
+	attr->srq_limit = resp.srq_limit;
+	return 0;
+}
+
+int destroy_srq(ibv_srq *ibsrq)
+{
+	Srq *srq = to_srq(ibsrq);
+	ib_uverbs_destroy_srq_resp resp{};
+	int err;
+
+	err = command_destroy(ibsrq, &resp);
+	if (err) {
+		err = destroy_error(ibsrq->context, err);
+		if (err)
+			return err;
+	} else {
+		wait_for_acks(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed,
+			      resp.events_reported);
+	}
+	srq->map.unmap();
+	free_object(srq);
+	return 0;
+}
+
+int get_srq_num(ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	*srq_num = to_srq(ibsrq)->vsrq.srq_num;
+	return 0;
+}
+
+} // namespace tern

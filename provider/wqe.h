@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Work requests to WQEs: which are legal, and their bytes in the ring. Pure
+ * functions on memory that the caller reserved. A WQE that is refused leaves
+ * rubbish in an unpublished slot, which is harmless.
+ *
+ * Errors are positive errno values. The kernel checks everything again; what
+ * is refused here is refused for a synchronous error.
+ */
+#ifndef TERN_PROVIDER_WQE_H
+#define TERN_PROVIDER_WQE_H
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <infiniband/verbs.h>
+
+#include "ah.h"
+#include "tern-abi.h"
+
+namespace tern
+{
+
+static_assert(sizeof(tern_sge) == sizeof(ibv_sge));
+static_assert(offsetof(tern_sge, addr) == offsetof(ibv_sge, addr));
+static_assert(offsetof(tern_sge, length) == offsetof(ibv_sge, length));
+static_assert(offsetof(tern_sge, lkey) == offsetof(ibv_sge, lkey));
+static_assert(sizeof(tern_send_wqe) == TERN_SEND_WQE_BYTES);
+static_assert(sizeof(tern_recv_wqe) == TERN_RECV_WQE_BYTES);
+static_assert(static_cast<int>(TERN_WR_RDMA_WRITE) == IBV_WR_RDMA_WRITE);
+static_assert(static_cast<int>(TERN_WR_SEND_WITH_INV) == IBV_WR_SEND_WITH_INV);
+static_assert(static_cast<int>(TERN_WR_BIND_MW) == IBV_WR_BIND_MW);
+static_assert(static_cast<int>(TERN_SEND_FENCE) == IBV_SEND_FENCE);
+static_assert(static_cast<int>(TERN_SEND_SIGNALED) == IBV_SEND_SIGNALED);
+static_assert(static_cast<int>(TERN_SEND_SOLICITED) == IBV_SEND_SOLICITED);
+static_assert(static_cast<int>(TERN_SEND_INLINE) == IBV_SEND_INLINE);
+
+/* Largest message (IBTA 9.7.2: 2^31 bytes). */
+inline constexpr uint64_t kMaxMessageBytes = 1ull << 31;
+
+/* What one send queue takes. max_sge and max_inline fit its stride. */
+struct SendLimits {
+	uint32_t max_sge;
+	uint32_t max_inline; /* bytes */
+	ibv_qp_type qp_type;
+	bool sig_all;
+};
+
+/* What may follow the header of a WQE. */
+enum class SendBody : uint8_t { kNone, kData, kSges, kAtomic };
+
+struct SendRule {
+	uint8_t qp_types; /* bits of 1 << enum ibv_qp_type */
+	SendBody body;
+};
+
+inline constexpr uint8_t kRc = 1u << IBV_QPT_RC;
+inline constexpr uint8_t kUc = 1u << IBV_QPT_UC;
+inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
+
+/* By enum ibv_wr_opcode (IBTA 10.8.3.2: which operation on which service). */
+inline constexpr SendRule kSendRules[] = {
+	/* RDMA_WRITE */ { kRc | kUc, SendBody::kData },
+	/* RDMA_WRITE_WITH_IMM */ { kRc | kUc, SendBody::kData },
+	/* SEND */ { kRc | kUc | kUd, SendBody::kData },
+	/* SEND_WITH_IMM */ { kRc | kUc | kUd, SendBody::kData },
+	/* RDMA_READ */ { kRc, SendBody::kSges },
+	/* ATOMIC_CMP_AND_SWP */ { kRc, SendBody::kAtomic },
+	/* ATOMIC_FETCH_AND_ADD */ { kRc, SendBody::kAtomic },
+	/* LOCAL_INV */ { kRc | kUc, SendBody::kNone },
+	/* BIND_MW */ { kRc | kUc, SendBody::kNone },
+	/* SEND_WITH_INV */ { kRc, SendBody::kData },
+};
+inline constexpr uint32_t kSendOpcodes = sizeof(kSendRules) / sizeof(kSendRules[0]);
+
+/* The rule of an opcode on this type of QP, or NULL: not a legal combination. */
+constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type)
+{
+	if (opcode >= kSendOpcodes || type > IBV_QPT_UD ||
+	    !(kSendRules[opcode].qp_types & (1u << type)))
+		return nullptr;
+	return &kSendRules[opcode];
+}
+
+/* Operations of the ibv_wr_* interface that a QP type has: IBV_QP_EX_WITH_* bits. */
+constexpr uint64_t send_ops_of(ibv_qp_type type)
+{
+	uint64_t ops = 0;
+
+	for (uint32_t opcode = 0; opcode < kSendOpcodes; opcode++)
+		if (send_rule(opcode, type))
+			ops |= 1ull << opcode;
+	return ops;
+}
+static_assert(IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV);
+static_assert(IBV_QP_EX_WITH_BIND_MW == 1 << IBV_WR_BIND_MW);
+
+inline tern_sge *wqe_sges(tern_send_wqe *wqe)
+{
+	return reinterpret_cast<tern_sge *>(wqe + 1);
+}
+
+inline unsigned char *wqe_inline(tern_send_wqe *wqe)
+{
+	return reinterpret_cast<unsigned char *>(wqe + 1);
+}
+
+/*
+ * Header with nothing behind it: opcode and flags (IBV_SEND_*), the rest zero.
+ * EINVAL for unknown flags. SIGNALED is added on a QP that signals everything.
+ */
+inline int wqe_begin(tern_send_wqe *wqe, const SendLimits &lim, uint64_t wr_id, uint32_t opcode,
+		     uint32_t flags)
+{
+	if (flags & ~TERN_SEND_FLAGS_ALL)
+		return EINVAL;
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = wr_id;
+	wqe->opcode = static_cast<uint8_t>(opcode);
+	wqe->flags = static_cast<uint8_t>(flags | (lim.sig_all ? TERN_SEND_SIGNALED : 0));
+	return 0;
+}
+
+/* Replace what follows the header by SGEs. EINVAL beyond max_sge or 2^31 bytes. */
+inline int wqe_set_sges(tern_send_wqe *wqe, const SendLimits &lim, const ibv_sge *sges,
+			size_t num_sge)
+{
+	uint64_t bytes = 0;
+
+	if (num_sge > lim.max_sge)
+		return EINVAL;
+	for (size_t i = 0; i < num_sge; i++)
+		bytes += sges[i].length;
+	if (bytes > kMaxMessageBytes)
+		return EINVAL;
+	if (num_sge)
+		memcpy(wqe_sges(wqe), sges, num_sge * sizeof(*sges));
+	wqe->num_sge = static_cast<uint16_t>(num_sge);
+	return 0;
+}
+
+/* Append inline data. EINVAL when more than max_inline bytes have come together. */
+inline int wqe_add_inline(tern_send_wqe *wqe, const SendLimits &lim, const void *data,
+			  size_t bytes)
+{
+	if (bytes > lim.max_inline - wqe->inline_bytes)
+		return EINVAL;
+	if (bytes)
+		memcpy(wqe_inline(wqe) + wqe->inline_bytes, data, bytes);
+	wqe->inline_bytes += static_cast<uint32_t>(bytes);
+	wqe->flags |= TERN_SEND_INLINE;
+	return 0;
+}
+
+/* Atomics have exactly one SGE of 8 bytes. */
+inline int wqe_check_atomic(tern_send_wqe *wqe)
+{
+	if (wqe->num_sge != 1 || wqe_sges(wqe)[0].length != sizeof(uint64_t))
+		return EINVAL;
+	return 0;
+}
+
+/*
+ * Bind arguments. new_rkey must be the window's key but for the low byte. A
+ * region is needed unless length is 0 (which the kernel takes for type 1 only).
+ */
+inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
+			const ibv_mw_bind_info &info)
+{
+	constexpr uint32_t kAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+
+	if (!mw || (mw->rkey ^ new_rkey) >> 8)
+		return EINVAL;
+	if ((!info.mr && info.length) || info.mw_access_flags & ~kAccess)
+		return EINVAL;
+	if (info.mr && info.mr->pd->handle != mw->pd->handle)
+		return EPERM;
+	wqe->mw.addr = info.addr;
+	wqe->mw.length = info.length;
+	wqe->mw.mw_rkey = mw->rkey;
+	wqe->mw.new_rkey = new_rkey;
+	wqe->mw.mr_lkey = info.mr ? info.mr->lkey : 0;
+	wqe->mw.access = info.mw_access_flags;
+	return 0;
+}
+
+inline int wqe_set_ud(tern_send_wqe *wqe, const ibv_ah *ah, uint32_t remote_qpn,
+		      uint32_t remote_qkey)
+{
+	if (!ah || remote_qpn >> 24)
+		return EINVAL;
+	wqe->ud.ah = to_ah(ah)->index;
+	wqe->ud.remote_qpn = remote_qpn;
+	wqe->ud.remote_qkey = remote_qkey;
+	return 0;
+}
+
+/* SGE list or inline copy, as the flags and the opcode's rule say. */
+inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody body,
+			   const ibv_send_wr &wr)
+{
+	if (body == SendBody::kNone) {
+		wqe->flags &= static_cast<uint8_t>(~TERN_SEND_INLINE);
+		return 0;
+	}
+	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > lim.max_sge)
+		return EINVAL;
+	if (!(wr.send_flags & IBV_SEND_INLINE))
+		return wqe_set_sges(wqe, lim, wr.sg_list, static_cast<size_t>(wr.num_sge));
+	if (body != SendBody::kData)
+		return EINVAL;
+	for (int i = 0; i < wr.num_sge; i++) {
+		const ibv_sge &sge = wr.sg_list[i];
+		int err = wqe_add_inline(wqe, lim,
+					 reinterpret_cast<const void *>(
+						 static_cast<uintptr_t>(sge.addr)),
+					 sge.length);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One work request of ibv_post_send() into a slot of the SQ. 0, EINVAL, EPERM. */
+inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_send_wr &wr)
+{
+	const SendRule *rule = send_rule(wr.opcode, lim.qp_type);
+	int err;
+
+	if (!rule)
+		return EINVAL;
+	err = wqe_begin(wqe, lim, wr.wr_id, wr.opcode, wr.send_flags);
+	if (err)
+		return err;
+
+	switch (wr.opcode) {
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		wqe->imm = wr.imm_data;
+		[[fallthrough]];
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_READ:
+		wqe->rdma.remote_addr = wr.wr.rdma.remote_addr;
+		wqe->rdma.rkey = wr.wr.rdma.rkey;
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		wqe->imm = wr.imm_data;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		wqe->inv_key = wr.invalidate_rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->atomic.remote_addr = wr.wr.atomic.remote_addr;
+		wqe->atomic.compare_add = wr.wr.atomic.compare_add;
+		wqe->atomic.swap = wr.wr.atomic.swap;
+		wqe->atomic.rkey = wr.wr.atomic.rkey;
+		break;
+	case IBV_WR_BIND_MW:
+		if (!wr.bind_mw.mw || wr.bind_mw.mw->type != IBV_MW_TYPE_2)
+			return EINVAL;
+		err = wqe_set_bind(wqe, wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+		break;
+	default:
+		break;
+	}
+	if (!err && lim.qp_type == IBV_QPT_UD)
+		err = wqe_set_ud(wqe, wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
+	if (!err)
+		err = wqe_encode_body(wqe, lim, rule->body, wr);
+	if (!err && rule->body == SendBody::kAtomic)
+		err = wqe_check_atomic(wqe);
+	return err;
+}
+
+/* One receive request into a slot of an RQ or SRQ. 0 or EINVAL. */
+inline int wqe_encode_recv(void *slot, uint32_t max_sge, const ibv_recv_wr &wr)
+{
+	auto *wqe = static_cast<tern_recv_wqe *>(slot);
+
+	if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > max_sge)
+		return EINVAL;
+	wqe->wr_id = wr.wr_id;
+	wqe->num_sge = static_cast<uint32_t>(wr.num_sge);
+	wqe->reserved = 0;
+	if (wr.num_sge)
+		memcpy(wqe + 1, wr.sg_list, static_cast<size_t>(wr.num_sge) * sizeof(tern_sge));
+	return 0;
+}
+
+/* SGEs and inline bytes that a stride really has room for. */
+constexpr uint32_t send_room_bytes(uint32_t stride)
+{
+	return stride > TERN_SEND_WQE_BYTES ? stride - TERN_SEND_WQE_BYTES : 0;
+}
+
+constexpr uint32_t recv_room_sges(uint32_t stride)
+{
+	return stride > TERN_RECV_WQE_BYTES ? (stride - TERN_RECV_WQE_BYTES) / sizeof(tern_sge)
+					    : 0;
+}
+
+} // namespace tern
+
+#endif
