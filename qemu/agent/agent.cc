@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process 1 of a guest: one worker process for each virtio-serial port named rig.*, so that
+// Process 1 of a guest: brings it up (boot.h), then one worker process for each virtio-serial port named rig.*, so that
 // commands on different ports are independent, and the reaping of every orphan.
 // A worker that dies is started again: a guest stays reachable while its kernel works.
 
@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "boot.h"
 #include "command.h"
 #include "port.h"
 
@@ -101,8 +102,11 @@ void start(std::map<std::string, pid_t>::value_type *port) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
-  int expected = argc > 1 ? atoi(argv[1]) : 1;
+int main() {
+  const char *count = getenv("RIG_PORTS");
+  int expected = count ? atoi(count) : 1;
+  rig::enter_root();
+  rig::set_up_guest();
   rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
   setrlimit(RLIMIT_MEMLOCK, &unlimited);
   rlimit core = {0, RLIM_INFINITY};

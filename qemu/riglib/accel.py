@@ -33,7 +33,7 @@ def _boots(images):
                               stderr=subprocess.DEVNULL, timeout=_LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
         return False
-    return b"rig-probe-ok" in done.stdout
+    return b"rig-init: probe-ok" in done.stdout
 
 
 def choose(images):

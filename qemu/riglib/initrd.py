@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The initramfs: a static busybox, the boot modules, and the rig's own guest programs.
+"""The initramfs: the boot modules, and the agent, which is the guest's init as well.
 
-Rebuilt (in about 5 s, mostly the C++ compiler) whenever one of those changes; the agent
-and the init scripts travel in it, so a change there never rebuilds the root image.
+Rebuilt (in about 5 s, mostly the C++ compiler) whenever one of those changes; since the
+agent travels in here, a change of it never rebuilds the root image.
 """
 
 import glob
@@ -12,11 +12,10 @@ import shutil
 import tempfile
 
 from . import paths, tool
-from .say import RigError, progress
+from .say import progress
 
 _AGENT = sorted(glob.glob(os.path.join(paths.QEMU_DIR, "agent", "*.cc")))
 _HEADERS = sorted(glob.glob(os.path.join(paths.QEMU_DIR, "agent", "*.h")))
-_GUEST = os.path.join(paths.QEMU_DIR, "guest")
 _FLAGS = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti", "-static", "-s"]
 
 
@@ -40,33 +39,18 @@ def agent():
     return binary
 
 
-def _busybox():
-    """The host's busybox, which must be static: the initramfs has no libraries."""
-    path = tool.find("busybox")
-    with open(path, "rb") as f:
-        if b"/lib64/ld-linux" in f.read():
-            raise RigError("%s is linked dynamically: install Debian's busybox-static "
-                           "(qemu/install-deps.sh does)" % path)
-    return path
-
-
 def _lay_out(root, kernel_folder, agent_binary):
-    for folder in ("bin", "dev", "proc", "sys", "low", "lowmod", "rw", "new", "rig"):
-        os.mkdir(os.path.join(root, folder))
+    os.mkdir(root)
+    os.mkdir(os.path.join(root, "dev"))
     shutil.copytree(os.path.join(kernel_folder, "boot-modules"), os.path.join(root, "mod"))
-    shutil.copy(_busybox(), os.path.join(root, "bin/busybox"))
-    for source, target in ((os.path.join(_GUEST, "early-init"), "init"),
-                           (os.path.join(_GUEST, "init"), "rig/init"),
-                           (agent_binary, "rig/agent")):
-        shutil.copy(source, os.path.join(root, target))
-        os.chmod(os.path.join(root, target), 0o755)
+    shutil.copy(agent_binary, os.path.join(root, "init"))
+    os.chmod(os.path.join(root, "init"), 0o755)
 
 
 def ensure(kernel_folder):
     """Path of the initramfs for that kernel."""
     agent_binary = agent()
-    scripts = sorted(glob.glob(os.path.join(_GUEST, "*")))
-    key = _hash(scripts + [__file__], agent_binary, kernel_folder)
+    key = _hash([__file__], agent_binary, kernel_folder)
     out = os.path.join(paths.IMAGES, "initrd-%s.cpio" % key)
     if os.path.exists(out):
         return out
@@ -74,7 +58,6 @@ def ensure(kernel_folder):
         work = tempfile.mkdtemp(prefix="initrd.", dir=paths.IMAGES)
         try:
             root = os.path.join(work, "root")
-            os.mkdir(root)
             _lay_out(root, kernel_folder, agent_binary)
             names = sorted(os.path.relpath(os.path.join(at, name), root)
                            for at, folders, files in os.walk(root) for name in folders + files)
