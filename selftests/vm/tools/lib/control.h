@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// The TCP connection between the two processes of a test. Both run the same case at the
+// same time; whoever ends a case early tells the other, so neither waits for nothing.
+#ifndef TERN_VM_CONTROL_H
+#define TERN_VM_CONTROL_H
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace vt {
+
+enum class Verdict : uint32_t { kPass, kFail, kSkip };
+
+struct Outcome {
+	Verdict verdict = Verdict::kPass;
+	std::string why;
+};
+
+class Control {
+public:
+	// Each waits up to limit_s and throws PeerLost.
+	static Control accept_one(uint16_t port, double limit_s);
+	static Control connect_to(const std::string &host, uint16_t port, double limit_s);
+	Control(Control &&other) noexcept;
+	Control(const Control &) = delete;
+	Control &operator=(const Control &) = delete;
+	~Control();
+
+	void begin_case(uint32_t number);
+	// Tells the peer how the case ended here; returns how it ended there.
+	Outcome end_case(const Outcome &mine);
+
+	// Both sides call it: sends ours, returns theirs. Fails the case if the peer left it.
+	std::vector<char> exchange_bytes(const void *ours, size_t bytes);
+	std::string exchange_text(const std::string &ours);
+	// One way each, for the session's own talk.
+	std::string receive_text();
+	void send_text(const std::string &text);
+
+	template <class T> T exchange(const T &ours)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		std::vector<char> theirs = exchange_bytes(&ours, sizeof(ours));
+		T value;
+		copy_exact(theirs, &value, sizeof(value));
+		return value;
+	}
+
+	// A barrier.
+	void sync() { exchange(uint32_t{0x73796e63}); }
+
+	void set_limit(double seconds);
+
+private:
+	struct Frame {
+		uint32_t kind, number, bytes;
+	};
+	explicit Control(int fd);
+	static void copy_exact(const std::vector<char> &from, void *to, size_t bytes);
+	void send_all(uint32_t kind, const void *data, size_t bytes);
+	void read_all(void *data, size_t bytes);
+	Frame receive(std::vector<char> *payload);
+
+	int fd_;
+	uint32_t case_ = 0;
+	bool peer_ended_ = false;
+	Outcome peer_outcome_;
+};
+
+} // namespace vt
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+// See device.h.
+#include "device.h"
+
+#include <cerrno>
+#include <cstring>
+#include <net/if.h>
+#include <unistd.h>
+#include <vector>
+
+#include "outcome.h"
+
+namespace vt {
+namespace {
+
+bool is_mapped_v4(const ibv_gid &gid)
+{
+	static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+	return !memcmp(gid.raw, prefix, sizeof(prefix));
+}
+
+bool is_link_local(const ibv_gid &gid)
+{
+	return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
+}
+
+std::vector<ibv_gid_entry> gid_table(ibv_context *context)
+{
+	std::vector<ibv_gid_entry> table(1024);
+	ssize_t n = ibv_query_gid_table(context, table.data(), table.size(), 0);
+	table.resize(n < 0 ? 0 : static_cast<size_t>(n));
+	return table;
+}
+
+} // namespace
+
+bool Device::find_gid(const DeviceChoice &choice)
+{
+	unsigned wanted = choice.netdev.empty() ? 0 : if_nametoindex(choice.netdev.c_str());
+	if (!choice.netdev.empty() && !wanted)
+		return false;
+	int spare = -1;
+	for (const ibv_gid_entry &entry : gid_table(context_)) {
+		int index = static_cast<int>(entry.gid_index);
+		if (wanted && entry.ndev_ifindex != wanted)
+			continue;
+		if (choice.gid_index >= 0 ? index != choice.gid_index
+					  : entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+						    is_mapped_v4(entry.gid) != (choice.family == 4))
+			continue;
+		if (choice.gid_index < 0 && is_link_local(entry.gid)) {
+			spare = spare < 0 ? index : spare;
+			continue;
+		}
+		gid_index_ = index;
+		gid_ = entry.gid;
+		return true;
+	}
+	gid_index_ = spare;
+	return spare >= 0 && !ibv_query_gid(context_, 1, spare, &gid_);
+}
+
+Device::Device(const DeviceChoice &choice)
+{
+	double deadline = now_s() + 5;
+	bool usable = false;
+	while (!usable) {
+		int count = 0;
+		ibv_device **list = ibv_get_device_list(&count);
+		for (int i = 0; i < count && !usable; i++) {
+			if (!choice.device.empty() && choice.device != ibv_get_device_name(list[i]))
+				continue;
+			context_ = ibv_open_device(list[i]);
+			usable = context_ && find_gid(choice);
+			if (!usable && context_) {
+				ibv_close_device(context_);
+				context_ = nullptr;
+			}
+		}
+		if (list)
+			ibv_free_device_list(list);
+		if (!usable && now_s() > deadline)
+			fail("no RDMA device '%s' on netdev '%s' with an IPv%d RoCEv2 GID (%d devices)",
+			     choice.device.c_str(), choice.netdev.c_str(), choice.family, count);
+		if (!usable)
+			usleep(100000);
+	}
+	int error = ibv_query_device_ex(context_, nullptr, &attr_);
+	if (!error)
+		error = ibv_query_port(context_, 1, &port_);
+	require(!error, "query device and port: %s", strerror(error));
+}
+
+Device::~Device()
+{
+	if (context_ && ibv_close_device(context_))
+		note_teardown_failure("ibv_close_device", errno);
+}
+
+} // namespace vt

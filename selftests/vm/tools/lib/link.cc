@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+// See link.h.
+#include "link.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+namespace vt {
+
+static uint64_t send_operations(ibv_qp_type type, const Device &device)
+{
+	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	if (type != IBV_QPT_UD)
+		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	if (type == IBV_QPT_RC)
+		ops |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	if (type == IBV_QPT_RC && device.can(IBV_DEVICE_MEM_WINDOW_TYPE_2B))
+		ops |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |
+		       IBV_QP_EX_WITH_SEND_WITH_INV;
+	return ops;
+}
+
+Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
+	   const LinkOptions &options)
+	: device_(device), pd_(pd), options_(options)
+{
+	ibv_qp_init_attr_ex attr = {};
+	attr.send_cq = send_cq;
+	attr.recv_cq = recv_cq;
+	attr.srq = options.srq;
+	attr.cap = {options.send_wr, options.srq ? 0 : options.recv_wr, options.sges, options.sges,
+		    options.inline_bytes};
+	attr.qp_type = options.type;
+	attr.sq_sig_all = options.all_signalled;
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.pd = pd;
+	if (options.modern) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = send_operations(options.type, device);
+	}
+	qp_.reset(ibv_create_qp_ex(device.context(), &attr));
+	if (!qp_)
+		refuse("ibv_create_qp_ex", errno);
+	require(attr.cap.max_send_wr >= options.send_wr && attr.cap.max_send_sge >= options.sges,
+		"create_qp gave less than asked");
+	inline_bytes_ = attr.cap.max_inline_data;
+	require(inline_bytes_ >= options.inline_bytes, "create_qp: %u inline bytes, asked for %u",
+		inline_bytes_, options.inline_bytes);
+	if (options.modern)
+		ex_ = ibv_qp_to_qp_ex(qp_.get());
+	psn_ = options.psn ? *options.psn : std::random_device()() & 0xffffff;
+}
+
+uint32_t Link::mtu() const
+{
+	uint32_t ours = options_.mtu ? *options_.mtu : device_.port().active_mtu;
+	return mtu_bytes(static_cast<ibv_mtu>(peer_.mtu ? std::min(ours, peer_.mtu) : ours));
+}
+
+QpAddress Link::address() const
+{
+	uint32_t mtu = options_.mtu ? *options_.mtu : device_.port().active_mtu;
+	return {qp_->qp_num, psn_, mtu, options_.qkey, device_.gid()};
+}
+
+ibv_ah_attr Link::way_to(const QpAddress &peer) const
+{
+	ibv_ah_attr way = {};
+	way.is_global = 1;
+	way.port_num = 1;
+	way.grh.dgid = peer.gid;
+	way.grh.sgid_index = static_cast<uint8_t>(device_.gid_index());
+	way.grh.hop_limit = 64;
+	return way;
+}
+
+void Link::to_init()
+{
+	ibv_qp_attr attr = {};
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	if (options_.type == IBV_QPT_UD) {
+		attr.qkey = options_.qkey;
+		mask |= IBV_QP_QKEY;
+	} else {
+		attr.qp_access_flags = static_cast<unsigned>(options_.access);
+		mask |= IBV_QP_ACCESS_FLAGS;
+	}
+	int error = modify(&attr, mask);
+	require(!error, "to INIT: %s", strerror(error));
+}
+
+void Link::to_rtr(const QpAddress &peer)
+{
+	peer_ = peer;
+	ibv_qp_attr attr = {};
+	attr.qp_state = IBV_QPS_RTR;
+	int mask = IBV_QP_STATE;
+	if (options_.type == IBV_QPT_UD) {
+		ibv_ah_attr way = way_to(peer);
+		ah_.reset(ibv_create_ah(pd_, &way));
+		require(ah_ != nullptr, "ibv_create_ah: %s", strerror(errno));
+	} else {
+		attr.path_mtu = static_cast<ibv_mtu>(std::min(address().mtu, peer.mtu));
+		attr.dest_qp_num = peer.qpn;
+		attr.rq_psn = peer.psn;
+		attr.ah_attr = way_to(peer);
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	}
+	if (options_.type == IBV_QPT_RC) {
+		attr.max_dest_rd_atomic = options_.rd_atomic;
+		attr.min_rnr_timer = options_.min_rnr_timer;
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	}
+	int error = modify(&attr, mask);
+	require(!error, "to RTR: %s", strerror(error));
+}
+
+void Link::to_rts()
+{
+	ibv_qp_attr attr = {};
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = psn_;
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (options_.type == IBV_QPT_RC) {
+		attr.timeout = options_.timeout;
+		attr.retry_cnt = options_.retries;
+		attr.rnr_retry = options_.rnr_retries;
+		attr.max_rd_atomic = options_.rd_atomic;
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+	int error = modify(&attr, mask);
+	require(!error, "to RTS: %s", strerror(error));
+}
+
+void Link::connect(Control &control)
+{
+	to_init();
+	to_rtr(control.exchange(address()));
+	to_rts();
+	// RTS here is no use before the peer is at least in RTR.
+	control.sync();
+}
+
+int Link::to_state(ibv_qp_state state)
+{
+	ibv_qp_attr attr = {};
+	attr.qp_state = state;
+	return modify(&attr, IBV_QP_STATE);
+}
+
+ibv_qp_state Link::state() const
+{
+	ibv_qp_attr attr = {};
+	ibv_qp_init_attr init = {};
+	int error = ibv_query_qp(qp_.get(), &attr, IBV_QP_STATE, &init);
+	require(!error, "ibv_query_qp: %s", strerror(error));
+	return attr.qp_state;
+}
+
+void Link::destroy()
+{
+	qp_.reset();
+	ex_ = nullptr;
+	ah_.reset();
+}
+
+} // namespace vt

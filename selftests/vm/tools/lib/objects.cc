@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// See objects.h.
+#include "objects.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+#include "pattern.h"
+
+namespace vt {
+namespace {
+
+constexpr uint64_t kCanary = 0x63616e617279;
+constexpr size_t kHugePage = 2 << 20;
+// Not the buffer's address, but with the same offset in its page.
+constexpr uint64_t kOddIova = 0x123456789000;
+
+} // namespace
+
+Pd make_pd(ibv_context *context)
+{
+	Pd pd(ibv_alloc_pd(context));
+	require(pd != nullptr, "ibv_alloc_pd: %s", strerror(errno));
+	return pd;
+}
+
+Buffer::Buffer(size_t bytes, bool huge) : bytes_(bytes)
+{
+	size_t unit = huge ? kHugePage : 4096;
+	mapped_ = (bytes + unit - 1) / unit * unit;
+	if (!mapped_)
+		mapped_ = unit;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | (huge ? MAP_HUGETLB : 0);
+	void *p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (p == MAP_FAILED && huge)
+		skip("no huge pages: %s", strerror(errno));
+	require(p != MAP_FAILED, "mmap of %zu bytes: %s", mapped_, strerror(errno));
+	data_ = static_cast<char *>(p);
+}
+
+Buffer::~Buffer()
+{
+	munmap(data_, mapped_);
+}
+
+Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind)
+	: buffer_(bytes, kind == MrKind::kHuge)
+{
+	base_ = reinterpret_cast<uint64_t>(buffer_.data());
+	switch (kind) {
+	case MrKind::kPlain:
+	case MrKind::kHuge:
+		mr_.reset(ibv_reg_mr(pd, buffer_.data(), bytes, static_cast<unsigned>(access)));
+		break;
+	case MrKind::kIova:
+		base_ = kOddIova;
+		mr_.reset(ibv_reg_mr_iova(pd, buffer_.data(), bytes, base_,
+					  static_cast<unsigned>(access)));
+		break;
+	case MrKind::kZeroBased:
+		base_ = 0;
+		mr_.reset(ibv_reg_mr_iova(pd, buffer_.data(), bytes, 0,
+					  static_cast<unsigned>(access)));
+		break;
+	}
+	if (!mr_)
+		refuse("ibv_reg_mr", errno);
+}
+
+void Arena::fill_canary() const
+{
+	pattern_fill(buffer_.data(), buffer_.size(), kCanary);
+}
+
+size_t Arena::check_canary(uint64_t offset, size_t bytes) const
+{
+	return pattern_check(at(offset), bytes, kCanary, offset);
+}
+
+} // namespace vt

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// Owners of verbs objects, and memory with its registration. A destroy that fails is
+// noted (outcome.h) and fails the case.
+#ifndef TERN_VM_OBJECTS_H
+#define TERN_VM_OBJECTS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <infiniband/verbs.h>
+
+#include "control.h"
+#include "outcome.h"
+
+namespace vt {
+
+template <auto Destroy> struct Destroyer {
+	template <class T> void operator()(T *object) const
+	{
+		int error = Destroy(object);
+		if (error)
+			note_teardown_failure("destroying a verbs object", error);
+	}
+};
+
+using Pd = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
+using Mr = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
+using Mw = std::unique_ptr<ibv_mw, Destroyer<ibv_dealloc_mw>>;
+using Ah = std::unique_ptr<ibv_ah, Destroyer<ibv_destroy_ah>>;
+using Srq = std::unique_ptr<ibv_srq, Destroyer<ibv_destroy_srq>>;
+using QpOwner = std::unique_ptr<ibv_qp, Destroyer<ibv_destroy_qp>>;
+using Channel = std::unique_ptr<ibv_comp_channel, Destroyer<ibv_destroy_comp_channel>>;
+
+constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+Pd make_pd(ibv_context *context);
+
+// Page-aligned anonymous memory; huge pages if asked (Skip if the system has none).
+class Buffer {
+public:
+	explicit Buffer(size_t bytes, bool huge = false);
+	~Buffer();
+	Buffer(const Buffer &) = delete;
+	Buffer &operator=(const Buffer &) = delete;
+	char *data() const { return data_; }
+	size_t size() const { return bytes_; }
+
+private:
+	char *data_ = nullptr;
+	size_t bytes_, mapped_;
+};
+
+// What a peer needs to know to address our memory.
+struct Remote {
+	uint64_t va;
+	uint64_t bytes;
+	uint32_t rkey, reserved;
+};
+
+enum class MrKind { kPlain, kIova, kZeroBased, kHuge };
+
+// A buffer and its memory region. at() is where the CPU sees a byte, va() what a WR says.
+class Arena {
+public:
+	Arena(ibv_pd *pd, size_t bytes, int access = kAllAccess, MrKind kind = MrKind::kPlain);
+	char *at(uint64_t offset) const { return buffer_.data() + offset; }
+	uint64_t va(uint64_t offset) const { return base_ + offset; }
+	size_t size() const { return buffer_.size(); }
+	ibv_mr *mr() const { return mr_.get(); }
+	uint32_t lkey() const { return mr_->lkey; }
+	ibv_sge sge(uint64_t offset, uint32_t length) const { return {va(offset), length, lkey()}; }
+	Remote remote() const { return {base_, size(), mr_->rkey, 0}; }
+	// Deregister before the buffer goes, for tests of a dead key.
+	void deregister() { mr_.reset(); }
+
+	// Fills with the canary; first differing byte of [offset, +bytes), or `bytes`.
+	void fill_canary() const;
+	size_t check_canary(uint64_t offset, size_t bytes) const;
+
+private:
+	Buffer buffer_;
+	uint64_t base_;
+	Mr mr_;
+};
+
+} // namespace vt
+
+#endif
