@@ -43,7 +43,7 @@ enum tern_region_kind {
 };
 
 enum tern_region_state {
-	TERN_REGION_FREE,	/* FAST, MW: allocated, invalidated, unbound; lets nothing through */
+	TERN_REGION_FREE,	/* FAST, MW: new, invalidated, unbound; lets nothing through */
 	TERN_REGION_VALID,
 	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
 };
@@ -174,7 +174,7 @@ int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 acces
 int tern_mem_invalidate(const struct tern_mem_ctx *ctx, u32 key, bool remote);
 int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
 		  u64 addr, u64 length, u32 access);
-/* A QP was destroyed: type 2 windows bound through it become FREE (IBTA 10.6.7.2.6). */
+/* A QP was destroyed: type 2 windows bound through it become FREE (IBTA 10.6.7). */
 void tern_mem_unbind_qp(struct tern_keys *keys, u32 qpn);
 
 #endif

@@ -106,7 +106,7 @@ int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit)
 	ret = rq_copy_in(rq, out);
 	smp_store_release(&rq->ring->hdr->cons, ++rq->head);
 
-	/* IBTA 10.2.9.3: the limit is disarmed by its event. */
+	/* The limit is disarmed by its event: see ibv_modify_srq(3). */
 	if (--left < rq->limit) {
 		rq->limit = 0;
 		*limit_hit = true;

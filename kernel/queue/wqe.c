@@ -25,6 +25,7 @@ enum wqe_args {
 #define UC	(1u << TERN_WQE_QPT_UC)
 #define UD	(1u << TERN_WQE_QPT_UD)
 #define GSI	(1u << TERN_WQE_QPT_GSI)
+#define USER_ALL (RC | UC | UD)
 
 struct wqe_rule {
 	u8 user;	/* QP types that a user may post it to */
@@ -33,12 +34,12 @@ struct wqe_rule {
 	u8 args;	/* enum wqe_args */
 };
 
-/* IBTA 10.8.3.2 (which operation on which service), 10.7.2.2 (inline). */
+/* As ibv_post_send(3) has it, but UC has no packet for SEND_WITH_INV. */
 static const struct wqe_rule wqe_rules[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE]		= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
 	[TERN_WR_RDMA_WRITE_WITH_IMM]	= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
-	[TERN_WR_SEND]			= { RC | UC | UD, RC | UC | UD | GSI, BODY_DATA, ARGS_NONE },
-	[TERN_WR_SEND_WITH_IMM]		= { RC | UC | UD, RC | UC | UD | GSI, BODY_DATA, ARGS_NONE },
+	[TERN_WR_SEND]			= { USER_ALL, USER_ALL | GSI, BODY_DATA, ARGS_NONE },
+	[TERN_WR_SEND_WITH_IMM]		= { USER_ALL, USER_ALL | GSI, BODY_DATA, ARGS_NONE },
 	[TERN_WR_RDMA_READ]		= { RC, RC, BODY_SGES, ARGS_RDMA },
 	[TERN_WR_ATOMIC_CMP_AND_SWP]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },
 	[TERN_WR_ATOMIC_FETCH_AND_ADD]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },

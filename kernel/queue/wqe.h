@@ -20,7 +20,7 @@ enum tern_wqe_qp_type {
 	TERN_WQE_QPT_UD		= 4,
 };
 
-/* Payload of one message (IBTA 9.7.2, 9.8.1: 2^31). */
+/* Payload of one message, by IBTA's max_msg_sz. */
 #define TERN_WQE_MAX_BYTES	(1u << 31)
 
 /* IBV_ACCESS_{REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC,ZERO_BASED}: all a window can grant. */

@@ -44,7 +44,7 @@ TEST(MemBounds, WithinIsExactAtEveryEdge)
 									    (u128)base + size;
 
 					EXPECT_EQ(mem_range_within(base, size, va, length), within)
-						<< base << " " << size << " " << va << " " << length;
+						<< base << " " << size << " " << va;
 				}
 }
 
@@ -89,7 +89,8 @@ TEST(MemBlocks, RunsCoverARangeWithoutCrossingABlock)
 		u64 run = mem_block_run(off + done, length - done, 12);
 
 		ASSERT_GT(run, 0u);
-		EXPECT_EQ(mem_block_index(off + done, 12), mem_block_index(off + done + run - 1, 12));
+		EXPECT_EQ(mem_block_index(off + done, 12),
+			  mem_block_index(off + done + run - 1, 12));
 		done += run;
 		runs++;
 	}

@@ -65,7 +65,7 @@ struct Operation {
 	bool sges;		// takes any number of SGEs
 };
 
-// Independent of the table under test: from ibv_post_send(3) and tern-abi.h.
+// Independent of the table under test: from ibv_post_send(3), tern-abi.h and IBTA opcodes.
 const Operation kOperations[] = {
 	{TERN_WR_RDMA_WRITE, "write", "RC", "RC", true, true},
 	{TERN_WR_RDMA_WRITE_WITH_IMM, "write_imm", "RC", "RC", true, true},
