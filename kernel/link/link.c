@@ -10,17 +10,12 @@
 
 #include "link/link.h"
 
-#define pr_fmt_link "tern: %s: "
-
 DEFINE_MUTEX(tern_links_lock);
 LIST_HEAD(tern_links);
 
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct tern_dev *dev = to_tern_dev(ibdev);
-
-	if (!dev->transport)
-		return;		/* tern_device_create() failed halfway */
 
 	mutex_lock(&tern_links_lock);
 	list_del_init(&dev->link_list);
@@ -49,7 +44,7 @@ static struct tern_dev *create(const char *name, struct net_device *netdev,
 	}
 	dev = tern_device_create(transport, netdev);
 	if (IS_ERR(dev)) {
-		pr_err(pr_fmt_link "no device for %s: %ld\n", name, netdev->name, PTR_ERR(dev));
+		pr_err("tern: %s: no device for %s: %ld\n", name, netdev->name, PTR_ERR(dev));
 		goto unlock;
 	}
 	ib_set_device_ops(&dev->ibdev, &link_ops);

@@ -146,7 +146,7 @@ static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 	u8 data[TERN_MAX_INLINE];
 	int err;
 
-	if (wr->num_sge < 0 || wr->send_flags & ~TERN_SEND_FLAGS_ALL)
+	if (wr->num_sge < 0 || wr->num_sge > U16_MAX || wr->send_flags & ~TERN_SEND_FLAGS_ALL)
 		return -EINVAL;
 	err = fill_header(&wqe, qp, wr);
 	if (err)
@@ -157,7 +157,7 @@ static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 			return err;
 		return tern_sq_post(&qp->sq, &wqe, data, wqe.inline_bytes);
 	}
-	if (wr->num_sge > qp->sq.max_sge)
+	if (wqe.num_sge > qp->sq.max_sge)
 		return -EINVAL;
 	return tern_sq_post(&qp->sq, &wqe, wr->sg_list, wqe.num_sge * sizeof(struct tern_sge));
 }

@@ -57,12 +57,16 @@ int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 
 int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	const struct tern_region *region = container_of(ibmr, struct tern_mr, ibmr)->region;
-	const struct res_u32 res[] = {
-		{ "blocks", region->nblocks },
-		{ "block_shift", region->block_shift },
-		{ "bound_windows", atomic_read(&region->bound_windows) },
-	};
+	const struct tern_mr *mr = container_of(ibmr, struct tern_mr, ibmr);
+	struct res_u32 res[] = { { "blocks" }, { "block_shift" }, { "bound_windows" } };
+	const struct tern_region *region;
 
+	/* rereg may put another region in its place; the old one goes after a grace period. */
+	rcu_read_lock();
+	region = READ_ONCE(mr->region);
+	res[0].value = region->nblocks;
+	res[1].value = region->block_shift;
+	res[2].value = atomic_read(&region->bound_windows);
+	rcu_read_unlock();
 	return put_table(msg, res, ARRAY_SIZE(res));
 }
