@@ -29,7 +29,7 @@ namespace {
 #undef FIELD
 
 const abi_row kRows[] = {
-#define TYPE(t, size, align) {#t, "", align, size},
+#define TYPE(t, size, align)	       {#t, "", align, size},
 #define FIELD(t, member, offset, size) {#t, #member, offset, size},
 #include "abi_layout.inc"
 #undef TYPE
@@ -58,8 +58,8 @@ TEST(Abi, ContractNamesEveryStructOfTheHeader)
 
 	for (std::string line; std::getline(header, line);) {
 		if (line.starts_with(open) && line.ends_with(close))
-			in_header.insert(line.substr(open.size(),
-						     line.size() - open.size() - close.size()));
+			in_header.insert(
+				line.substr(open.size(), line.size() - open.size() - close.size()));
 	}
 	ASSERT_FALSE(in_header.empty());
 	for (const abi_row &row : kRows)
@@ -149,8 +149,8 @@ TEST(Abi, SendFlagsEqualThoseOfLibibverbs)
 	EXPECT_EQ(int{TERN_SEND_SIGNALED}, int{IBV_SEND_SIGNALED});
 	EXPECT_EQ(int{TERN_SEND_SOLICITED}, int{IBV_SEND_SOLICITED});
 	EXPECT_EQ(int{TERN_SEND_INLINE}, int{IBV_SEND_INLINE});
-	EXPECT_EQ(TERN_SEND_FLAGS_ALL, TERN_SEND_FENCE | TERN_SEND_SIGNALED | TERN_SEND_SOLICITED |
-					       TERN_SEND_INLINE);
+	EXPECT_EQ(TERN_SEND_FLAGS_ALL,
+		  TERN_SEND_FENCE | TERN_SEND_SIGNALED | TERN_SEND_SOLICITED | TERN_SEND_INLINE);
 }
 
 TEST(Abi, InlineLimitKeepsWqesInThirtyTwoSlots)
