@@ -35,7 +35,7 @@ module:			## build/module/tern.ko for KVER= or KDIR=
 	$(KBUILD) modules
 
 provider:		## the libibverbs provider, in build/provider
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider)
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD))
 
 unit:			## GoogleTest: formats, arithmetic, rings, ABI
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
@@ -71,12 +71,12 @@ deps:			## install what all this takes (Debian packages)
 
 install: all		## into /lib/modules/KVER and PREFIX, below DESTDIR
 	$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
 
 uninstall:		## the reverse
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
 	$(if $(DESTDIR),,depmod $(KVER))
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) uninstall)
+	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) uninstall)
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)

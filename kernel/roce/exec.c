@@ -164,6 +164,11 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		atomic_or(marks, &qp->base.marks);
 		smp_mb__after_atomic();
 	}
+	if (irqs_disabled()) {
+		/* ib_mad posts so; the IP stack must not be entered. */
+		queue_work(roce_wq, &qp->work);
+		return;
+	}
 	run_while_marked(qp, NULL, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
 }
 

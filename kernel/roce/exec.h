@@ -22,7 +22,7 @@ extern struct workqueue_struct *roce_wq;
 
 /*
  * Leave marks (enum tern_qp_mark, 0: none) and run the QP here and now, unless somebody
- * does: then that one will see them. Any context up to softirq, no lock held.
+ * does: then that one will see them. Any context; with IRQs off a work item does it.
  */
 void roce_kick(struct roce_qp *qp, u32 marks);
 void roce_exec_init(struct roce_qp *qp);

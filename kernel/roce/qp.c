@@ -82,43 +82,6 @@ static void enter_reset(struct roce_qp *qp)
 	memset(&base->attr, 0, sizeof(base->attr));
 }
 
-/* What the mask names becomes the QP's; ib_core has checked which may be named when. */
-static void take_attrs(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
-{
-	if (mask & IB_QP_ACCESS_FLAGS)
-		to->qp_access_flags = from->qp_access_flags;
-	if (mask & IB_QP_PKEY_INDEX)
-		to->pkey_index = from->pkey_index;
-	if (mask & IB_QP_PORT)
-		to->port_num = from->port_num;
-	if (mask & IB_QP_QKEY)
-		to->qkey = from->qkey;
-	if (mask & IB_QP_AV)
-		to->ah_attr = from->ah_attr;	/* for queries; references stay with ib_core */
-	if (mask & IB_QP_PATH_MTU)
-		to->path_mtu = from->path_mtu;
-	if (mask & IB_QP_TIMEOUT)
-		to->timeout = from->timeout;
-	if (mask & IB_QP_RETRY_CNT)
-		to->retry_cnt = from->retry_cnt;
-	if (mask & IB_QP_RNR_RETRY)
-		to->rnr_retry = from->rnr_retry;
-	if (mask & IB_QP_RQ_PSN)
-		to->rq_psn = from->rq_psn & PSN_MASK;
-	if (mask & IB_QP_SQ_PSN)
-		to->sq_psn = from->sq_psn & PSN_MASK;
-	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		to->max_rd_atomic = from->max_rd_atomic;
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
-	if (mask & IB_QP_MIN_RNR_TIMER)
-		to->min_rnr_timer = from->min_rnr_timer;
-	if (mask & IB_QP_DEST_QPN)
-		to->dest_qp_num = from->dest_qp_num & 0xffffff;
-	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		to->en_sqd_async_notify = from->en_sqd_async_notify;
-}
-
 static u8 resp_access(int qp_access_flags)
 {
 	u8 access = 0;
@@ -271,7 +234,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 		roce_qp_error(qp);
 		goto unlock;
 	}
-	take_attrs(&base->attr, attr, mask);
+	tern_qp_set_attr(base, attr, mask);
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		qp->path = path;
 		qp->path_valid = true;
