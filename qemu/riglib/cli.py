@@ -91,6 +91,25 @@ def _dmesg(args):
     return 0
 
 
+def _enter(args):
+    from . import shell
+    words = args.command[1:] if args.command[:1] == ["--"] else args.command
+    return shell.enter(Rig.attach(args.name)[args.guest], words or ("bash", "-l"))
+
+
+def _shell(args):
+    from . import shell
+    return shell.shell({"name": args.name, "guests": args.guests, "smp": args.smp,
+                        "mem": args.mem, "mtu": args.mtu, "kernel": args.kernel, "net": args.net,
+                        "append": args.append}, not args.no_setup, args.keep)
+
+
+def _tern(args):
+    from . import tern
+    tern.install(Rig.attach(args.name), args.link, args.type)
+    return 0
+
+
 def _status(args):
     """Exit 0 when every guest answers."""
     bad = 0
@@ -146,15 +165,19 @@ def _parser():
                    "(default: the one the host has headers of)")
     p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
 
+    def shape(p):
+        p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")
+        p.add_argument("--smp", type=int, default=1, metavar="S", help="virtual CPUs of each (1)")
+        p.add_argument("--mem", type=int, default=1024, metavar="M", help="MiB of each (1024)")
+        p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
+        p.add_argument("--kernel", metavar="V", help="as for 'image'")
+        p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "
+                       "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
+        p.add_argument("--append", default="", metavar="OPTIONS",
+                       help="more for the kernel's command line")
+
     p = add("up", _up, "start guests a, b, c... and wait until they answer")
-    p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")
-    p.add_argument("--smp", type=int, default=1, metavar="S", help="virtual CPUs of each (1)")
-    p.add_argument("--mem", type=int, default=1024, metavar="M", help="MiB of each (1024)")
-    p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
-    p.add_argument("--kernel", metavar="V", help="as for 'image'")
-    p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "
-                   "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
-    p.add_argument("--append", default="", metavar="OPTIONS", help="more for the kernel's command line")
+    shape(p)
 
     p = add("run", _run, "run a command in a guest; exits as it does (124: time limit)")
     p.add_argument("-t", "--time", type=float, default=60, metavar="SECONDS",
@@ -181,6 +204,20 @@ def _parser():
 
     p = add("dmesg", _dmesg, "show a guest's kernel log")
     p.add_argument("guest", metavar="GUEST")
+
+    p = add("enter", _enter, "a terminal in a guest")
+    p.add_argument("guest", metavar="GUEST")
+    p.add_argument("command", nargs=argparse.REMAINDER, metavar="[--] CMD...",
+                   help="default: a login shell")
+
+    p = add("shell", _shell, "start a rig with tern loaded and open a terminal in each guest")
+    shape(p)
+    p.add_argument("--no-setup", action="store_true", help="do not load tern")
+    p.add_argument("--keep", action="store_true", help="leave the rig up afterwards")
+
+    p = add("tern", _tern, "push tern.ko and its provider into all guests, add an RDMA link")
+    p.add_argument("--link", default="tern0", help="its name (tern0)")
+    p.add_argument("--type", default="tern_roce", help="tern_roce (default) or tern_iwarp")
 
     add("status", _status, "ask every guest of a rig; exits 1 if one is lost")
     add("list", _list, "show all rigs")

@@ -95,6 +95,10 @@ class Guest:
                                % (self.name, timeout, what, result.out[-500:], result.err[-500:]))
             time.sleep(every)
 
+    def wait_listening(self, port, timeout=20):
+        """Wait until something in the guest listens on a TCP port (servers buffer what they print)."""
+        self.wait_until("ss -Hltn 'sport = :%d' | grep -q ." % port, timeout)
+
     # -- files
 
     def push(self, sources, target, timeout=120):

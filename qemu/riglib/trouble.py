@@ -17,7 +17,7 @@ from . import state
 from .say import RigError
 
 TAIL_LINES = 45
-_SIGNS = ("Kernel panic", "BUG:", "Oops", "general protection", "KASAN", "rig-init:",
+_SIGNS = ("Kernel panic", "NMI received", "BUG:", "Oops", "general protection", "KASAN", "rig-init:",
           "Unable to handle", "kernel BUG at", "double fault", "watchdog:")
 
 
@@ -55,7 +55,7 @@ def _tail(text):
 def _headline(text):
     """The line that names the crash: what was wrong first, not the panic it led to."""
     for sign in _SIGNS:
-        if sign == "Kernel panic":
+        if sign in ("Kernel panic", "NMI received"):
             continue
         for line in text.splitlines():
             if sign in line:
@@ -89,12 +89,16 @@ def of_silent(guest, silence_s):
         proof = text[len(before):] if text.startswith(before) else text
     except (OSError, RigError) as error:
         proof = "(the NMI that asks where it is stuck failed: %s)" % error
-    where = re.search(r"RIP: [0-9a-f]+:(\S+)", proof)
     summary = "hung: no sign of life for %.0f s" % silence_s
-    if where and re.match("native_safe_halt|pv_native_safe_halt|default_idle", where.group(1)):
+    where = re.search(r"RIP: ([0-9a-f]+):(\S+)", proof)
+    who = re.search(r"CPU: (\d+) PID: (\d+) Comm: (.*?) (Not tainted|Tainted)", proof)
+    if where and re.match("(pv_)?native_safe_halt|default_idle", where.group(2)):
         summary += ", though its CPU was idle"
     elif where:
-        summary += ", stuck in " + where.group(1)
+        place = "user space" if where.group(1) == "0033" else where.group(2)
+        summary += ", stuck in " + place
+    if who and who.group(2) != "0":
+        summary += " (CPU %s, process %s %s)" % who.group(1, 2, 3)
     tail = "\n".join((before.splitlines()[-8:] + proof.splitlines())[:TAIL_LINES])
     return GuestLost(guest.name, "hang", summary, tail)
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Brings tern into a rig's guests: finds what the host built, pushes it, runs guest-setup.sh.
+
+TERN_KO and TERN_PROVIDER name the module and the provider; without them the places where
+the checkout's Makefile may leave them are searched, and the newest is taken.
+"""
+
+import glob
+import os
+
+from . import paths
+from .say import RigError, progress
+
+_PLACES = ("", "build", "build/*", "kernel", "provider", "provider/*")
+SETUP = os.path.join(paths.QEMU_DIR, "guest-setup.sh")
+
+
+def _newest(variable, pattern):
+    chosen = os.environ.get(variable)
+    if chosen:
+        if not os.path.exists(chosen):
+            raise RigError("%s names %s, which does not exist" % (variable, chosen))
+        return os.path.abspath(chosen)
+    # build/rig holds other kernels' modules and is none of these places.
+    found = [path for place in _PLACES
+             for path in glob.glob(os.path.join(paths.CHECKOUT, place, pattern))]
+    return max(found, key=os.path.getmtime) if found else None
+
+
+def artifacts():
+    """The files to push: tern.ko (RigError if it is not built) and, if built, the provider."""
+    module = _newest("TERN_KO", "tern.ko")
+    if not module:
+        raise RigError("tern.ko is not built: run 'make' first (or set TERN_KO)")
+    provider = _newest("TERN_PROVIDER", "libtern-rdmav*.so")
+    return [module] + ([provider] if provider else [])
+
+
+def install(rig, link="tern0", kind="tern_roce", guests=None):
+    """Load tern in each guest and add an RDMA link on eth0."""
+    files = artifacts()
+    for guest in guests or rig:
+        progress("loading tern in guest " + guest.name)
+        guest.push(files + [SETUP], "/tern/")
+        guest.run(["sh", "/tern/guest-setup.sh", link, kind], timeout=60, check=True)
