@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a person looks at first: ibv_devices, ibv_devinfo, the GID table, the rdma tool."""
+
+import ipaddress
+import re
+
+PAIRS = ("tt",)
+LIMIT = 90
+
+
+def _limits(t, text):
+    """The device's limits, as ibv_devinfo -v prints them."""
+    found = dict(re.findall(r"^\s*(\w+):\s+(\S+)", text, re.M))
+
+    def at_least(name, low, high=1 << 62):
+        value = int(found.get(name, "-1"), 0)
+        t.case("limit %s" % name, low <= value <= high, "%s is %s" % (name, found.get(name)))
+
+    at_least("max_qp", 1024, 1 << 24)
+    at_least("max_qp_wr", 1024, 1 << 20)
+    at_least("max_sge", 30, 255)
+    at_least("max_cq", 1024, 1 << 24)
+    at_least("max_cqe", 1024, 1 << 24)
+    at_least("max_mr", 1024, 1 << 24)
+    at_least("max_pd", 1024, 1 << 24)
+    at_least("max_srq", 256, 1 << 24)
+    at_least("max_ah", 256, 1 << 24)
+    at_least("max_qp_rd_atom", 1, 128)
+    at_least("max_mr_size", 1 << 31, 1 << 65)
+    t.case("port is active", "PORT_ACTIVE" in text and "link_layer:\t\tEthernet" in text, text)
+    t.case("vendor and firmware are named" if t.is_tern else "firmware line",
+           re.search(r"fw_ver:\s+\S+", text), text)
+
+
+def _gids(t, guest, device):
+    """Exactly the addresses of the netdev, in the table."""
+    out = t.run(guest, """cd /sys/class/infiniband/%s/ports/1
+        grep -v '^[0:]*$' gids/* /dev/null | sed 's|gids/||; s/:/ /' | sort -n |
+        while read -r i gid; do
+            echo "$i $gid $(cat gid_attrs/ndevs/$i) $(cat gid_attrs/types/$i)"
+        done""" % device).out
+    entries = [line.split(None, 3) for line in out.splitlines()]
+    ips = t.run(guest, "ip -o addr show dev eth0").out
+    want = set()
+    for address in re.findall(r"inet6? ([0-9a-f.:]+)/", ips):
+        ip = ipaddress.ip_address(address)
+        if ip.version == 4:
+            want.add(ipaddress.ip_address("::ffff:" + address).exploded)
+        else:
+            want.add(ip.exploded)
+    have = {entry[1] for entry in entries}
+    t.case("every address has a GID", want <= have, "%s\n%s" % (sorted(want - have), out))
+    if t.is_tern:
+        t.case("no GID without an address", have <= want, "%s\n%s" % (sorted(have - want), out))
+    t.case("GIDs name their netdev", all(entry[2] == "eth0" for entry in entries), out)
+
+
+def run(t):
+    for guest in t.guests:
+        device = t.dev(guest)
+        t.case("%s: a device on eth0" % guest.name, device)
+        listing = t.check_run("%s: ibv_devices" % guest.name, guest, "ibv_devices")
+        t.case("%s: it is listed" % guest.name, device in listing.out, listing.out)
+    device = t.dev(t.a)
+    info = t.check_run("ibv_devinfo -v", t.a, "ibv_devinfo -v -d " + device)
+    _limits(t, info.out)
+    _gids(t, t.a, device)
+    if t.is_tern:
+        t.check_run("the device's parent is the netdev's", t.a,
+                    "test -d /sys/class/infiniband/%s/device/net/eth0" % device)
+        server = "ibv_rc_pingpong -g 0 -d %s -n 20" % t.dev(t.b)
+        t.pair_case("the first GID works", server, "ibv_rc_pingpong -g 0 -d %s -n 20 %s" % (
+            device, t.b.address), port=18515)
+    for what, pattern in (("rdma link", "netdev eth0"), ("rdma dev", device),
+                          ("rdma resource show", device + ": "),
+                          ("rdma resource show qp", device), ("rdma statistic show", device)):
+        result = t.check_run(what, t.a, what)
+        t.case(what + " names the device", re.search(pattern, result.out), result.out)
+    counters = t.run(t.a, "rdma statistic show link %s/1" % device).out.split()
+    t.case("there are hardware counters", len(counters) >= 12, " ".join(counters))

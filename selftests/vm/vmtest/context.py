@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a test function gets: the guests, ways to run pairs of programs, and its verdicts."""
+
+import re
+import socket
+import time
+
+
+class TimeUp(Exception):
+    """The test's own time limit is over."""
+
+
+class Test:
+    """One run of one test file with one pair of drivers."""
+
+    def __init__(self, lab, report, pair, limit_s):
+        self.lab, self.pair, self._report = lab, pair, report
+        self.a, self.b = lab.guests()
+        self.guests = (self.a, self.b)
+        self._deadline = time.monotonic() + limit_s
+        self.allowed_log = []
+        self.is_tern = lab.device == "tern"
+
+    # -- verdicts
+
+    def case(self, name, ok, detail=""):
+        """A verdict; the detail is shown if it is bad. Returns ok."""
+        self._report.case(name, bool(ok), "" if ok else detail)
+        return bool(ok)
+
+    def skip(self, name, why):
+        """Say that a case was not tried."""
+        self._report.skip(name, why)
+
+    def note(self, text):
+        """A line for people."""
+        self._report.note(text)
+
+    def allow_log(self, *patterns):
+        """Kernel log lines that this test provokes rightly."""
+        self.allowed_log += patterns
+
+    # -- running
+
+    def left(self):
+        """Seconds until the limit."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeUp("the test's time limit is over")
+        return left
+
+    def run(self, guest, what, timeout=30, **how):
+        """Run a command to its end, within both limits."""
+        return guest.run(what, timeout=min(timeout, self.left()), **how)
+
+    def start(self, guest, what, timeout=60, **how):
+        """Start a command."""
+        return guest.start(what, timeout=min(timeout, self.left()), **how)
+
+    def check_run(self, name, guest, what, timeout=30, expect=0):
+        """A command is a case: it ends with the expected code."""
+        result = self.run(guest, what, timeout)
+        self.case(name, result.rc == expect, "exit %d%s: %s\n%s%s" % (
+            result.rc, " (time limit)" if result.timed_out else "", what, result.out[-1500:],
+            result.err[-1500:]))
+        return result
+
+    def dev(self, guest, netdev="eth0"):
+        """The RDMA device's name."""
+        return self.lab.device_on(guest, netdev)
+
+    def gid_index(self, guest, address, device=None):
+        """The index of the RoCEv2 GID of an address."""
+        device = device or self.dev(guest)
+        if ":" in address:
+            packed = socket.inet_pton(socket.AF_INET6, address)
+        else:
+            packed = bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))
+        gid = ":".join("%02x%02x" % (packed[i], packed[i + 1]) for i in range(0, 16, 2))
+        out = self.run(guest, r"""cd /sys/class/infiniband/%s/ports/1
+            for i in $(grep -l %s gids/*); do i=${i#gids/}
+            grep -q v2 gid_attrs/types/$i && echo $i; done 2>/dev/null | sort -n | head -n 1"""
+                       % (device, gid)).out.strip()
+        return int(out) if out else None
+
+    def wait_port(self, guest, port, limit_s=15):
+        """Wait until something listens on a TCP port."""
+        guest.wait_until("grep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6" % port,
+                         timeout=limit_s, every=0.05)
+
+    def pair_run(self, server, client, port=None, timeout=60, head_start=0.7):
+        """Server in b, client in a; returns both results. Knows a TCP port, or waits a little."""
+        listening = self.start(self.b, server, timeout)
+        try:
+            if port:
+                self.wait_port(self.b, port)
+            else:
+                time.sleep(head_start)
+            result = self.run(self.a, client, timeout)
+            if result.rc:
+                # A server whose client failed may wait for ever.
+                time.sleep(0.5)
+                listening.kill(15)
+            return listening.wait(), result
+        finally:
+            if listening.running:
+                listening.kill(9)
+
+    def pair_case(self, name, server, client, port=None, timeout=60, head_start=0.7, want=None):
+        """Both end with 0 (and the client's output matches `want`): a case."""
+        there, here = self.pair_run(server, client, port, timeout, head_start)
+        ok = here.rc == 0 and there.rc == 0
+        if ok and want:
+            ok = re.search(want, here.out) is not None
+        return self.case(name, ok, "client exit %d: %s\n%s%s\nserver exit %d: %s\n%s%s" % (
+            here.rc, client, here.out[-1200:], here.err[-1200:], there.rc, server,
+            there.out[-1200:], there.err[-1200:]))
+
+    # -- the C++ tools
+
+    def tool(self, program, args="", timeout=120, prefix="", server_args="", netdev="eth0"):
+        """Run a two-process tool; each of its TAP lines becomes a case here."""
+        timeout = min(timeout, self.left())
+        server = self.start(self.b, "/tern/%s -n %s %s" % (program, netdev, server_args), timeout)
+        self.wait_port(self.b, 18600)
+        host = self.b.address
+        result = self.run(self.a, "/tern/%s -n %s %s %s" % (program, netdev, args, host), timeout)
+        try:
+            there = server.wait(timeout=15)
+        except Exception as error:  # the server hung: its client's verdicts count
+            there = error
+            server.kill(9)
+        self.take_tap(result, prefix)
+        return result, there
+
+    def take_tap(self, result, prefix=""):
+        """Turn TAP output into cases; a missing end is a failure."""
+        lines = result.out.splitlines()
+        plan = done = 0
+        for i, line in enumerate(lines):
+            found = re.match(r"1\.\.(\d+)$", line)
+            if found:
+                plan = int(found.group(1))
+            found = re.match(r"(not )?ok \d+ (\S+)(?: # SKIP (.*))?", line)
+            if not found:
+                continue
+            done += 1
+            name = prefix + found.group(2)
+            if found.group(3) is not None:
+                self.skip_or_fail(name, found.group(3))
+            else:
+                why = []
+                for more in lines[i + 1:]:
+                    if not more.startswith("# "):
+                        break
+                    why.append(more[2:])
+                self.case(name, not found.group(1), "\n".join(why))
+        if done != plan or not plan:
+            self.case(prefix + "all cases ran", False, "%d of %d, exit %d\n%s\n%s" % (
+                done, plan, result.rc, result.out[-800:], result.err[-800:]))
+        return done
+
+    def skip_or_fail(self, name, why):
+        """Between two tern ends nothing that tern is to have may be skipped."""
+        excused = re.search(r"huge page|only one|not on this machine", why)
+        if self.is_tern and self.pair == "tt" and not excused:
+            self.case(name, False, "skipped by the tool: " + why)
+        else:
+            self.skip(name, why)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What must never appear in a guest's kernel log."""
+
+import re
+
+_BAD = re.compile(r"""
+    WARNING: | \bBUG\b | \bOops\b | general\ protection | Kernel\ panic | Call\ Trace
+    | unable\ to\ handle | INFO:\ (task|rcu|trying\ to\ register) | rcu.*stall
+    | soft\ lockup | hard\ LOCKUP | blocked\ for\ more\ than | hung_task
+    | possible\ (recursive|circular|irq) | suspicious\ RCU | inconsistent\ lock
+    | refcount_t | KASAN | UBSAN | kmemleak | unregister_netdevice:\ waiting
+    | ODEBUG | list_(add|del)\ corruption | page\ allocation\ failure | Out\ of\ memory
+    | still\ reference | restrack:\ | double\ free | bad\ page | scheduling\ while\ atomic
+    | sleeping\ function | leaked | Bad\ rss | tern.*(leak|busy)
+    """, re.VERBOSE)
+
+# Said by the emulated machine itself.
+_HARMLESS = re.compile(r"tsc: |clocksource|perf: interrupt took|Tainted: loading out-of-tree"
+                       r"|hrtimer: interrupt took|sched_clock")
+
+
+def problems(text, allowed=()):
+    """The lines of a kernel log that fail a test, each with what follows it."""
+    lines = text.splitlines()
+    found = []
+    for i, line in enumerate(lines):
+        if not _BAD.search(line) or _HARMLESS.search(line):
+            continue
+        if any(re.search(pattern, line) for pattern in allowed):
+            continue
+        found += lines[i:i + 25]
+        break
+    return found

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The laboratory: two guests, a driver with a link on eth0 in each, and their order.
+
+A pair says which driver each guest has: "tt" the driver under test in both, "tx" it in a
+and rxe in b, "xt" the reverse. Servers of tests run in b, clients in a.
+"""
+
+import json
+import re
+import time
+
+from riglib import GuestLost, Rig, RigError
+
+from . import where
+
+LINK = {"tern": ("tern0", "tern_roce"), "rxe": ("rxe0", "rxe")}
+MODULE = {"tern": "tern", "rxe": "rdma_rxe"}
+KERNEL_MODULES = "ib_core ib_uverbs rdma_ucm ib_umad rdma_cm"
+
+_SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=30; "
+             "modprobe -a " + KERNEL_MODULES)
+
+_INSTALL = r"""set -e
+dir=/lib/modules/$(uname -r)/updates
+mkdir -p $dir /etc/libibverbs.d
+cp /tern/tern.ko $dir/; depmod
+lib=$(dirname "$(ls /usr/lib/*/libibverbs.so.1)")/libibverbs
+mkdir -p $lib; cp /tern/libtern-rdmav*.so $lib/
+echo driver tern >/etc/libibverbs.d/tern.driver
+"""
+
+
+class Lab:
+    """Boots and keeps the guests; brings each into the state a test wants."""
+
+    def __init__(self, rig_name, device, smp=1, mem=1024, keep=False):
+        self.device = device
+        self._name, self._options, self._keep = rig_name, {"smp": smp, "mem": mem}, keep
+        self._rig = None
+        self._ours = False
+        self._baseline = {}
+
+    # -- guests
+
+    def up(self):
+        """Attach to a rig of that name, or boot one; put our files into the guests."""
+        files = where.build_tools() + (where.driver_files() if self.device == "tern" else [])
+        try:
+            self._rig = Rig.attach(self._name)
+        except GuestLost:
+            self._boot()
+        for guest in self.guests():
+            guest.push(files, "/tern/")
+            guest.run(_SETTINGS, timeout=60, check=True)
+            if self.device == "tern":
+                guest.run(_INSTALL, timeout=120, check=True)
+        self._baseline = {}
+
+    def _boot(self):
+        self._rig = Rig(self._name, guests=2, **self._options)
+        if self._keep:
+            self._rig.stay()
+        self._rig.up()
+        self._ours = True
+
+    def down(self):
+        """End the guests, unless they ran before us or are to be kept."""
+        if self._rig and self._ours and not self._keep:
+            self._rig.down()
+
+    def reboot(self):
+        """After a crash: new guests."""
+        try:
+            self._rig.down()
+        except RigError:
+            pass
+        self._boot()
+        self.up()
+
+    def guests(self):
+        """Both, a first."""
+        return [self._rig["a"], self._rig["b"]]
+
+    def guest(self, name):
+        """One."""
+        return self._rig[name]
+
+    # -- drivers
+
+    def driver_of(self, pair, guest_name):
+        """tern or rxe."""
+        return self.device if pair["ab".index(guest_name)] == "t" else "rxe"
+
+    def set_up(self, pair):
+        """Drivers as the pair says, each with its link on eth0, active, with its GIDs."""
+        for guest in self.guests():
+            want = self.driver_of(pair, guest.name)
+            for other in MODULE:
+                if other != want:
+                    self.unload(guest, other)
+            self.add_link(guest, want)
+        for guest in self.guests():
+            self._remember(guest)
+
+    def add_link(self, guest, driver=None, netdev="eth0", name=None, wait=True):
+        """Load the driver and add its link, unless both are there. Returns the device's name."""
+        driver = driver or self.device
+        link, kind = LINK[driver]
+        if not self.device_on(guest, netdev):
+            guest.run("modprobe -a %s %s && rdma link add %s type %s netdev %s" % (
+                KERNEL_MODULES, MODULE[driver], name or link, kind, netdev),
+                timeout=60, check=True)
+        if wait:
+            self.wait_gids(guest, netdev)
+        return self.device_on(guest, netdev)
+
+    @staticmethod
+    def wait_gids(guest, netdev="eth0"):
+        """Wait until each address of the netdev has its GID."""
+        guest.wait_until(r"""
+            dev=$(rdma link | sed -n 's|^link \([^/]*\)/1 .*netdev %s *$|\1|p'); [ -n "$dev" ]
+            n=$(ip -o addr show dev %s | grep -c inet)
+            g=$(grep -lv '^\(0000:\)*0000$' /sys/class/infiniband/$dev/ports/1/gids/* | wc -l)
+            rdma link show $dev/1 | grep -q 'state ACTIVE' && [ $g -ge $n ]""" % (netdev, netdev),
+            timeout=15)
+
+    @staticmethod
+    def unload(guest, driver):
+        """Remove a driver's links and the driver."""
+        # Not modprobe -r: that takes a softdep's modules along.
+        guest.run("if grep -q '^%s ' /proc/modules; then rmmod %s; fi"
+                  % (MODULE[driver], MODULE[driver]), timeout=60, check=True)
+
+    @staticmethod
+    def links(guest):
+        """All RDMA links: [{ifname, netdev, state...}]."""
+        result = guest.run("rdma -j link", timeout=20)
+        text = result.out.strip()
+        return json.loads(text) if text.startswith("[") else []
+
+    def device_on(self, guest, netdev="eth0"):
+        """The RDMA device of a netdev, or None."""
+        for link in self.links(guest):
+            if link.get("netdev") == netdev:
+                return link["ifname"]
+        return None
+
+    # -- objects
+
+    @staticmethod
+    def objects(guest):
+        """{device: {pd: n, cq: n, ...}} of all devices."""
+        table = {}
+        for line in guest.run("rdma resource show", timeout=20).out.splitlines():
+            found = re.match(r"\d+: ([^:]+): (.*)", line)
+            if found:
+                words = found.group(2).split()
+                table[found.group(1)] = dict(zip(words[::2], map(int, words[1::2])))
+        return table
+
+    def _remember(self, guest):
+        self._baseline[guest.name] = self.objects(guest)
+
+    def leaks(self, guest, limit_s=10):
+        """Objects above what a fresh link has, as text; waits for late ends."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            left = []
+            base = self._baseline.get(guest.name, {})
+            for device, counts in self.objects(guest).items():
+                for what, n in counts.items():
+                    if n > base.get(device, {}).get(what, 0):
+                        left.append("%s: %s %d, was %d" % (
+                            device, what, n, base.get(device, {}).get(what, 0)))
+            if not left or time.monotonic() > deadline:
+                return ", ".join(left)
+            time.sleep(0.3)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Finds the tests, runs each with its pairs of drivers, and checks the guests after it."""
+
+import argparse
+import fnmatch
+import glob
+import importlib.util
+import os
+import re
+import sys
+import traceback
+
+from riglib import GuestLost, RigError
+
+from . import klog, where
+from .context import Test, TimeUp
+from .ktap import Report
+from .lab import Lab
+
+
+class Entry:
+    """A test file with one pair of drivers."""
+
+    def __init__(self, path, pair):
+        base = os.path.basename(path)[:-3]
+        spec = importlib.util.spec_from_file_location("vm_" + base, path)
+        self.module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.module)
+        self.pair = pair
+        self.name = "%s[%s]" % (re.sub(r"^\d+_", "", base), pair)
+        self.limit_s = getattr(self.module, "LIMIT", 60)
+        self.long = getattr(self.module, "LONG", False)
+        self.title = (self.module.__doc__ or "").strip().splitlines()[0]
+
+
+def discover(args):
+    """The entries to run, those with the same pair together."""
+    entries = []
+    for path in sorted(glob.glob(os.path.join(where.VM, "tests", "[0-9]*.py"))):
+        probe = Entry(path, "tt")
+        for pair in getattr(probe.module, "PAIRS", ("tt",)):
+            if args.device == "rxe" and pair != "tt":
+                continue
+            entry = Entry(path, pair)
+            named = any(fnmatch.fnmatch(entry.name, p) or fnmatch.fnmatch(entry.name, p + "[[]*")
+                        for p in args.tests)
+            exact = any(entry.name.startswith(p.split("[")[0] + "[") for p in args.tests)
+            if args.tests and not named:
+                continue
+            if entry.long and not args.long and not exact:
+                continue
+            entries.append(entry)
+    order = ["tt", "tx", "xt"]
+    return sorted(entries, key=lambda e: order.index(e.pair))
+
+
+class Runner:
+    """Runs entries one after the other."""
+
+    def __init__(self, lab, report):
+        self.lab, self.report = lab, report
+
+    def run(self, entry):
+        """One entry, whatever happens in it."""
+        self.report.begin(entry.name)
+        try:
+            self._run(entry)
+        except GuestLost as lost:
+            self.report.case("guests survive", False, str(lost)[-6000:])
+            self._reboot()
+        except RigError as error:
+            self.report.case("rig", False, str(error)[-3000:])
+            self._reboot()
+        return self.report.end()
+
+    def _reboot(self):
+        self.report.note("rebooting the guests")
+        self.lab.reboot()
+
+    def _run(self, entry):
+        self.lab.set_up(entry.pair)
+        test = Test(self.lab, self.report, entry.pair, entry.limit_s)
+        marks = {guest.name: guest.dmesg_mark() for guest in self.lab.guests()}
+        broken = False
+        try:
+            entry.module.run(test)
+        except TimeUp:
+            broken = True
+            self.report.case("within %d s" % entry.limit_s, False, "time limit")
+        except (GuestLost, KeyboardInterrupt):
+            raise
+        except Exception:  # a bug in the test, or a command that had to succeed
+            broken = True
+            self.report.case("test runs to its end", False, traceback.format_exc()[-3000:])
+        finally:
+            for undo in getattr(test, "undo", []):
+                undo()
+        if broken:
+            for guest in self.lab.guests():
+                guest.run("killall -q -9 vverify verrors vchaos fio rping ib_write_bw; true")
+        self._check_guests(entry, test, marks)
+
+    def _check_guests(self, entry, test, marks):
+        for guest in self.lab.guests():
+            ours = self.lab.driver_of(entry.pair, guest.name) == self.lab.device
+            bad = klog.problems(guest.dmesg_since(marks[guest.name]), test.allowed_log)
+            if ours:
+                self.report.case("guest %s: kernel log is clean" % guest.name, not bad,
+                                 "\n".join(bad))
+            elif bad:
+                self.report.note("rxe's guest %s logged:\n%s" % (guest.name, "\n".join(bad[:6])))
+            left = self.lab.leaks(guest)
+            if ours:
+                self.report.case("guest %s: no object left" % guest.name, not left, left)
+            elif left:
+                self.report.note("rxe's guest %s leaks: %s" % (guest.name, left))
+
+    def unload(self):
+        """The end of every run: the module goes, and says nothing."""
+        self.report.begin("unload")
+        try:
+            for guest in self.lab.guests():
+                mark = guest.dmesg_mark()
+                for driver in ("rxe", self.lab.device):
+                    self.lab.unload(guest, driver)
+                bad = klog.problems(guest.dmesg_since(mark))
+                self.report.case("guest %s: the module unloads quietly" % guest.name, not bad,
+                                 "\n".join(bad))
+        except RigError as error:
+            self.report.case("the module unloads", False, str(error)[-3000:])
+        return self.report.end()
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(
+        prog="run", description="Tests tern in virtual machines. The last line counts the cases.")
+    parser.add_argument("--tests", metavar="PATTERN", action="append", default=[],
+                        help="only these, such as 'pingpong' or 'perftest[[]tx]' (repeatable)")
+    parser.add_argument("--list", action="store_true", help="list the tests and end")
+    parser.add_argument("--device", choices=("tern", "rxe"), default="tern",
+                        help="the driver under test; rxe is for developing the tests")
+    parser.add_argument("--long", action="store_true", help="also the long tests")
+    parser.add_argument("--rig", default="vmtest", metavar="NAME",
+                        help="the rig's name; if it is up already it is used and left up")
+    parser.add_argument("--keep", action="store_true", help="leave the guests up at the end")
+    parser.add_argument("--smp", type=int, default=1, help="virtual CPUs of each guest")
+    parser.add_argument("--mem", type=int, default=1024, help="MiB of each guest")
+    args = parser.parse_args()
+    args.tests = [p for pattern in args.tests for p in pattern.split(",")]
+    return args
+
+
+def main():
+    """The program; returns its exit code."""
+    args = _arguments()
+    entries = discover(args)
+    if args.list:
+        for entry in entries:
+            print("%-28s %4d s%s  %s" % (entry.name, entry.limit_s, " long" if entry.long else "",
+                                         entry.title))
+        return 0
+    if not entries:
+        sys.exit("run: no test matches")
+    lab = Lab(args.rig, args.device, args.smp, args.mem, args.keep)
+    try:
+        lab.up()
+    except where.Missing as missing:
+        sys.exit("run: %s" % missing)
+    try:
+        report = Report(len(entries) + 1)
+        runner = Runner(lab, report)
+        for entry in entries:
+            runner.run(entry)
+        runner.unload()
+        return report.finish()
+    finally:
+        lab.down()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where things are on the host, and building the tools that run in the guests."""
+
+import glob
+import os
+import subprocess
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+VM = os.path.dirname(HERE)
+TOP = os.path.dirname(os.path.dirname(VM))
+BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
+TOOLS = os.path.join(BUILD, "vmtools")
+RESULTS = os.path.join(BUILD, "vmtest")
+PROGRAMS = ("vverify",)
+
+
+class Missing(Exception):
+    """Something that had to be built before is not there."""
+
+
+def build_tools():
+    """Build the C++ tools; cheap when nothing changed."""
+    done = subprocess.run(["make", "-C", VM, "O=" + TOOLS, "-j2", "--no-print-directory"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        raise Missing("the tools did not build:\n" + done.stdout.decode("utf-8", "replace")[-4000:])
+    return [os.path.join(TOOLS, name) for name in PROGRAMS] + \
+        sorted(glob.glob(os.path.join(VM, "tools", "guest", "*")))
+
+
+def driver_files():
+    """tern.ko, the provider, and the script that sets a guest up."""
+    module = os.path.join(BUILD, "module", "tern.ko")
+    providers = glob.glob(os.path.join(BUILD, "provider", "libtern-rdmav*.so"))
+    if not os.path.exists(module) or not providers:
+        raise Missing("no %s or no provider beside it: run make first" % module)
+    return [module, os.path.join(TOP, "qemu", "guest-setup.sh")] + providers
