@@ -67,7 +67,7 @@ void await_disk(const char *path) {
 // every boot starts fresh. `work` names the layer's folders.
 void mount_overlay(const char *disk, const char *low, const std::string &work, const char *target) {
   await_disk(disk);
-  mount_or_fail(disk, low, "ext4", MS_RDONLY | MS_NOATIME, "");
+  mount_or_fail(disk, low, "squashfs", MS_RDONLY | MS_NOATIME, "");
   std::string upper = "/rw/" + work + "-upper", scratch = "/rw/" + work + "-work";
   mkdir(upper.c_str(), 0755);
   mkdir(scratch.c_str(), 0755);

@@ -11,9 +11,9 @@ from .say import RigError
 _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {
-    "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "depmod": "kmod", "zstd": "zstd",
+    "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "depmod": "kmod", "zstd": "zstd",
     "cpio": "cpio", "g++": "build-essential", "qemu-system-x86_64": "qemu-system-x86",
-    "busybox": "busybox-static", "ip": "iproute2", "tmux": "tmux", "xz": "xz-utils",
+    "ip": "iproute2", "tmux": "tmux", "xz": "xz-utils",
 }
 
 
