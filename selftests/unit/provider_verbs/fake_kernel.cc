@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Plays the kernel; see fake_kernel.h.
+#include "fake_kernel.h"
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+
+namespace
+{
+
+void *real_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	return reinterpret_cast<void *>(syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset));
+}
+
+} // namespace
+
+extern "C" {
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	va_start(ap, request);
+	void *arg = va_arg(ap, void *);
+	va_end(ap);
+
+	if (request == RDMA_VERBS_IOCTL && fd == kCommandFd)
+		return FakeKernel::get().ioctl(arg);
+	return static_cast<int>(syscall(SYS_ioctl, fd, request, arg));
+}
+
+ssize_t write(int fd, const void *buf, size_t bytes)
+{
+	if (fd == kCommandFd)
+		return FakeKernel::get().write(buf, bytes);
+	return syscall(SYS_write, fd, buf, bytes);
+}
+
+void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept
+{
+	if (fd == kCommandFd && (flags & MAP_SHARED) && !(flags & MAP_ANONYMOUS))
+		return FakeKernel::get().mmap(bytes, static_cast<uint64_t>(offset));
+	return real_mmap(addr, bytes, prot, flags, fd, offset);
+}
+
+} // extern "C"
+
+FakeRing::FakeRing(uint32_t slots_, uint32_t stride_)
+    : slots(std::bit_ceil(slots_)), stride(stride_),
+      bytes((TERN_RING_HDR_BYTES + slots * stride + 4095) & ~4095u),
+      memfd(memfd_create("ring", MFD_CLOEXEC))
+{
+	if (memfd < 0 || ftruncate(memfd, bytes))
+		abort();
+	hdr = static_cast<tern_ring_hdr *>(
+		real_mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0));
+}
+
+FakeRing::~FakeRing()
+{
+	munmap(hdr, bytes);
+	close(memfd);
+}
+
+bool FakeRing::complete(const tern_cqe &cqe)
+{
+	uint32_t p = hdr->prod;
+
+	if (p - cons() >= slots)
+		return false;
+	*slot<tern_cqe>(p) = cqe;
+	set_prod(p + 1);
+	return true;
+}
+
+/* Attributes of one ioctl, by id. */
+struct FakeKernel::Args {
+	std::map<uint16_t, ib_uverbs_attr *> attrs;
+
+	bool has(uint16_t id) const { return attrs.count(id) != 0; }
+	size_t bytes(uint16_t id) const { return has(id) ? attrs.at(id)->len : 0; }
+	const unsigned char *in(uint16_t id) const
+	{
+		const ib_uverbs_attr *a = attrs.at(id);
+
+		return a->len <= 8 ? reinterpret_cast<const unsigned char *>(&a->data) :
+				     reinterpret_cast<const unsigned char *>(a->data);
+	}
+	/* Request, if it is exactly as long as the kernel's structure. */
+	template <typename T> bool core(T *req) const
+	{
+		if (bytes(UVERBS_ATTR_CORE_IN) != sizeof(T))
+			return false;
+		memcpy(static_cast<void *>(req), in(UVERBS_ATTR_CORE_IN), sizeof(T));
+		return true;
+	}
+	template <typename T> bool put(uint16_t id, const T &value) const
+	{
+		if (bytes(id) < sizeof(T))
+			return false;
+		memcpy(reinterpret_cast<void *>(attrs.at(id)->data), &value, sizeof(T));
+		return true;
+	}
+};
+
+FakeKernel &FakeKernel::get()
+{
+	static FakeKernel kernel;
+
+	return kernel;
+}
+
+void FakeKernel::reset()
+{
+	std::lock_guard<std::mutex> guard(mutex_);
+
+	objects.clear();
+	offsets_.clear();
+	ioctls = 0;
+	doorbells = 0;
+	doorbell_ioctls = 0;
+	last_doorbell = 0;
+	features = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	events_reported = 0;
+	doorbell_errno = 0;
+	context_errno = 0;
+	fail_command = -1;
+	fail_errno = 0;
+	fail_mmap = false;
+	complaint.clear();
+}
+
+size_t FakeKernel::count(const std::string &kind)
+{
+	return static_cast<size_t>(std::count_if(objects.begin(), objects.end(),
+						 [&](auto &o) { return o.second.kind == kind; }));
+}
+
+int FakeKernel::bad(const std::string &what)
+{
+	if (complaint.empty())
+		complaint = what;
+	return EINVAL;
+}
+
+int FakeKernel::ioctl(void *arg)
+{
+	std::lock_guard<std::mutex> guard(mutex_);
+	auto *hdr = static_cast<ib_uverbs_ioctl_hdr *>(arg);
+	Args args;
+	int err;
+
+	ioctls++;
+	for (int i = 0; i < hdr->num_attrs; i++)
+		args.attrs[hdr->attrs[i].attr_id] = &hdr->attrs[i];
+
+	if (hdr->object_id != UVERBS_OBJECT_DEVICE) {
+		err = EOPNOTSUPP;
+	} else if (hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0])) {
+		err = bad("ioctl length");
+	} else if (hdr->reserved1 || hdr->reserved2) {
+		err = bad("ioctl reserved");
+	} else if (hdr->method_id == UVERBS_METHOD_GET_CONTEXT) {
+		err = hdr->driver_id == TERN_DRIVER_ID ? get_context(args) : bad("driver id");
+	} else if (hdr->method_id == UVERBS_METHOD_INVOKE_WRITE &&
+		   args.bytes(UVERBS_ATTR_WRITE_CMD) == 8) {
+		uint64_t command;
+
+		memcpy(&command, args.in(UVERBS_ATTR_WRITE_CMD), sizeof(command));
+		err = invoke(static_cast<uint32_t>(command), args);
+	} else {
+		err = bad("method");
+	}
+	if (!err)
+		return 0;
+	errno = err;
+	return -1;
+}
+
+int FakeKernel::get_context(Args &args)
+{
+	tern_alloc_ucontext_resp resp = { features, TERN_MAX_INLINE, TERN_MAX_SGE };
+
+	if (context_errno)
+		return context_errno;
+	if (args.bytes(UVERBS_ATTR_UHW_IN) != sizeof(tern_alloc_ucontext_req))
+		return bad("get_context");
+	args.put(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t{ 3 });
+	args.put(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{ 1 });
+	return args.put(UVERBS_ATTR_UHW_OUT, resp) ? 0 : bad("get_context UHW");
+}
+
+uint32_t FakeKernel::add(const std::string &kind, uint64_t user_handle)
+{
+	FakeObject object;
+
+	object.kind = kind;
+	object.user_handle = user_handle;
+	objects[next_handle_] = object;
+	return next_handle_++;
+}
+
+tern_mmap FakeKernel::describe(const std::shared_ptr<FakeRing> &ring)
+{
+	tern_mmap m = {};
+
+	next_offset_ += 1 << 20;
+	offsets_[next_offset_] = ring;
+	m.offset = next_offset_;
+	m.bytes = ring->bytes;
+	m.slots = ring->slots;
+	m.stride = ring->stride;
+	return m;
+}
+
+int FakeKernel::destroy(uint32_t handle, const std::string &kind)
+{
+	auto it = objects.find(handle);
+
+	if (it == objects.end() || it->second.kind != kind)
+		return ENOENT;
+	objects.erase(it);
+	return 0;
+}
+
+int FakeKernel::invoke(uint32_t command, Args &args)
+{
+	constexpr uint32_t kEx = IB_USER_VERBS_CMD_FLAG_EXTENDED;
+	const size_t core_bytes = args.bytes(UVERBS_ATTR_CORE_IN);
+
+	if (static_cast<int>(command & ~kEx) == fail_command)
+		return fail_errno;
+
+	switch (command) {
+	case IB_USER_VERBS_CMD_QUERY_DEVICE:
+		/* libibverbs asks like this whether the kernel knows the ioctl. */
+		return core_bytes ? bad("query_device") : ENOSPC;
+	case kEx | IB_USER_VERBS_EX_CMD_QUERY_DEVICE: {
+		ib_uverbs_ex_query_device_resp resp = {};
+
+		resp.base.fw_ver = 0x0001000200030000ull >> 16;
+		resp.base.max_qp = 1000;
+		resp.base.phys_port_cnt = 1;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_device");
+	}
+	case IB_USER_VERBS_CMD_QUERY_PORT: {
+		ib_uverbs_query_port_resp resp = {};
+
+		if (core_bytes != sizeof(ib_uverbs_query_port) || args.in(UVERBS_ATTR_CORE_IN)[8] != 1)
+			return bad("query_port");
+		resp.state = 4;
+		resp.gid_tbl_len = 32;
+		resp.link_layer = 2;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_port");
+	}
+	case IB_USER_VERBS_CMD_ALLOC_PD:
+		return args.put(UVERBS_ATTR_CORE_OUT, add("pd", 0)) ? 0 : bad("alloc_pd");
+	case IB_USER_VERBS_CMD_DEALLOC_PD: {
+		ib_uverbs_dealloc_pd req;
+
+		return args.core(&req) ? destroy(req.pd_handle, "pd") : bad("dealloc_pd");
+	}
+	case IB_USER_VERBS_CMD_REG_MR: {
+		struct {
+			uint32_t handle, lkey, rkey;
+		} resp = { add("mr", 0), 0x100, 0x101 };
+
+		if (core_bytes != sizeof(ib_uverbs_reg_mr))
+			return bad("reg_mr");
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("reg_mr");
+	}
+	case IB_USER_VERBS_CMD_REREG_MR: {
+		struct {
+			uint32_t lkey, rkey;
+		} resp = { 0x200, 0x201 };
+
+		if (core_bytes != sizeof(ib_uverbs_rereg_mr))
+			return bad("rereg_mr");
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("rereg_mr");
+	}
+	case IB_USER_VERBS_CMD_DEREG_MR: {
+		ib_uverbs_dereg_mr req;
+
+		return args.core(&req) ? destroy(req.mr_handle, "mr") : bad("dereg_mr");
+	}
+	case IB_USER_VERBS_CMD_ALLOC_MW: {
+		struct {
+			uint32_t handle, rkey;
+		} resp = { add("mw", 0), 0xabcdfe };
+
+		if (core_bytes != sizeof(ib_uverbs_alloc_mw))
+			return bad("alloc_mw");
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("alloc_mw");
+	}
+	case IB_USER_VERBS_CMD_DEALLOC_MW: {
+		ib_uverbs_dealloc_mw req;
+
+		return args.core(&req) ? destroy(req.mw_handle, "mw") : bad("dealloc_mw");
+	}
+	case IB_USER_VERBS_CMD_CREATE_AH: {
+		uint32_t handle = add("ah", 0);
+		tern_create_ah_resp driver = { handle + 1000, 0 };
+
+		if (core_bytes != sizeof(ib_uverbs_create_ah))
+			return bad("create_ah");
+		objects[handle].request.assign(args.in(UVERBS_ATTR_CORE_IN),
+					       args.in(UVERBS_ATTR_CORE_IN) + core_bytes);
+		return args.put(UVERBS_ATTR_CORE_OUT, handle) &&
+				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+			       0 :
+			       bad("create_ah");
+	}
+	case IB_USER_VERBS_CMD_DESTROY_AH: {
+		ib_uverbs_destroy_ah req;
+
+		return args.core(&req) ? destroy(req.ah_handle, "ah") : bad("destroy_ah");
+	}
+	case kEx | IB_USER_VERBS_EX_CMD_CREATE_CQ: {
+		ib_uverbs_ex_create_cq req;
+		ib_uverbs_ex_create_cq_resp resp = {};
+		tern_create_cq_resp driver = {};
+
+		if (!args.core(&req) || req.comp_mask || req.reserved)
+			return bad("create_cq");
+		uint32_t handle = add("cq", req.user_handle);
+		objects[handle].ring = std::make_shared<FakeRing>(req.cqe, TERN_CQE_BYTES);
+		driver.ring = describe(objects[handle].ring);
+		resp.base.cq_handle = handle;
+		resp.base.cqe = objects[handle].ring->slots;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
+				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+			       0 :
+			       bad("create_cq");
+	}
+	case IB_USER_VERBS_CMD_RESIZE_CQ: {
+		struct {
+			uint64_t response;
+			uint32_t cq_handle, cqe;
+		} req;
+		struct {
+			uint32_t cqe, reserved;
+		} resp = {};
+		tern_resize_cq_resp driver = {};
+
+		if (!args.core(&req))
+			return bad("resize_cq");
+		auto old = object(req.cq_handle).ring;
+		auto ring = std::make_shared<FakeRing>(req.cqe, TERN_CQE_BYTES);
+		if (old->prod() - old->cons() > ring->slots)
+			return EINVAL;
+		for (uint32_t i = old->cons(); i != old->prod(); i++)
+			*ring->slot<tern_cqe>(i) = *old->slot<tern_cqe>(i);
+		ring->set_prod(old->prod());
+		ring->set_cons(old->cons());
+		ring->hdr->arm = old->hdr->arm;
+		object(req.cq_handle).ring = ring;
+		driver.ring = describe(ring);
+		resp.cqe = ring->slots;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
+				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+			       0 :
+			       bad("resize_cq");
+	}
+	case IB_USER_VERBS_CMD_DESTROY_CQ: {
+		ib_uverbs_destroy_cq req;
+		ib_uverbs_destroy_cq_resp resp = { events_reported, 0 };
+
+		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
+			return bad("destroy_cq");
+		return destroy(req.cq_handle, "cq");
+	}
+	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ: {
+		ib_uverbs_req_notify_cq req;
+
+		if (!args.core(&req))
+			return bad("req_notify_cq");
+		object(req.cq_handle).state = 1 + req.solicited_only;
+		return 0;
+	}
+	case IB_USER_VERBS_CMD_CREATE_SRQ: {
+		struct {
+			uint64_t response, user_handle;
+			uint32_t pd_handle, max_wr, max_sge, srq_limit;
+		} req;
+		tern_create_srq_resp driver = {};
+
+		if (!args.core(&req))
+			return bad("create_srq");
+		uint32_t handle = add("srq", req.user_handle);
+		objects[handle].ring = std::make_shared<FakeRing>(
+			req.max_wr, TERN_RECV_WQE_BYTES + 16 * req.max_sge);
+		driver.ring = describe(objects[handle].ring);
+		driver.srq_num = 99;
+		struct {
+			uint32_t handle, max_wr, max_sge, srqn;
+		} resp = { handle, objects[handle].ring->slots, req.max_sge, 99 };
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
+				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+			       0 :
+			       bad("create_srq");
+	}
+	case IB_USER_VERBS_CMD_MODIFY_SRQ: {
+		struct {
+			uint32_t handle, mask, max_wr, limit;
+		} req;
+		tern_modify_srq_resp driver = {};
+
+		if (!args.core(&req))
+			return bad("modify_srq");
+		if (req.mask & 1) {
+			auto old = object(req.handle).ring;
+			auto ring = std::make_shared<FakeRing>(req.max_wr, old->stride);
+
+			for (uint32_t i = old->cons(); i != old->prod(); i++)
+				memcpy(ring->slot<char>(i), old->slot<char>(i), old->stride);
+			ring->set_prod(old->prod());
+			ring->set_cons(old->cons());
+			object(req.handle).ring = ring;
+			driver.ring = describe(ring);
+		}
+		return args.put(UVERBS_ATTR_UHW_OUT, driver) ? 0 : bad("modify_srq UHW");
+	}
+	case IB_USER_VERBS_CMD_QUERY_SRQ: {
+		ib_uverbs_query_srq_resp resp = { 8, 2, 1, 0 };
+
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_srq");
+	}
+	case IB_USER_VERBS_CMD_DESTROY_SRQ: {
+		ib_uverbs_destroy_srq req;
+		ib_uverbs_destroy_srq_resp resp = { events_reported };
+
+		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
+			return bad("destroy_srq");
+		return destroy(req.srq_handle, "srq");
+	}
+	case kEx | IB_USER_VERBS_EX_CMD_CREATE_QP: {
+		ib_uverbs_ex_create_qp req;
+		ib_uverbs_ex_create_qp_resp resp = {};
+		tern_create_qp_resp driver = {};
+
+		if (!args.core(&req) || req.comp_mask || req.create_flags)
+			return bad("create_qp");
+		if (!objects.count(req.pd_handle) || object(req.pd_handle).kind != "pd" ||
+		    !objects.count(req.send_cq_handle) || !objects.count(req.recv_cq_handle))
+			return ENOENT;
+		uint32_t handle = add("qp", req.user_handle);
+		FakeObject &qp = objects[handle];
+		uint32_t tail = std::max(req.max_send_sge * 16, req.max_inline_data);
+		qp.ring = std::make_shared<FakeRing>(std::max(req.max_send_wr, 1u),
+						     (64 + tail + 63) & ~63u);
+		driver.sq = describe(qp.ring);
+		if (!req.is_srq) {
+			qp.rq = std::make_shared<FakeRing>(std::max(req.max_recv_wr, 1u),
+							   16 + 16 * req.max_recv_sge);
+			driver.rq = describe(qp.rq);
+		}
+		driver.max_inline = qp.ring->stride - 64;
+		resp.base.qp_handle = handle;
+		resp.base.qpn = next_qpn++;
+		resp.base.max_send_wr = qp.ring->slots;
+		resp.base.max_recv_wr = qp.rq ? qp.rq->slots : 0;
+		resp.base.max_send_sge = req.max_send_sge;
+		resp.base.max_recv_sge = req.max_recv_sge;
+		resp.base.max_inline_data = req.max_inline_data;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
+				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+			       0 :
+			       bad("create_qp");
+	}
+	case IB_USER_VERBS_CMD_MODIFY_QP: {
+		ib_uverbs_modify_qp req;
+
+		if (!args.core(&req))
+			return bad("modify_qp");
+		if (req.attr_mask & 1)
+			object(req.qp_handle).state = req.qp_state;
+		object(req.qp_handle)
+			.request.assign(args.in(UVERBS_ATTR_CORE_IN),
+					args.in(UVERBS_ATTR_CORE_IN) + core_bytes);
+		return 0;
+	}
+	case IB_USER_VERBS_CMD_QUERY_QP: {
+		struct {
+			uint64_t response;
+			uint32_t handle, mask;
+		} req;
+		ib_uverbs_query_qp_resp resp = {};
+
+		if (!args.core(&req))
+			return bad("query_qp");
+		resp.qp_state = static_cast<uint8_t>(object(req.handle).state);
+		resp.dest_qp_num = 0x4242;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_qp");
+	}
+	case IB_USER_VERBS_CMD_DESTROY_QP: {
+		ib_uverbs_destroy_qp req;
+		ib_uverbs_destroy_qp_resp resp = { events_reported };
+
+		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
+			return bad("destroy_qp");
+		return destroy(req.qp_handle, "qp");
+	}
+	case IB_USER_VERBS_CMD_ATTACH_MCAST:
+	case IB_USER_VERBS_CMD_DETACH_MCAST:
+		return core_bytes == sizeof(ib_uverbs_attach_mcast) ? 0 : bad("mcast");
+	case IB_USER_VERBS_CMD_POST_SEND:
+		if (core_bytes != sizeof(ib_uverbs_post_send))
+			return bad("post_send ioctl");
+		doorbell_ioctls++;
+		return 0;
+	default:
+		return bad("command " + std::to_string(command));
+	}
+}
+
+/* Doorbells only. Not serialised: many QPs ring at once. */
+long FakeKernel::write(const void *buf, size_t bytes)
+{
+	struct {
+		ib_uverbs_cmd_hdr hdr;
+		uint64_t response;
+		uint32_t qp_handle, wr_count, sge_count, wqe_size;
+	} msg;
+
+	doorbells++;
+	if (bytes != sizeof(msg)) {
+		errno = bad("doorbell size");
+		return -1;
+	}
+	memcpy(&msg, buf, sizeof(msg));
+	if (msg.hdr.command != IB_USER_VERBS_CMD_POST_SEND || msg.hdr.in_words * 4u != bytes ||
+	    msg.hdr.out_words != 1 || msg.wr_count || msg.sge_count ||
+	    msg.wqe_size != sizeof(ib_uverbs_send_wr) || !msg.response) {
+		errno = bad("doorbell content");
+		return -1;
+	}
+	if (doorbell_errno) {
+		errno = doorbell_errno;
+		return -1;
+	}
+	last_doorbell = msg.qp_handle;
+	*reinterpret_cast<uint32_t *>(msg.response) = 0;
+	return static_cast<long>(bytes);
+}
+
+void *FakeKernel::mmap(size_t bytes, uint64_t offset)
+{
+	std::lock_guard<std::mutex> guard(mutex_);
+	auto it = offsets_.find(offset);
+
+	if (fail_mmap || it == offsets_.end() || it->second->bytes != bytes) {
+		errno = fail_mmap ? ENOMEM : bad("mmap");
+		return MAP_FAILED;
+	}
+	return real_mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, it->second->memfd, 0);
+}

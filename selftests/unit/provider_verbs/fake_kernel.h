@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel's side of uverbs and of tern's rings, played in this process: the
+ * program's ioctl(), write() and mmap() end here for the command file. It
+ * checks the form of every command and gives the test the kernel's end of each
+ * ring. Command handling is serialised; the rings are not.
+ */
+#ifndef FAKE_KERNEL_H
+#define FAKE_KERNEL_H
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "tern-abi.h"
+
+/* The command file that verbs_open_device() uses for a device without sysfs. */
+inline constexpr int kCommandFd = -1;
+
+/* One ring, as the kernel sees it. */
+class FakeRing
+{
+public:
+	FakeRing(uint32_t slots, uint32_t stride);
+	~FakeRing();
+	FakeRing(const FakeRing &) = delete;
+	FakeRing &operator=(const FakeRing &) = delete;
+
+	tern_ring_hdr *hdr = nullptr;
+	uint32_t slots;
+	uint32_t stride;
+	uint32_t bytes;
+	int memfd;
+
+	template <typename T> T *slot(uint32_t index)
+	{
+		return reinterpret_cast<T *>(reinterpret_cast<char *>(hdr) + TERN_RING_HDR_BYTES +
+					     (index & (slots - 1)) * stride);
+	}
+	uint32_t prod() { return __atomic_load_n(&hdr->prod, __ATOMIC_ACQUIRE); }
+	uint32_t cons() { return __atomic_load_n(&hdr->cons, __ATOMIC_ACQUIRE); }
+	void set_prod(uint32_t v) { __atomic_store_n(&hdr->prod, v, __ATOMIC_RELEASE); }
+	void set_cons(uint32_t v) { __atomic_store_n(&hdr->cons, v, __ATOMIC_RELEASE); }
+	void set_flags(uint32_t v) { __atomic_store_n(&hdr->flags, v, __ATOMIC_SEQ_CST); }
+
+	/* CQ: append; false if full. */
+	bool complete(const tern_cqe &cqe);
+};
+
+struct FakeObject {
+	std::string kind;
+	uint64_t user_handle = 0;
+	uint32_t state = 0; /* QP */
+	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
+	std::shared_ptr<FakeRing> rq;
+	std::vector<unsigned char> request; /* as it came in, the last one */
+};
+
+class FakeKernel
+{
+public:
+	static FakeKernel &get();
+	/* Fresh state. No object or mapping of an earlier test may be in use. */
+	void reset();
+
+	int ioctl(void *arg);
+	long write(const void *buf, size_t bytes);
+	void *mmap(size_t bytes, uint64_t offset);
+
+	FakeObject &object(uint32_t handle) { return objects.at(handle); }
+	size_t count(const std::string &kind);
+
+	std::map<uint32_t, FakeObject> objects;
+	std::atomic<int> ioctls{ 0 };
+	std::atomic<int> doorbells{ 0 };
+	std::atomic<int> doorbell_ioctls{ 0 };
+	uint32_t last_doorbell = 0; /* QP handle */
+	uint64_t features = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	uint32_t events_reported = 0; /* by every destroy */
+	int doorbell_errno = 0;
+	int context_errno = 0;
+	int fail_command = -1; /* number of the write command that fails... */
+	int fail_errno = 0; /* ...like this */
+	bool fail_mmap = false;
+	uint32_t next_qpn = 17;
+	std::string complaint; /* what was malformed, the first time */
+
+private:
+	struct Args;
+	int invoke(uint32_t command, Args &args);
+	int get_context(Args &args);
+	uint32_t add(const std::string &kind, uint64_t user_handle);
+	tern_mmap describe(const std::shared_ptr<FakeRing> &ring);
+	int destroy(uint32_t handle, const std::string &kind);
+	int bad(const std::string &what);
+
+	std::mutex mutex_;
+	std::map<uint64_t, std::shared_ptr<FakeRing>> offsets_;
+	uint32_t next_handle_ = 1;
+	uint64_t next_offset_ = 0;
+};
+
+#endif

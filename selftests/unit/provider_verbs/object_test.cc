@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Creating, querying and destroying everything but queues' contents, and its failures.
+#include "verbs_test.h"
+
+#include <thread>
+
+namespace
+{
+
+class Objects : public VerbsTest
+{
+};
+
+TEST_F(Objects, ContextKnowsTheKernelsCompletionVectors)
+{
+	EXPECT_EQ(ctx->num_comp_vectors, 3);
+	EXPECT_EQ(device.core_support, 1u);
+}
+
+TEST_F(Objects, OpenFailsWhenTheKernelRefusesAContext)
+{
+	ibv_close_device(ctx);
+	kernel.context_errno = EPERM;
+	errno = 0;
+	ctx = static_cast<ibv_context *>(verbs_open_device(&device.device, nullptr));
+	EXPECT_EQ(ctx, nullptr);
+	EXPECT_EQ(errno, EPERM);
+}
+
+TEST_F(Objects, DeviceAttributesOfEverySize)
+{
+	ibv_device_attr plain;
+	ibv_device_attr_ex ex;
+	ibv_query_device_ex_input input = { 1 };
+
+	memset(&plain, 0xff, sizeof(plain));
+	ASSERT_EQ(ibv_query_device(ctx, &plain), 0);
+	EXPECT_EQ(plain.max_qp, 1000);
+	EXPECT_STREQ(plain.fw_ver, "1.2.3");
+	ASSERT_EQ(ibv_query_device_ex(ctx, nullptr, &ex), 0);
+	EXPECT_EQ(ex.completion_timestamp_mask, UINT64_MAX);
+	EXPECT_EQ(ex.hca_core_clock, 1000000u);
+	EXPECT_EQ(ex.tso_caps.max_tso, 0u);
+	EXPECT_EQ(ibv_query_device_ex(ctx, &input, &ex), EINVAL);
+}
+
+TEST_F(Objects, PortAttributes)
+{
+	ibv_port_attr attr;
+
+	ASSERT_EQ(ibv_query_port(ctx, 1, &attr), 0);
+	EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
+	EXPECT_EQ(attr.gid_tbl_len, 32);
+	EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_ETHERNET);
+}
+
+TEST_F(Objects, RawClockIsMonotonicRawInNanoseconds)
+{
+	ibv_values_ex values = { IBV_VALUES_MASK_RAW_CLOCK, {} };
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	ASSERT_EQ(ibv_query_rt_values_ex(ctx, &values), 0);
+	EXPECT_EQ(values.comp_mask, uint32_t{ IBV_VALUES_MASK_RAW_CLOCK });
+	EXPECT_EQ(values.raw_clock.tv_sec, 0);
+	EXPECT_GE(values.raw_clock.tv_nsec, now.tv_sec * 1000000000 + now.tv_nsec);
+	values.comp_mask = IBV_VALUES_MASK_RESERVED;
+	EXPECT_EQ(ibv_query_rt_values_ex(ctx, &values), EINVAL);
+}
+
+TEST_F(Objects, ParentDomainHoldsItsPdAndThreadDomain)
+{
+	ibv_td_init_attr td_attr = {};
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_td *td = ibv_alloc_td(ctx, &td_attr);
+	ibv_parent_domain_init_attr attr = {};
+
+	attr.pd = pd;
+	attr.td = td;
+	ibv_pd *parent = ibv_alloc_parent_domain(ctx, &attr);
+	ASSERT_NE(parent, nullptr);
+	EXPECT_EQ(parent->handle, pd->handle);
+	EXPECT_EQ(ibv_dealloc_pd(pd), EBUSY);
+	EXPECT_EQ(ibv_dealloc_td(td), EBUSY);
+	attr.pd = parent;
+	EXPECT_EQ(ibv_alloc_parent_domain(ctx, &attr), nullptr);
+	EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+	EXPECT_EQ(ibv_dealloc_td(td), 0);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, RegionIsRegisteredReregisteredAndGone)
+{
+	static char buf[8192];
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_mr *mr = ibv_reg_mr(pd, buf, 100, IBV_ACCESS_LOCAL_WRITE);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(mr->lkey, 0x100u);
+	EXPECT_EQ(mr->rkey, 0x101u);
+	EXPECT_EQ(mr->addr, buf);
+	EXPECT_EQ(mr->length, 100u);
+	ASSERT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, buf + 4096, 200, 0), 0);
+	EXPECT_EQ(mr->lkey, 0x200u);
+	EXPECT_EQ(mr->addr, buf + 4096);
+	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+	errno = 0;
+	EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, 1, 0), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, AddressHandleTellsTheKernelTheAttributes)
+{
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_ah_attr attr = {};
+
+	attr.is_global = 1;
+	attr.port_num = 1;
+	attr.grh.dgid.raw[15] = 9;
+	attr.grh.hop_limit = 64;
+	attr.grh.sgid_index = 3;
+	ibv_ah *ah = ibv_create_ah(pd, &attr);
+	ASSERT_NE(ah, nullptr);
+	EXPECT_EQ(tern::to_ah(ah)->index, ah->handle + 1000);
+	ib_uverbs_ah_attr seen;
+	memcpy(&seen, kernel.object(ah->handle).request.data() + 24, sizeof(seen));
+	EXPECT_EQ(seen.grh.dgid[15], 9);
+	EXPECT_EQ(seen.grh.hop_limit, 64);
+	EXPECT_EQ(seen.grh.sgid_index, 3);
+	EXPECT_EQ(seen.port_num, 1);
+	EXPECT_EQ(ibv_destroy_ah(ah), 0);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, ModifyTellsTheKernelWhatTheMaskNames)
+{
+	Queues q;
+	ibv_qp_attr attr;
+	ibv_qp_init_attr init;
+	ib_uverbs_modify_qp seen;
+
+	make(&q);
+	memset(&attr, 0xff, sizeof(attr));
+	attr.ah_attr.grh.dgid.raw[0] = 7;
+	attr.ah_attr.port_num = 1;
+	attr.dest_qp_num = 0x77;
+	attr.timeout = 14;
+	ASSERT_EQ(ibv_modify_qp(q.qp, &attr, IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_TIMEOUT), 0);
+	memcpy(static_cast<void *>(&seen), kernel.object(q.qp->handle).request.data(),
+	       sizeof(seen));
+	EXPECT_EQ(seen.dest.dgid[0], 7);
+	EXPECT_EQ(seen.dest.port_num, 1);
+	EXPECT_EQ(seen.dest_qp_num, 0x77u);
+	EXPECT_EQ(seen.timeout, 14);
+	EXPECT_EQ(seen.qkey, 0u);
+	EXPECT_EQ(seen.alt_dest.port_num, 0);
+	ASSERT_EQ(ibv_query_qp(q.qp, &attr, IBV_QP_STATE, &init), 0);
+	EXPECT_EQ(attr.qp_state, IBV_QPS_RTS);
+	EXPECT_EQ(attr.dest_qp_num, 0x4242u);
+	EXPECT_EQ(init.send_cq, q.scq);
+	EXPECT_EQ(ibv_query_qp_data_in_order(q.qp, IBV_WR_RDMA_WRITE, 0), 0);
+}
+
+TEST_F(Objects, FailedCommandsLeaveNothingBehind)
+{
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_srq_init_attr srq_attr = { nullptr, { 4, 1, 0 } };
+	ibv_ah_attr ah_attr = {};
+
+	kernel.fail_errno = ENOSPC;
+	auto refused = [&](int command, auto create) {
+		kernel.fail_command = command;
+		errno = 0;
+		EXPECT_EQ(create(), nullptr) << command;
+		EXPECT_EQ(errno, ENOSPC) << command;
+	};
+	refused(IB_USER_VERBS_CMD_ALLOC_PD, [&] { return ibv_alloc_pd(ctx); });
+	refused(IB_USER_VERBS_CMD_CREATE_CQ,
+		[&] { return ibv_create_cq(ctx, 4, nullptr, nullptr, 0); });
+	refused(IB_USER_VERBS_CMD_CREATE_SRQ, [&] { return ibv_create_srq(pd, &srq_attr); });
+	refused(IB_USER_VERBS_CMD_CREATE_AH, [&] { return ibv_create_ah(pd, &ah_attr); });
+	refused(IB_USER_VERBS_CMD_ALLOC_MW, [&] { return ibv_alloc_mw(pd, IBV_MW_TYPE_1); });
+	refused(IB_USER_VERBS_CMD_REG_MR, [&] { return ibv_reg_mr(pd, &pd, 1, 0); });
+	kernel.fail_command = IB_USER_VERBS_CMD_DEALLOC_PD;
+	EXPECT_EQ(ibv_dealloc_pd(pd), ENOSPC);
+	kernel.fail_command = -1;
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, FailedMappingsDestroyWhatTheKernelMade)
+{
+	Queues q;
+	ibv_srq_init_attr srq_attr = { nullptr, { 4, 1, 0 } };
+
+	make(&q);
+	ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_RC);
+	kernel.fail_mmap = true;
+	EXPECT_EQ(ibv_create_cq(ctx, 4, nullptr, nullptr, 0), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(ibv_create_srq(q.pd, &srq_attr), nullptr);
+	EXPECT_EQ(ibv_create_qp_ex(ctx, &attr), nullptr);
+	kernel.fail_mmap = false;
+	EXPECT_EQ(kernel.count("cq"), 2u);
+	EXPECT_EQ(kernel.count("srq"), 0u);
+	EXPECT_EQ(kernel.count("qp"), 1u);
+}
+
+TEST_F(Objects, QpsThatCannotBeAreRefused)
+{
+	Queues q;
+
+	make(&q);
+	auto refused = [&](int err, auto change) {
+		ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_RC);
+
+		change(&attr);
+		errno = 0;
+		EXPECT_EQ(ibv_create_qp_ex(ctx, &attr), nullptr);
+		EXPECT_EQ(errno, err);
+	};
+	refused(EOPNOTSUPP, [](auto *a) { a->qp_type = IBV_QPT_RAW_PACKET; });
+	refused(EOPNOTSUPP, [](auto *a) { a->send_ops_flags |= IBV_QP_EX_WITH_TSO; });
+	refused(EOPNOTSUPP, [](auto *a) { a->qp_type = IBV_QPT_UC; });
+	refused(EOPNOTSUPP, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_XRCD; });
+	refused(EOPNOTSUPP, [](auto *a) {
+		a->comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		a->create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	});
+	refused(EINVAL, [](auto *a) { a->send_cq = nullptr; });
+}
+
+TEST_F(Objects, DestroyWaitsUntilEventsAreAcknowledged)
+{
+	Queues q;
+
+	make(&q);
+	kernel.events_reported = 2;
+	ibv_cq *cq = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
+	bool destroyed = false;
+	std::thread destroyer([&] {
+		EXPECT_EQ(ibv_destroy_cq(cq), 0);
+		__atomic_store_n(&destroyed, true, __ATOMIC_SEQ_CST);
+	});
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST));
+	ibv_ack_cq_events(cq, 2);
+	destroyer.join();
+	kernel.events_reported = 0;
+}
+
+TEST_F(Objects, VanishedDeviceKeepsItsObjectsUnlessAllowed)
+{
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	kernel.fail_command = IB_USER_VERBS_CMD_DEALLOC_PD;
+	kernel.fail_errno = EIO;
+	EXPECT_EQ(ibv_dealloc_pd(pd), EIO);
+	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 1);
+	reopen();
+	unsetenv("RDMAV_ALLOW_DISASSOC_DESTROY");
+	pd->context = ctx;
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+	kernel.objects.clear();
+}
+
+} // namespace
