@@ -59,7 +59,8 @@ Control Control::accept_one(uint16_t port, double limit_s)
 	sockaddr_in6 any = {};
 	any.sin6_family = AF_INET6;
 	any.sin6_port = htons(port);
-	if (bind(listener, reinterpret_cast<sockaddr *>(&any), sizeof(any)) || listen(listener, 1)) {
+	if (bind(listener, reinterpret_cast<sockaddr *>(&any), sizeof(any)) ||
+	    listen(listener, 1)) {
 		int error = errno;
 		close(listener);
 		throw PeerLost(std::string("cannot listen: ") + strerror(error));

@@ -13,13 +13,13 @@ namespace vt {
 struct Completion {
 	uint64_t wr_id;
 	ibv_wc_status status;
-	ibv_wc_opcode opcode;	// only if status is success
+	ibv_wc_opcode opcode; // only if status is success
 	uint32_t bytes;
 	uint32_t qp_num, src_qp;
 	unsigned flags;
-	uint32_t imm;		// host order, if IBV_WC_WITH_IMM
-	uint32_t inv_rkey;	// if IBV_WC_WITH_INV
-	uint64_t stamp;		// extended CQ with timestamps
+	uint32_t imm;	   // host order, if IBV_WC_WITH_IMM
+	uint32_t inv_rkey; // if IBV_WC_WITH_INV
+	uint64_t stamp;	   // extended CQ with timestamps
 };
 
 struct CqOptions {

@@ -44,8 +44,8 @@ bool Device::find_gid(const DeviceChoice &choice)
 		int index = static_cast<int>(entry.gid_index);
 		if (wanted && entry.ndev_ifindex != wanted)
 			continue;
-		if (choice.gid_index >= 0 ? index != choice.gid_index
-					  : entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
+		if (choice.gid_index >= 0 ? index != choice.gid_index :
+					    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
 						    is_mapped_v4(entry.gid) != (choice.family == 4))
 			continue;
 		if (choice.gid_index < 0 && is_link_local(entry.gid)) {
@@ -80,7 +80,8 @@ Device::Device(const DeviceChoice &choice)
 		if (list)
 			ibv_free_device_list(list);
 		if (!usable && now_s() > deadline)
-			fail("no RDMA device '%s' on netdev '%s' with an IPv%d RoCEv2 GID (%d devices)",
+			fail("no RDMA device '%s' on netdev '%s' with an IPv%d RoCEv2 GID (%d "
+			     "devices)",
 			     choice.device.c_str(), choice.netdev.c_str(), choice.family, count);
 		if (!usable)
 			usleep(100000);

@@ -11,10 +11,10 @@
 namespace vt {
 
 struct DeviceChoice {
-	std::string netdev;	// of the GID; may be a VLAN upper of the device's own
-	std::string device;	// by name, if netdev is empty
-	int family = 4;		// 4 or 6
-	int gid_index = -1;	// -1: the first RoCEv2 GID of the family
+	std::string netdev; // of the GID; may be a VLAN upper of the device's own
+	std::string device; // by name, if netdev is empty
+	int family = 4;	    // 4 or 6
+	int gid_index = -1; // -1: the first RoCEv2 GID of the family
 };
 
 class Device {
@@ -32,7 +32,10 @@ public:
 	const ibv_port_attr &port() const { return port_; }
 	int gid_index() const { return gid_index_; }
 	const ibv_gid &gid() const { return gid_; }
-	bool can(uint32_t device_cap) const { return attr_.orig_attr.device_cap_flags & device_cap; }
+	bool can(uint32_t device_cap) const
+	{
+		return attr_.orig_attr.device_cap_flags & device_cap;
+	}
 
 private:
 	bool find_gid(const DeviceChoice &choice);
@@ -44,7 +47,10 @@ private:
 	ibv_gid gid_ = {};
 };
 
-inline uint32_t mtu_bytes(ibv_mtu mtu) { return 128u << mtu; }
+inline uint32_t mtu_bytes(ibv_mtu mtu)
+{
+	return 128u << mtu;
+}
 
 } // namespace vt
 

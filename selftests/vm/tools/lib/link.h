@@ -18,12 +18,12 @@ struct LinkOptions {
 	uint32_t send_wr = 64, recv_wr = 64;
 	uint32_t sges = 1;
 	uint32_t inline_bytes = 0;
-	bool modern = false;			// ibv_wr_* instead of ibv_post_send
+	bool modern = false; // ibv_wr_* instead of ibv_post_send
 	bool all_signalled = false;
 	ibv_srq *srq = nullptr;
 	int access = kAllAccess;
-	std::optional<ibv_mtu> mtu;		// default: the lesser of both ports' active MTUs
-	std::optional<uint32_t> psn;		// default: random
+	std::optional<ibv_mtu> mtu;  // default: the lesser of both ports' active MTUs
+	std::optional<uint32_t> psn; // default: random
 	uint8_t rd_atomic = 16;
 	uint8_t timeout = 15, retries = 7, rnr_retries = 7, min_rnr_timer = 12;
 	uint32_t qkey = 0x11111111;

@@ -130,8 +130,8 @@ int try_post_recv(const Link &link, uint64_t id, std::vector<ibv_sge> sges)
 {
 	ibv_recv_wr wr = {id, nullptr, sges.data(), static_cast<int>(sges.size())};
 	ibv_recv_wr *bad = nullptr;
-	return link.options().srq ? ibv_post_srq_recv(link.options().srq, &wr, &bad)
-				  : ibv_post_recv(link.qp(), &wr, &bad);
+	return link.options().srq ? ibv_post_srq_recv(link.options().srq, &wr, &bad) :
+				    ibv_post_recv(link.qp(), &wr, &bad);
 }
 
 void post_recv(const Link &link, uint64_t id, const std::vector<ibv_sge> &sges)

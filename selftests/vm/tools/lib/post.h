@@ -17,12 +17,12 @@ struct Work {
 	uint64_t id = 0;
 	unsigned flags = IBV_SEND_SIGNALED;
 	std::vector<ibv_sge> sges = {};
-	uint32_t imm = 0;		// host order; *_WITH_IMM
-	uint32_t key = 0;		// SEND_WITH_INV, LOCAL_INV
+	uint32_t imm = 0; // host order; *_WITH_IMM
+	uint32_t key = 0; // SEND_WITH_INV, LOCAL_INV
 	uint64_t remote_va = 0;
 	uint32_t rkey = 0;
 	uint64_t compare_add = 0, swap = 0;
-	ibv_mw *mw = nullptr;		// BIND_MW
+	ibv_mw *mw = nullptr; // BIND_MW
 	uint32_t new_rkey = 0;
 	ibv_mw_bind_info bind = {};
 };

@@ -12,7 +12,7 @@ namespace vt {
 namespace {
 
 struct Options {
-	std::string host;	// empty: we are the server
+	std::string host; // empty: we are the server
 	uint16_t port = 18600;
 	DeviceChoice device;
 	// What the client decides for both.

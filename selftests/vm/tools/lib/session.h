@@ -21,9 +21,9 @@ struct Env {
 	Control &control;
 	bool client;
 	uint64_t seed;
-	double limit_s;		// for one completion
-	double seconds;		// for cases that run for a time
-	uint32_t amount;	// for cases that scale: QPs
+	double limit_s;	 // for one completion
+	double seconds;	 // for cases that run for a time
+	uint32_t amount; // for cases that scale: QPs
 
 	// Does the condition hold on both sides? Else both skip.
 	void both_need(bool here, const char *what);
@@ -32,7 +32,7 @@ struct Env {
 struct Case {
 	std::string name;
 	std::function<void(Env &)> run;
-	bool on_request = false;	// only if --match names it exactly, or with --long
+	bool on_request = false; // only if --match names it exactly, or with --long
 };
 
 using Cases = std::vector<Case>;

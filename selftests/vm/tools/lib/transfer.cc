@@ -41,7 +41,8 @@ std::vector<Piece> cut(uint64_t offset, uint32_t bytes, uint32_t pieces)
 	uint32_t done = 0;
 	for (uint32_t k = 1; k <= pieces; k++) {
 		uint64_t even = uint64_t{bytes} * k / pieces + k * 7 % 5;
-		uint32_t end = k == pieces ? bytes : static_cast<uint32_t>(std::min<uint64_t>(even, bytes));
+		uint32_t end = k == pieces ? bytes :
+					     static_cast<uint32_t>(std::min<uint64_t>(even, bytes));
 		if (end <= done)
 			continue;
 		list.push_back({done, end - done, offset});
@@ -81,7 +82,7 @@ public:
 
 private:
 	struct LinkState {
-		uint32_t posted = 0, done = 0;		// messages of this link
+		uint32_t posted = 0, done = 0; // messages of this link
 		uint32_t recv_posted = 0, recv_done = 0;
 	};
 
@@ -160,13 +161,15 @@ private:
 	{
 		LinkState &state = state_[l];
 		const Link &link = *s_.links[l];
-		while (state.posted < due(l) && state.posted - state.done < link.options().send_wr) {
+		while (state.posted < due(l) &&
+		       state.posted - state.done < link.options().send_wr) {
 			uint32_t m = state.posted * links_ + l;
 			Work w;
 			w.opcode = b_.opcode;
 			w.id = m;
 			w.flags = (is_signalled(link, l, state.posted) ? IBV_SEND_SIGNALED : 0) |
-				  (b_.inlined ? IBV_SEND_INLINE : 0) | (b_.fence ? IBV_SEND_FENCE : 0);
+				  (b_.inlined ? IBV_SEND_INLINE : 0) |
+				  (b_.fence ? IBV_SEND_FENCE : 0);
 			w.imm = m;
 			w.rkey = peer_.rkey;
 			w.remote_va = peer_.va + target_at(m);
@@ -207,7 +210,8 @@ private:
 			Completion c;
 			if (!s_.send_cq.poll(&c) && (same_cq || !s_.recv_cq.poll(&c))) {
 				if (++idle % 64 == 0 && now_s() > deadline)
-					fail("%u sends and %u receives of %u did not complete in %g s",
+					fail("%u sends and %u receives of %u did not complete in "
+					     "%g s",
 					     sends_left, recvs_left, b_.count, s_.env.limit_s);
 				sched_yield();
 				continue;
@@ -233,8 +237,8 @@ private:
 		for (uint32_t k = state.done; k < j; k++)
 			require(!is_signalled(link, l, k), "a signalled wr did not complete");
 		require(c.qp_num == link.qp()->qp_num, "completion names another QP");
-		require(c.opcode == completion_of(b_.opcode), "completion opcode %d for %s", c.opcode,
-			opcode_name(b_.opcode));
+		require(c.opcode == completion_of(b_.opcode), "completion opcode %d for %s",
+			c.opcode, opcode_name(b_.opcode));
 		uint32_t finished = j + 1 - state.done;
 		state.done = j + 1;
 		refill_sends(l);
@@ -285,7 +289,8 @@ private:
 		uint64_t at = canary_from, end = slot + stride_;
 		for (const Piece &p : pieces) {
 			check_gap(at, p.offset, m);
-			size_t good = pattern_check(s_.arena.at(p.offset), p.length, key, p.logical);
+			size_t good =
+				pattern_check(s_.arena.at(p.offset), p.length, key, p.logical);
 			require(good == p.length, "%s of %u bytes: message %u is wrong at byte %zu",
 				opcode_name(b_.opcode), b_.bytes, m, p.logical + good);
 			at = p.offset + p.length;
@@ -333,7 +338,8 @@ private:
 			return;
 		}
 		// Sources must be as they were, READ sinks as the peer's memory is.
-		check_slot(m * stride_, cut(local_at(m), b_.bytes, b_.sges), my_key(m), m, m * stride_);
+		check_slot(m * stride_, cut(local_at(m), b_.bytes, b_.sges), my_key(m), m,
+			   m * stride_);
 	}
 
 	void verify_atomic_target(uint32_t m) const
@@ -345,7 +351,8 @@ private:
 			want = operand(key);
 		memcpy(&got, s_.arena.at(target_at(m)), 8);
 		require(got == want, "%s %u left %#llx instead of %#llx", opcode_name(b_.opcode), m,
-			static_cast<unsigned long long>(got), static_cast<unsigned long long>(want));
+			static_cast<unsigned long long>(got),
+			static_cast<unsigned long long>(want));
 		check_gap(half_ + m * stride_, target_at(m), m);
 		check_gap(target_at(m) + 8, half_ + (m + 1) * stride_, m);
 	}
@@ -356,8 +363,8 @@ private:
 		auto *grh = reinterpret_cast<const uint8_t *>(s_.arena.at(grh_at(slot)));
 		const uint8_t *peer = s_.links[0]->peer().gid.raw;
 		bool v4 = peer[10] == 0xff && peer[11] == 0xff && !peer[0];
-		bool right = v4 ? grh[20] >> 4 == 4 && !memcmp(grh + 32, peer + 12, 4)
-				: grh[0] >> 4 == 6 && !memcmp(grh + 8, peer, 16);
+		bool right = v4 ? grh[20] >> 4 == 4 && !memcmp(grh + 32, peer + 12, 4) :
+				  grh[0] >> 4 == 6 && !memcmp(grh + 8, peer, 16);
 		require(right, "the GRH area of message %u does not name its sender", slot);
 	}
 

@@ -18,30 +18,26 @@ namespace vt {
 struct Batch {
 	ibv_wr_opcode opcode = IBV_WR_SEND;
 	uint32_t bytes = 64;
-	uint32_t count = 4;		// messages of each direction, over all links
-	uint32_t sges = 1;		// of the local side of each WR
+	uint32_t count = 4; // messages of each direction, over all links
+	uint32_t sges = 1;  // of the local side of each WR
 	uint32_t recv_sges = 1;
-	uint32_t recv_extra = 16;	// receive buffers are this much longer than the message
+	uint32_t recv_extra = 16; // receive buffers are this much longer than the message
 	uint32_t signal_every = 1;
 	bool inlined = false;
 	bool fence = false;
-	bool odd_offsets = true;	// messages begin at any address
-	bool from_server = false;	// direction: else from the client
+	bool odd_offsets = true;  // messages begin at any address
+	bool from_server = false; // direction: else from the client
 	bool both_ways = false;
-	uint64_t seed = 0;		// mixed with the session's
+	uint64_t seed = 0; // mixed with the session's
 
-	bool is_send() const
-	{
-		return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
-	}
+	bool is_send() const { return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM; }
 	bool has_imm() const
 	{
 		return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	}
 	bool is_atomic() const
 	{
-		return opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-		       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+		return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	}
 	bool takes_receive() const { return is_send() || has_imm(); }
 };

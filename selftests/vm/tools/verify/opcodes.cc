@@ -13,7 +13,7 @@ namespace {
 struct Transport {
 	const char *name;
 	ibv_qp_type type;
-	uint32_t largest;	// 0: the path MTU
+	uint32_t largest; // 0: the path MTU
 	std::vector<ibv_wr_opcode> opcodes;
 };
 
@@ -32,9 +32,19 @@ const std::vector<Transport> kTransports = {
 
 std::vector<uint32_t> sizes_for(const Transport &transport, uint32_t mtu, uint32_t largest)
 {
-	std::vector<uint32_t> sizes = {0,       1,   2,   3,       4,       5,     7,
-				       8,       63,  64,  mtu - 1, mtu,     mtu + 1, 2 * mtu,
-				       2 * mtu + 3, 65536, 1 << 20};
+	std::vector<uint32_t> sizes = {0,	1,	 2,	      3,     4,	      5,
+				       7,	8,	 63,	      64,    mtu - 1, mtu,
+				       mtu + 1, 2 * mtu, 2 * mtu + 3, 65536, 1 << 20};
+	uint32_t limit = transport.largest ? transport.largest : mtu;
+	limit = std::min(limit, largest);
+	std::erase_if(sizes, [limit](uint32_t size) { return size > limit; });
+	return sizes;
+}
+
+// Enough to see each kind of packet: none, one, first and last, middles.
+std::vector<uint32_t> few_sizes(const Transport &transport, uint32_t mtu, uint32_t largest)
+{
+	std::vector<uint32_t> sizes = {0, 1, mtu, mtu + 1, 3 * mtu + 2, 16384};
 	uint32_t limit = transport.largest ? transport.largest : mtu;
 	limit = std::min(limit, largest);
 	std::erase_if(sizes, [limit](uint32_t size) { return size > limit; });
@@ -71,7 +81,7 @@ void inlined(Env &, LinkOptions *link, CqOptions *, Batch *batch)
 void unsignalled(Env &, LinkOptions *, CqOptions *, Batch *batch)
 {
 	batch->signal_every = 16;
-	batch->count = 50;
+	batch->count = 40;
 }
 
 void fenced(Env &, LinkOptions *, CqOptions *, Batch *batch)
@@ -98,14 +108,14 @@ void from_server(Env &, LinkOptions *, CqOptions *, Batch *batch)
 void shallow(Env &, LinkOptions *link, CqOptions *, Batch *batch)
 {
 	link->send_wr = link->recv_wr = 2;
-	batch->count = 20;
+	batch->count = 10;
 }
 
 void deep(Env &, LinkOptions *link, CqOptions *cq, Batch *batch)
 {
 	link->send_wr = link->recv_wr = 1000;
 	cq->entries = 4096;
-	batch->count = 1000;
+	batch->count = 600;
 	batch->signal_every = 100;
 }
 
@@ -116,7 +126,7 @@ const Variant kVariants[] = {
 	{"/unsignalled", unsignalled, 4096},
 	{"/fence", fenced, 65536},
 	{"/modern", modern, 65536},
-	{"/both-ways", both_ways},
+	{"/both-ways", both_ways, 16384},
 	{"/from-server", from_server, 65536},
 	{"/shallow", shallow, 4096},
 	{"/deep", deep, 64},
@@ -144,7 +154,12 @@ void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Varia
 	uint32_t fixed_count = batch.count;
 	size_t arena = 5 << 20;
 	Bench bench(env, link, arena, cq);
-	std::vector<uint32_t> sizes = sizes_for(transport, bench.link.mtu(), variant.largest);
+	uint32_t mtu = bench.link.mtu();
+	std::vector<uint32_t> sizes = variant.tune == plain ?
+					      sizes_for(transport, mtu, variant.largest) :
+					      few_sizes(transport, mtu, variant.largest);
+	if (variant.tune == inlined)
+		sizes = {0, 1, 4, 7, 32, 63, 64};
 	if (batch.is_atomic())
 		sizes = {8};
 	if (variant.tune == deep)

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+// Completion queues and shared receive queues: events and solicited events, resizing with
+// completions inside, timestamps, many QPs behind one SRQ, the SRQ's limit event.
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <unistd.h>
+
+#include "pattern.h"
+#include "post.h"
+#include "transfer.h"
+
+namespace vt {
+namespace {
+
+void send_one(Bench *b, uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
+{
+	Work w{.opcode = IBV_WR_SEND, .id = id, .flags = flags, .sges = {b->arena.sge(0, 64)}};
+	post(b->link, w);
+}
+
+// Armed for anything: every message raises an event, but only one for each arming.
+void events(Env &env)
+{
+	CqOptions with_events;
+	with_events.events = true;
+	Bench b(env, {}, 65536, with_events);
+	constexpr int kMessages = 20;
+	if (env.client) {
+		for (int i = 0; i < kMessages; i++) {
+			env.control.sync();
+			b.cq.arm(false);
+			send_one(&b, i);
+			require(b.cq.wait_event(env.limit_s), "no event for a send completion");
+			b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+			env.control.sync();
+		}
+	} else {
+		for (int i = 0; i < kMessages; i++) {
+			post_recv(b.link, i, {b.arena.sge(4096, 128)});
+			b.cq.arm(false);
+			env.control.sync();
+			require(b.cq.wait_event(env.limit_s), "no event for a receive");
+			b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+			env.control.sync();
+			require(!b.cq.wait_event(0), "a second event for one arming");
+		}
+	}
+	env.control.sync();
+}
+
+// Armed for solicited ones: plain messages raise none, a solicited one does, errors do.
+void solicited(Env &env)
+{
+	CqOptions with_events;
+	with_events.events = true;
+	Bench b(env, {}, 65536, with_events);
+	if (!env.client) {
+		for (int i = 0; i < 3; i++)
+			post_recv(b.link, i, {b.arena.sge(4096, 128)});
+		b.cq.arm(true);
+	}
+	env.control.sync();
+	if (env.client) {
+		send_one(&b, 0);
+		b.cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+	} else {
+		b.cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+		require(!b.cq.wait_event(0.3), "an unsolicited message raised a solicited event");
+	}
+	env.control.sync();
+	if (env.client) {
+		send_one(&b, 1, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+		b.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+	} else {
+		require(b.cq.wait_event(env.limit_s), "no event for a solicited message");
+		b.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+		b.cq.arm(true);
+	}
+	env.control.sync();
+	if (!env.client) {
+		// A completion in error counts as solicited.
+		require(!b.link.to_state(IBV_QPS_ERR), "to ERR: %s", strerror(errno));
+		require(b.cq.wait_event(env.limit_s), "no event for a flushed receive");
+		b.cq.expect(IBV_WC_WR_FLUSH_ERR, 2, env.limit_s);
+	}
+	env.control.sync();
+}
+
+// A completion that came before arming raises no event; poll after arming finds it.
+void arm_then_poll(Env &env)
+{
+	CqOptions with_events;
+	with_events.events = true;
+	Bench b(env, {}, 65536, with_events);
+	if (!env.client)
+		for (int i = 0; i < 200; i++)
+			post_recv(b.link, i, {b.arena.sge(4096, 128)});
+	env.control.sync();
+	constexpr int kMessages = 200;
+	if (env.client) {
+		for (int i = 0; i < kMessages; i++) {
+			send_one(&b, i);
+			b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+		}
+	} else {
+		// The loop every event-driven program has: arm, drain, sleep. No wake-up is lost.
+		int seen = 0;
+		while (seen < kMessages) {
+			b.cq.arm(false);
+			Completion c;
+			bool any = false;
+			while (b.cq.poll(&c)) {
+				require_success(c, "receive");
+				require(c.wr_id == static_cast<uint64_t>(seen++), "order");
+				any = true;
+			}
+			if (!any && seen < kMessages)
+				require(b.cq.wait_event(env.limit_s), "a wake-up was lost after %d",
+					seen);
+		}
+	}
+	env.control.sync();
+}
+
+// Growing and shrinking with completions inside keeps them, in order.
+void resize(Env &env)
+{
+	LinkOptions options;
+	options.send_wr = options.recv_wr = 600;
+	CqOptions small;
+	small.entries = 100;
+	Bench b(env, options, 65536, small);
+	int error = ibv_resize_cq(b.cq.get(), 200);
+	env.both_need(!means_unsupported(error), "ibv_resize_cq");
+	require(!error, "ibv_resize_cq: %s", strerror(error));
+	require(b.cq.get()->cqe >= 200, "%d entries after asking for 200", b.cq.get()->cqe);
+	for (uint64_t i = 0; !env.client && i < 600; i++)
+		post_recv(b.link, i, {b.arena.sge(4096, 128)});
+	env.control.sync();
+	if (env.client)
+		for (uint64_t i = 0; i < 80; i++)
+			send_one(&b, i);
+	// Let them complete unpolled; then the ring must move with them inside.
+	for (uint64_t i = 0; i < 30; i++)
+		b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+	usleep(200000);
+	error = ibv_resize_cq(b.cq.get(), 1500);
+	require(!error, "growing: %s", strerror(error));
+	if (env.client)
+		for (uint64_t i = 80; i < 580; i++)
+			send_one(&b, i);
+	for (uint64_t i = 30; i < 580; i++)
+		b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+	error = ibv_resize_cq(b.cq.get(), 64);
+	require(!error, "shrinking: %s", strerror(error));
+	env.control.sync();
+}
+
+// Shrinking below what is inside is refused and changes nothing.
+void resize_too_small(Env &env)
+{
+	LinkOptions options;
+	options.send_wr = options.recv_wr = 128;
+	Bench b(env, options, 65536);
+	for (uint64_t i = 0; !env.client && i < 100; i++)
+		post_recv(b.link, i, {b.arena.sge(4096, 128)});
+	env.control.sync();
+	if (env.client) {
+		for (uint64_t i = 0; i < 100; i++)
+			send_one(&b, i);
+		b.cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+		usleep(500000);
+	}
+	env.control.sync();
+	int error = ibv_resize_cq(b.cq.get(), 10);
+	env.both_need(!means_unsupported(error), "ibv_resize_cq");
+	require(error == EINVAL || error == EBUSY, "with 99 inside: %s", strerror(error));
+	for (uint64_t i = env.client; i < 100; i++)
+		b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+	env.control.sync();
+}
+
+void timestamps(Env &env)
+{
+	env.both_need(env.device.attr_ex().completion_timestamp_mask, "completion timestamps");
+	CqOptions stamped;
+	stamped.extended = stamped.timestamps = true;
+	Bench b(env, {}, 65536, stamped);
+	for (uint64_t i = 0; !env.client && i < 10; i++)
+		post_recv(b.link, i, {b.arena.sge(4096, 128)});
+	env.control.sync();
+	uint64_t last = 0;
+	for (uint64_t i = 0; i < 10; i++) {
+		if (env.client)
+			send_one(&b, i);
+		Completion c = b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+		require(c.stamp >= last && c.stamp, "time runs backwards");
+		last = c.stamp;
+	}
+	env.control.sync();
+}
+
+Srq make_srq(Bench *b, uint32_t wrs, uint32_t sges = 2)
+{
+	ibv_srq_init_attr attr = {};
+	attr.attr.max_wr = wrs;
+	attr.attr.max_sge = sges;
+	Srq srq(ibv_create_srq(b->pd.get(), &attr));
+	if (!srq)
+		refuse("ibv_create_srq", errno);
+	return srq;
+}
+
+// Messages of many QPs, told apart by their immediates, through one SRQ.
+void srq(Env &env, uint32_t qps, uint32_t bytes)
+{
+	Bench b(env, {}, 8 << 20, {.entries = 2048});
+	Srq shared = make_srq(&b, 512);
+	LinkOptions options;
+	options.srq = shared.get();
+	std::vector<std::unique_ptr<Link>> links;
+	std::vector<Link *> raw;
+	for (uint32_t i = 0; i < qps; i++) {
+		links.push_back(std::make_unique<Link>(env.device, b.pd.get(), b.cq.get(),
+						       b.cq.get(), options));
+		links.back()->connect(env.control);
+		raw.push_back(links.back().get());
+	}
+	Batch batch;
+	for (ibv_wr_opcode opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
+		batch.opcode = opcode;
+		batch.bytes = bytes;
+		batch.count = qps * 5;
+		batch.recv_sges = 2;
+		batch.seed++;
+		run_batch({env, raw, b.cq, b.cq, b.arena}, batch);
+	}
+}
+
+void srq_limit(Env &env)
+{
+	Bench b(env, {}, 65536);
+	Srq shared = make_srq(&b, 64);
+	LinkOptions options;
+	options.srq = shared.get();
+	Link link(env.device, b.pd.get(), b.cq.get(), b.cq.get(), options);
+	for (uint64_t i = 0; i < 20; i++)
+		require(!try_post_srq(shared.get(), i, {b.arena.sge(4096, 128)}), "post_srq_recv");
+	link.connect(env.control);
+	if (!env.client) {
+		ibv_srq_attr attr = {};
+		attr.srq_limit = 10;
+		int error = ibv_modify_srq(shared.get(), &attr, IBV_SRQ_LIMIT);
+		require(!error, "ibv_modify_srq: %s", strerror(error));
+		require(!ibv_query_srq(shared.get(), &attr) && attr.srq_limit == 10,
+			"query_srq says limit %u", attr.srq_limit);
+	}
+	env.control.sync();
+	for (uint64_t i = 0; i < 15; i++) {
+		if (env.client)
+			post(link, {.id = i, .sges = {b.arena.sge(0, 64)}});
+		b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+	}
+	if (!env.client) {
+		pollfd p = {env.device.context()->async_fd, POLLIN, 0};
+		require(poll(&p, 1, static_cast<int>(env.limit_s * 1000)) == 1, "no limit event");
+		ibv_async_event event;
+		require(!ibv_get_async_event(env.device.context(), &event), "get_async_event");
+		bool right = event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
+			     event.element.srq == shared.get();
+		ibv_ack_async_event(&event);
+		require(right, "event %s instead of SRQ limit",
+			ibv_event_type_str(event.event_type));
+		// One event for one arming: the limit is 0 again.
+		require(poll(&p, 1, 200) == 0, "a second limit event");
+	}
+	env.control.sync();
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"cq/events", events});
+	list.push_back({"cq/solicited", solicited});
+	list.push_back({"cq/arm-then-poll", arm_then_poll});
+	list.push_back({"cq/resize", resize});
+	list.push_back({"cq/resize-too-small", resize_too_small});
+	list.push_back({"cq/timestamps", timestamps});
+	list.push_back({"srq/one-qp", [](Env &env) { srq(env, 1, 5000); }});
+	list.push_back({"srq/eight-qps", [](Env &env) { srq(env, 8, 2000); }});
+	list.push_back({"srq/limit-event", srq_limit});
+});
+
+} // namespace
+} // namespace vt

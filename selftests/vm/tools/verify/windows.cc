@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+// Memory windows of type 1 and 2B: binding by verb and by work request, what they let
+// through, invalidation by their owner and by the peer's SEND_WITH_INV.
+#include <cerrno>
+#include <cstring>
+
+#include "pattern.h"
+#include "post.h"
+#include "transfer.h"
+
+namespace vt {
+namespace {
+
+constexpr int kBindAccess = kAllAccess | IBV_ACCESS_MW_BIND;
+constexpr unsigned kWindowAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+// The server owns the region and the window, the client uses it.
+struct WindowBench {
+	WindowBench(Env &e, ibv_mw_type type, bool modern = false)
+		: env(e), bench(e, options(modern), 65536),
+		  target(bench.pd.get(), 16384, kBindAccess)
+	{
+		uint32_t cap = type == IBV_MW_TYPE_1 ? IBV_DEVICE_MEM_WINDOW :
+						       IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+		env.both_need(env.device.can(cap), "memory windows of this type");
+		mw.reset(ibv_alloc_mw(bench.pd.get(), type));
+		if (!mw)
+			refuse("ibv_alloc_mw", errno);
+		target.fill_canary();
+		pattern_fill(bench.arena.at(0), 4096, 5);
+	}
+	static LinkOptions options(bool modern)
+	{
+		LinkOptions o;
+		o.modern = modern;
+		return o;
+	}
+
+	// Owner: bind bytes [offset, +length) by a work request; the new rkey.
+	uint32_t bind(uint64_t offset, uint64_t length, unsigned access = kWindowAccess)
+	{
+		Work w{.opcode = IBV_WR_BIND_MW, .id = 1, .mw = mw.get()};
+		w.new_rkey = ibv_inc_rkey(mw->rkey);
+		w.bind = {target.mr(), target.va(offset), length, access};
+		int error = try_post(bench.link, w);
+		if (error)
+			refuse("posting BIND_MW", error);
+		Completion c = bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+		require(c.opcode == IBV_WC_BIND_MW, "BIND_MW completed with opcode %d", c.opcode);
+		mw->rkey = w.new_rkey;
+		return w.new_rkey;
+	}
+
+	// Client: a write or read of 100 bytes through a key.
+	void use(ibv_wr_opcode opcode, uint64_t va, uint32_t rkey, ibv_wc_status status)
+	{
+		Work w{.opcode = opcode, .id = 2, .sges = {bench.arena.sge(0, 100)}};
+		w.remote_va = va;
+		w.rkey = rkey;
+		post(bench.link, w);
+		bench.cq.expect(status, 2, env.limit_s);
+	}
+
+	Env &env;
+	Bench bench;
+	Arena target;
+	Mw mw;
+};
+
+void type1(Env &env)
+{
+	WindowBench w(env, IBV_MW_TYPE_1);
+	uint32_t key = 0;
+	if (!env.client) {
+		ibv_mw_bind bind = {};
+		bind.wr_id = 3;
+		bind.send_flags = IBV_SEND_SIGNALED;
+		bind.bind_info = {w.target.mr(), w.target.va(4096), 4096, kWindowAccess};
+		int error = ibv_bind_mw(w.bench.link.qp(), w.mw.get(), &bind);
+		if (error)
+			refuse("ibv_bind_mw", error);
+		w.bench.cq.expect(IBV_WC_SUCCESS, 3, env.limit_s);
+		key = w.mw->rkey;
+	}
+	key = env.control.exchange(key);
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (env.client) {
+		w.use(IBV_WR_RDMA_WRITE, va + 4096, key, IBV_WC_SUCCESS);
+		w.use(IBV_WR_RDMA_READ, va + 4196, key, IBV_WC_SUCCESS);
+		// One byte before the window.
+		w.use(IBV_WR_RDMA_WRITE, va + 4095, key, IBV_WC_REM_ACCESS_ERR);
+	}
+	env.control.sync();
+	if (!env.client) {
+		require(pattern_check(w.target.at(4096), 100, 5) == 100, "data is wrong");
+		require(w.target.check_canary(0, 4096) == 4096, "written outside the window");
+	}
+	env.control.sync();
+}
+
+void type2(Env &env, bool modern)
+{
+	WindowBench w(env, IBV_MW_TYPE_2, modern);
+	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(4096, 4096));
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (env.client) {
+		w.use(IBV_WR_RDMA_WRITE, va + 4096, key, IBV_WC_SUCCESS);
+		w.use(IBV_WR_RDMA_WRITE, va + 8192 - 99, key, IBV_WC_REM_ACCESS_ERR);
+	}
+	env.control.sync();
+	if (!env.client) {
+		require(pattern_check(w.target.at(4096), 100, 5) == 100, "data is wrong");
+		require(w.target.check_canary(4196, 8192) == 8192, "written outside the window");
+	}
+	env.control.sync();
+}
+
+// The window's owner invalidates it: the key is dead at once.
+void type2_local_inv(Env &env, bool modern)
+{
+	WindowBench w(env, IBV_MW_TYPE_2, modern);
+	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 4096));
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (env.client)
+		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_SUCCESS);
+	env.control.sync();
+	if (!env.client) {
+		Work inv{.opcode = IBV_WR_LOCAL_INV, .id = 4, .key = key};
+		int error = try_post(w.bench.link, inv);
+		if (error)
+			refuse("posting LOCAL_INV", error);
+		Completion c = w.bench.cq.expect(IBV_WC_SUCCESS, 4, env.limit_s);
+		require(c.opcode == IBV_WC_LOCAL_INV, "LOCAL_INV completed with opcode %d",
+			c.opcode);
+	}
+	env.control.sync();
+	if (env.client)
+		w.use(IBV_WR_RDMA_WRITE, va + 200, key, IBV_WC_REM_ACCESS_ERR);
+	env.control.sync();
+	if (!env.client)
+		require(w.target.check_canary(200, 1000) == 1000, "written through a dead key");
+	env.control.sync();
+}
+
+// The peer invalidates the window with its message; then it may be bound again.
+void type2_send_inv(Env &env, bool modern)
+{
+	WindowBench w(env, IBV_MW_TYPE_2, modern);
+	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 8192));
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (!env.client)
+		post_recv(w.bench.link, 5, {w.bench.arena.sge(8192, 4096)});
+	env.control.sync();
+	if (env.client) {
+		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_SUCCESS);
+		Work send{.opcode = IBV_WR_SEND_WITH_INV,
+			  .id = 6,
+			  .sges = {w.bench.arena.sge(0, 3000)},
+			  .key = key};
+		post(w.bench.link, send);
+		w.bench.cq.expect(IBV_WC_SUCCESS, 6, env.limit_s);
+	} else {
+		Completion c = w.bench.cq.expect(IBV_WC_SUCCESS, 5, env.limit_s);
+		require(c.bytes == 3000 && pattern_check(w.bench.arena.at(8192), 3000, 5) == 3000,
+			"the message is wrong");
+		require((c.flags & IBV_WC_WITH_INV) && c.inv_rkey == key,
+			"flags %#x, invalidated key %#x instead of %#x", c.flags, c.inv_rkey, key);
+	}
+	uint32_t again = env.control.exchange(env.client ? 0 : w.bind(4096, 4096));
+	if (env.client) {
+		w.use(IBV_WR_RDMA_WRITE, va + 4096, again, IBV_WC_SUCCESS);
+		w.use(IBV_WR_RDMA_WRITE, va + 4096, key, IBV_WC_REM_ACCESS_ERR);
+	}
+	env.control.sync();
+}
+
+// 2B: a window belongs to the QP that bound it.
+void type2_other_qp(Env &env)
+{
+	WindowBench w(env, IBV_MW_TYPE_2);
+	Link other(env.device, w.bench.pd.get(), w.bench.cq.get(), w.bench.cq.get(), {});
+	other.connect(env.control);
+	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 4096));
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (env.client) {
+		Work write{
+			.opcode = IBV_WR_RDMA_WRITE, .id = 7, .sges = {w.bench.arena.sge(0, 64)}};
+		write.remote_va = va;
+		write.rkey = key;
+		post(other, write);
+		w.bench.cq.expect(IBV_WC_REM_ACCESS_ERR, 7, env.limit_s);
+		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_SUCCESS);
+	}
+	env.control.sync();
+}
+
+// A window that grants reading only.
+void type2_rights(Env &env)
+{
+	WindowBench w(env, IBV_MW_TYPE_2);
+	uint32_t key =
+		env.control.exchange(env.client ? 0 : w.bind(0, 4096, IBV_ACCESS_REMOTE_READ));
+	uint64_t va = env.control.exchange(w.target.va(0));
+	if (env.client) {
+		w.use(IBV_WR_RDMA_READ, va, key, IBV_WC_SUCCESS);
+		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_REM_ACCESS_ERR);
+	}
+	env.control.sync();
+}
+
+// Windows first, then their region: nothing is left that holds it.
+void mr_after_window(Env &env)
+{
+	WindowBench w(env, IBV_MW_TYPE_2);
+	w.bind(0, 4096);
+	w.mw.reset();
+	w.target.deregister();
+	env.control.sync();
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"mw/type1", type1});
+	list.push_back({"mw/type2", [](Env &env) { type2(env, false); }});
+	list.push_back({"mw/type2-modern", [](Env &env) { type2(env, true); }});
+	list.push_back({"mw/type2-local-inv", [](Env &env) { type2_local_inv(env, false); }});
+	list.push_back({"mw/type2-local-inv-modern", [](Env &env) { type2_local_inv(env, true); }});
+	list.push_back({"mw/type2-send-inv", [](Env &env) { type2_send_inv(env, false); }});
+	list.push_back({"mw/type2-send-inv-modern", [](Env &env) { type2_send_inv(env, true); }});
+	list.push_back({"mw/type2-other-qp", type2_other_qp});
+	list.push_back({"mw/type2-rights", type2_rights});
+	list.push_back({"mw/region-after-window", mr_after_window});
+});
+
+} // namespace
+} // namespace vt
