@@ -11,6 +11,12 @@
 
 #define MESSAGE_MAX_BYTES	0x80000000u	/* IBTA 9.7.1.1: 2^31 */
 
+/*
+ * UC: a PSN so little behind is an old packet; one further behind is new, after
+ * an outage in which more than 2^23 packets were lost.
+ */
+#define UC_STALE_PKTS		0x10000
+
 static u32 res_count(const struct rc_resp *r)
 {
 	return r->cfg.max_rd_atomic ? r->cfg.max_rd_atomic : 1;
@@ -148,12 +154,14 @@ static void place_commit(struct rc_resp *r, const struct pkt *k, const struct rc
 
 /* ---- duplicates ---- */
 
+/* Newest first: a resource from 2^24 PSNs ago may still be in the table. */
 static struct rc_res *find_res(struct rc_resp *r, u32 psn)
 {
+	u32 n = res_count(r);
 	u32 i;
 
-	for (i = 0; i < res_count(r); i++) {
-		struct rc_res *res = &r->res[i];
+	for (i = 1; i <= n; i++) {
+		struct rc_res *res = &r->res[(r->res_next + n - i) % n];
 
 		if (res->state != RC_RES_FREE && psn_within(psn, res->first_psn, res->npkts))
 			return res;
@@ -220,8 +228,12 @@ static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct r
 {
 	const struct rc_res *res = &r->res[r->res_next];
 
-	/* More outstanding than negotiated, or larger than a message may be. */
-	if (!r->cfg.max_rd_atomic || res->state == RC_RES_PENDING ||
+	/*
+	 * More outstanding than negotiated, or larger than a message may be. A
+	 * replay in the slot is what a late duplicate asked for; the requester
+	 * would not send this request without having all of that answer.
+	 */
+	if (!r->cfg.max_rd_atomic || (res->state == RC_RES_PENDING && !res->answered) ||
 	    ((k->op_flags & OPF_READ) && k->dma_bytes > MESSAGE_MAX_BYTES) ||
 	    ((k->op_flags & OPF_ATOMIC) && (k->va & 7))) {
 		refuse(r, act, AETH_NAK_INVALID_REQ);
@@ -251,6 +263,8 @@ static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct
 	u32 npkts = is_atomic ? 1 : read_pkts(act->length, r->cfg.pmtu);
 
 	r->msn = psn_add(r->msn, 1);
+	if (res->state == RC_RES_PENDING)
+		r->npending--;
 	*res = (struct rc_res){
 		.state = RC_RES_FREE,
 		.is_atomic = is_atomic,
@@ -313,9 +327,15 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 {
 	bool begins = k->op_flags & OPF_FIRST;
+	s32 ahead = psn_diff(k->psn, r->epsn);
 
 	*act = (struct rc_act){ .kind = RC_ACT_NONE, .event = RC_EV_NONE };
 
+	/* The network was late or did it twice: no message arrives again or out of order. */
+	if (ahead < 0 && ahead >= -UC_STALE_PKTS) {
+		act->event = RC_EV_DUPLICATE;
+		return;
+	}
 	/* IBTA 9.8.2.2: a gap costs the message it is in; the next FIRST or ONLY starts afresh. */
 	if (k->psn != r->epsn || (begins && r->in_msg)) {
 		if (k->psn != r->epsn)
@@ -469,6 +489,7 @@ void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
 	res->next_pkt += n;
 	if (res->next_pkt >= res->end_pkt) {
 		res->state = RC_RES_SENT;
+		res->answered = true;
 		r->npending--;
 	}
 }

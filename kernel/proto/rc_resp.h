@@ -47,6 +47,7 @@ enum rc_res_state {
 struct rc_res {
 	u8  state;		/* enum rc_res_state */
 	bool is_atomic;
+	bool answered;		/* was sent to its end once: what is pending now is a replay */
 	u32 first_psn;
 	u32 npkts;
 	u32 start_pkt;		/* where the present transmission began: its FIRST */
