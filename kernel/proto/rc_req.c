@@ -47,6 +47,12 @@ static u32 sqe_end_psn(const struct rc_sqe *s)
 	return psn_add(s->first_psn, s->npkts);
 }
 
+/* How far ahead of the oldest unacknowledged PSN; up to 2^23, too far for psn_diff(). */
+static u32 psns_since_una(const struct rc_req *q, u32 psn)
+{
+	return (psn - q->psn_una) & PSN_MASK;
+}
+
 u64 rc_rnr_timer_ns(u8 field)
 {
 	/* IBTA table 45, in units of 10 us; 0 is the longest */
@@ -77,6 +83,9 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 		.retry_left = cfg->retry_cnt,
 		.rnr_left = cfg->rnr_retry,
 		.state = RC_REQ_READY,
+		/* two stretches in flight keep the responder busy, if it allows two */
+		.read_pkts = cfg->max_rd_atomic > 1 && cfg->window > 1 ? cfg->window / 2 :
+									 cfg->window,
 	};
 }
 
@@ -90,9 +99,10 @@ bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
 	*s = *wr;
 	s->state = RC_SQE_QUEUED;
 	s->status = RC_ST_SUCCESS;
-	s->counts_rd = false;
 	s->first_psn = 0;
 	s->npkts = 0;
+	s->asked_pkts = 0;
+	s->rd_held = 0;
 	q->head++;
 	return true;
 }
@@ -108,21 +118,38 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 		return false;
 	if (s->op == RC_OP_LOCAL)
 		return !(s->flags & RC_SQE_WAIT_ALL) || q->una == q->cur;
-	if (op_holds_rd(s->op) && q->rd_out >= q->cfg.max_rd_atomic)
-		return false;
 
 	s->npkts = message_pkts(s->length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
-	if ((u32)psn_diff(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
+	if (psns_since_una(q, q->psn_next) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
 	s->first_psn = q->psn_next;
 	q->psn_next = sqe_end_psn(s);
 	s->state = RC_SQE_ACTIVE;
-	if (op_holds_rd(s->op)) {
-		s->counts_rd = true;
-		q->rd_out++;
-	}
 	return true;
+}
+
+/* One after the last response that the request sent from cur_pkt asks for. */
+static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
+{
+	u32 end;
+
+	if (s->op != RC_OP_READ)
+		return 1;
+	end = q->cur_pkt - q->cur_pkt % q->read_pkts + q->read_pkts;
+	return end < s->npkts ? end : s->npkts;
+}
+
+/* May a READ or atomic request go out now? Asking again costs nothing new. */
+static bool may_ask(const struct rc_req *q, const struct rc_sqe *s, u32 used)
+{
+	u32 end = asked_end(q, s);
+
+	if (end <= s->asked_pkts)
+		return true;
+	if (q->rd_out >= q->cfg.max_rd_atomic)
+		return false;
+	return !used || used + (end - q->cur_pkt) <= q->cfg.window;
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -153,13 +180,14 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	};
 
 	if (op_holds_rd(s->op)) {
-		/* One request packet; a READ that goes on asks for the rest (IBTA 9.4.4). */
+		/* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
 		run->first = true;
 		run->last = true;
 		run->ack_req = true;
 		if (s->op == RC_OP_READ) {
+			end = (u64)asked_end(q, s) * q->cfg.pmtu;
 			run->va = s->va + offset;
-			run->dma_bytes = (u32)(s->length - offset);
+			run->dma_bytes = (u32)((end < s->length ? end : s->length) - offset);
 		}
 		return;
 	}
@@ -207,7 +235,8 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
 		if (op_holds_rd(s->op)) {
-			/* Bounded by max_rd_atomic; the window is for packets that we send. */
+			if (!may_ask(q, s, used))
+				return false;
 			run_from_sqe(q, s, 1, run);
 			return true;
 		}
@@ -258,10 +287,8 @@ static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum rc_status stat
 {
 	s->state = RC_SQE_DONE;
 	s->status = (u8)status;
-	if (s->counts_rd) {
-		s->counts_rd = false;
-		q->rd_out--;
-	}
+	q->rd_out -= s->rd_held;
+	s->rd_held = 0;
 }
 
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
@@ -273,9 +300,16 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		return;
 
 	if (op_holds_rd(s->op)) {
-		q->cur_pkt = s->npkts;
+		u32 end = asked_end(q, s);
+
+		if (end > s->asked_pkts) {
+			s->asked_pkts = end;
+			s->rd_held++;
+			q->rd_out++;
+		}
+		q->cur_pkt = end;
 		q->since_ackreq = 0;
-		end_psn = sqe_end_psn(s);
+		end_psn = psn_add(s->first_psn, end);
 	} else {
 		q->cur_pkt += n;
 		q->since_ackreq = n == run->npkts && run->ack_req ? 0 : q->since_ackreq + n;
@@ -318,12 +352,11 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
 {
 	struct rc_sqe *s = sqe_at(q, slot);
 
-	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == RC_SQE_DONE)
+	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == RC_SQE_DONE ||
+	    q->state == RC_REQ_ERROR)
 		return;
-	if (s->counts_rd) {
-		s->counts_rd = false;
-		q->rd_out--;
-	}
+	q->rd_out -= s->rd_held;
+	s->rd_held = 0;
 	s->state = RC_SQE_FAILED;
 	s->status = (u8)status;
 	/* Stop there; what was sent before it may still be retransmitted. */
@@ -459,7 +492,7 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 {
 	struct rc_sqe *s = sqe_at(q, q->una);
 	u32 pkt, left;
-	bool final;
+	bool final, ends;
 
 	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->op != RC_OP_READ) {
 		/* A response where an ACK or an atomic's result belongs. */
@@ -470,8 +503,9 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	pkt = (u32)psn_diff(k->psn, s->first_psn);
 	left = s->length - pkt * q->cfg.pmtu;
 	final = pkt + 1 == s->npkts;
+	ends = final || (pkt + 1) % q->read_pkts == 0;
 	/* FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. */
-	if (final != !!(k->op_flags & OPF_LAST) ||
+	if (ends != !!(k->op_flags & OPF_LAST) ||
 	    k->payload_bytes != (final ? left : q->cfg.pmtu)) {
 		rx_bad_response(q, act);
 		return;
@@ -506,6 +540,11 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 
 static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
 {
+	if (now_ns < q->rnr_until_ns) {
+		/* The same again, by a duplicate of it or of the request: one wait, one retry. */
+		act->event = RC_EV_DUPLICATE;
+		return;
+	}
 	act->event = RC_EV_RNR_NAK;
 	if (q->cfg.rnr_retry != 7) {
 		if (!q->rnr_left) {
@@ -587,6 +626,9 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 	if (q->psn_una == sqe_end_psn(s)) {
 		sqe_complete(q, s, RC_ST_SUCCESS);
 		advance_una(q);
+	} else if (((q->psn_una - s->first_psn) & PSN_MASK) % q->read_pkts == 0 && s->rd_held) {
+		s->rd_held--;
+		q->rd_out--;
 	}
 	progress(q, now_ns);
 }

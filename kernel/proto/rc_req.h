@@ -5,6 +5,10 @@
  * response or a timer means, when a work request is complete and how.
  * IBTA 9.7 (requester behaviour), 9.7.5 (ACK protocol), 9.8 (UC).
  *
+ * A READ larger than the window is asked for in several READ requests, so that
+ * no more responses are under way than the window allows: the responder has
+ * no other word than the request for how much may be sent at once.
+ *
  * Sans-IO: the caller serialises calls, moves the bytes, keeps the WQEs'
  * SGEs, and executes what is returned. Times are nanoseconds of one monotonic
  * clock. Work requests live in a ring of struct rc_sqe that the caller
@@ -79,9 +83,10 @@ struct rc_sqe {
 	/* the engine's */
 	u8  state;		/* enum rc_sqe_state */
 	u8  status;		/* enum rc_status */
-	bool counts_rd;		/* holds one of max_rd_atomic */
 	u32 first_psn;
 	u32 npkts;
+	u32 asked_pkts;		/* READ, atomic: responses asked for at least once */
+	u32 rd_held;		/* READ, atomic: how many of max_rd_atomic */
 };
 
 struct rc_req_cfg {
@@ -93,7 +98,7 @@ struct rc_req_cfg {
 	u32 dqpn;
 	u32 pmtu;		/* bytes: 256, 512, 1024, 2048 or 4096 */
 	u32 sq_psn;
-	u32 window;		/* unacknowledged request packets, 1 .. 2^22 */
+	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
 	u64 ack_timeout_ns;	/* 0: never */
 };
 
@@ -135,7 +140,8 @@ struct rc_req {
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 
-	u32 rd_out;
+	u32 rd_out;		/* READ and atomic requests on the wire */
+	u32 read_pkts;		/* a READ is asked for in stretches of so many responses */
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;

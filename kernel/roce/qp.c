@@ -16,6 +16,15 @@
  */
 #define ROCE_WINDOW_PKTS	256
 
+/*
+ * The ACK timer may expire between one and four times its nominal value (IBTA
+ * 9.7.6.1.3). A peer that is software too may be off its CPU for a while.
+ */
+static u64 ack_timeout_ns(u8 field)
+{
+	return 4 * rc_ack_timeout_ns(field);
+}
+
 static void tx_space(void *arg)
 {
 	roce_kick(arg, TERN_QP_MARK_TX_SPACE);
@@ -126,7 +135,7 @@ static void start_requester(struct roce_qp *qp)
 		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
 		.sq_psn = attr->sq_psn,
 		.window = ROCE_WINDOW_PKTS,
-		.ack_timeout_ns = rc_ack_timeout_ns(attr->timeout),
+		.ack_timeout_ns = ack_timeout_ns(attr->timeout),
 	};
 
 	rc_req_init(&qp->req, qp->sqe, qp->base.sq.ring->nslots, &cfg);
@@ -151,7 +160,7 @@ static void update_running(struct roce_qp *qp, int mask)
 	}
 	if (qp->req_ready) {
 		if (mask & IB_QP_TIMEOUT)
-			qp->req.cfg.ack_timeout_ns = rc_ack_timeout_ns(attr->timeout);
+			qp->req.cfg.ack_timeout_ns = ack_timeout_ns(attr->timeout);
 		if (mask & IB_QP_RETRY_CNT)
 			qp->req.cfg.retry_cnt = attr->retry_cnt;
 		if (mask & IB_QP_RNR_RETRY)

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "requester.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "wire.h"
+#include "world.h"
+
+namespace sim {
+
+Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
+	: cfg(c), ledger(c.uc ? 16384 : c.sq_entries), world_(world), ep_(endpoint),
+	  arena_((2u << 20) + 2 * c.big_max), workload_(cfg, ledger, arena_, seed), rng_(seed + 1),
+	  ring_(c.sq_entries), partial_(Rng::chance(c.partial))
+{
+	struct rc_req_cfg rc = {};
+
+	rc.service = cfg.uc ? BTH_UC : BTH_RC;
+	rc.retry_cnt = cfg.retry_cnt;
+	rc.rnr_retry = cfg.rnr_retry;
+	rc.max_rd_atomic = cfg.max_rd_atomic;
+	rc.pkey = PKEY_DEFAULT;
+	rc.dqpn = 0x100 + ((uint32_t)endpoint ^ 1);
+	rc.pmtu = cfg.pmtu;
+	rc.sq_psn = cfg.psn;
+	rc.window = cfg.window;
+	rc.ack_timeout_ns = cfg.ack_timeout_ns;
+	rc_req_init(&q, ring_.data(), cfg.sq_entries, &rc);
+	ledger.va_base = rng_.next() & ~0xfffull;
+	ledger.rkey = (uint32_t)rng_.next();
+	ledger.static_key = rng_.next();
+	last_una_ = q.psn_una;
+	next_drain_ = cfg.drain_every;
+}
+
+bool Requester::wants_work() const
+{
+	return !world_.closing() && ledger.posted < cfg.quota;
+}
+
+void Requester::post()
+{
+	uint32_t n = rng_.range(1, 16);
+
+	while (n-- && wants_work() && ledger.posted - ledger.reaped < cfg.sq_entries) {
+		Work *w = workload_.draw();
+
+		if (!w)
+			return;
+		if ((uint32_t)w->number != q.head)
+			fail(ep_, "send queue index %u, expected %" PRIu64, q.head, w->number);
+		if (w->fault)
+			faulty_number = w->number;
+		if (!rc_req_post(&q, &w->wr))
+			fail(ep_, "rc_req_post() refused a free slot");
+		if (!busy())
+			progress_ns = world_.now_ns;
+	}
+}
+
+/* The live work request with this free-running index. */
+Work &Requester::work_at(uint32_t slot)
+{
+	uint64_t number = ledger.reaped + (uint32_t)(slot - (uint32_t)ledger.reaped);
+
+	if (!ledger.live(number))
+		fail(ep_, "slot %u is not live", slot);
+	return ledger.at(number);
+}
+
+void Requester::begin(Work &w)
+{
+	if (w.number != begun_)
+		fail(ep_, "work request %" PRIu64 " begun, expected %" PRIu64, w.number, begun_);
+	if (draining_ && w.number >= drain_limit_)
+		fail(ep_, "work request %" PRIu64 " begun while draining", w.number);
+	w.begun = true;
+	begun_++;
+	if ((w.wr.flags & RC_SQE_FENCE) && ledger.rd_reaped != w.rd_before)
+		fail(ep_, "fenced work request %" PRIu64 " begun before a prior READ is complete",
+		     w.number);
+	if (is_rd(w.wr.op) && ++rd_begun_ - ledger.rd_reaped > cfg.max_rd_atomic)
+		fail(ep_, "more than max_rd_atomic READs and atomics outstanding");
+	if (w.fault)
+		first_sent_ns = world_.now_ns;
+}
+
+void Requester::check_run(const struct run &run, uint32_t max_pkts)
+{
+	uint32_t ahead;
+
+	if (q.state == RC_REQ_ERROR)
+		fail(ep_, "packets from a QP in error");
+	if (!run.npkts || run.npkts > max_pkts)
+		fail(ep_, "run of %u packets, at most %u wanted", run.npkts, max_pkts);
+	if (rnr_until_ns_ > world_.now_ns && q.psn_una == rnr_psn_)
+		fail(ep_, "sends while it should wait for the RNR timer");
+	ahead = psn_add(run.psn, run.npkts - psn_add(q.psn_una, 0)) & PSN_MASK;
+	if (!cfg.uc && !is_rd(run.op) && ahead > cfg.window)
+		fail(ep_, "%u packets outstanding, window is %u", ahead, cfg.window);
+}
+
+void Requester::gather(const Work &w, uint32_t offset, uint8_t *to, uint32_t n) const
+{
+	for (uint32_t i = 0; n; i++) {
+		uint32_t bytes;
+
+		if (offset >= w.piece[i].bytes) {
+			offset -= w.piece[i].bytes;
+			continue;
+		}
+		bytes = std::min(n, w.piece[i].bytes - offset);
+		memcpy(to, &arena_.mem[w.piece[i].at + offset], bytes);
+		to += bytes;
+		n -= bytes;
+		offset = 0;
+	}
+}
+
+void Requester::scatter(const Work &w, uint32_t offset, const uint8_t *from, uint32_t n)
+{
+	for (uint32_t i = 0; n; i++) {
+		uint32_t bytes;
+
+		if (offset >= w.piece[i].bytes) {
+			offset -= w.piece[i].bytes;
+			continue;
+		}
+		bytes = std::min(n, w.piece[i].bytes - offset);
+		memcpy(&arena_.mem[w.piece[i].at + offset], from, bytes);
+		from += bytes;
+		n -= bytes;
+		offset = 0;
+	}
+}
+
+/* Returns how many went out: fewer than n if the source was refused. */
+uint32_t Requester::transmit(Wire &wire, const struct run &run, uint32_t n, Work &w)
+{
+	struct pkt k;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t offset = run.offset + (uint64_t)i * run.pmtu;
+		Packet *p;
+		uint8_t *to;
+
+		run_pkt(&run, i, &k);
+		if (offset + k.payload_bytes > w.wr.length && k.payload_bytes)
+			fail(ep_, "payload beyond the work request's length");
+		if (w.fault == FAULT_GATHER &&
+		    (offset >= w.wr.length / 2 || (run.last && i + 1 == run.npkts)))
+			return i;
+		p = world_.pool.get();
+		p->number = w.number;
+		p->offset = (uint32_t)offset;
+		to = frame_begin(p, &k);
+		gather(w, (uint32_t)offset, to, k.payload_bytes);
+		frame_end(p, &k);
+		world_.trace.add(world_.now_ns, ep_, "tx request", k.opcode, k.psn, w.number,
+				 offset);
+		wire.send(world_.now_ns, p);
+	}
+	return n;
+}
+
+void Requester::run_local(const struct run &run)
+{
+	Work &w = work_at(run.slot);
+
+	if (w.wr.op != RC_OP_LOCAL)
+		fail(ep_, "RUN_LOCAL for an operation that is not local");
+	if (w.local_run)
+		fail(ep_, "LOCAL work request %" PRIu64 " executed twice", w.number);
+	begin(w);
+	if ((w.wr.flags & RC_SQE_WAIT_ALL) && w.number != ledger.reaped)
+		fail(ep_, "LOCAL %" PRIu64 " did not wait for prior requests", w.number);
+	w.local_run = true;
+	world_.trace.add(world_.now_ns, ep_, "local", 0, 0, w.number);
+	rc_req_local_done(&q, run.slot, w.fault == FAULT_LOCAL ? RC_ST_MW_BIND_ERR : RC_ST_SUCCESS);
+	reap();
+}
+
+uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
+{
+	uint32_t sent = 0;
+	struct run run;
+
+	while (sent < budget) {
+		uint32_t max_pkts = rng_.range(1, cfg.max_batch), n, gone;
+
+		if (!rc_req_next(&q, world_.now_ns, max_pkts, &run))
+			break;
+		if (run.kind == RUN_LOCAL) {
+			run_local(run);
+			continue;
+		}
+		if (run.kind != RUN_REQUEST)
+			fail(ep_, "run of kind %u from the requester", run.kind);
+		check_run(run, max_pkts);
+		if ((*again_ns = wire.busy_until(world_.now_ns)))
+			break;
+
+		Work &w = work_at(run.slot);
+
+		if (w.wr.op != run.op)
+			fail(ep_, "run of operation %u for one of %u", run.op, w.wr.op);
+		if (!w.begun)
+			begin(w);
+		n = run.npkts;
+		if (rng_.hit(partial_)) {
+			n = rng_.below(n + 1);
+			*again_ns = world_.now_ns + 500;
+		}
+		gone = transmit(wire, run, n, w);
+		rc_req_sent(&q, world_.now_ns, &run, gone);
+		sent += gone;
+		if (gone < n) {
+			rc_req_fail(&q, run.slot, RC_ST_LOC_PROT_ERR);
+			reap();
+			continue;
+		}
+		if (cfg.uc)
+			reap();
+		if (*again_ns)
+			break;
+	}
+	return sent;
+}
+
+void Requester::rx(const struct pkt &k, const Packet &p)
+{
+	struct rc_req_act act;
+
+	rc_req_rx(&q, world_.now_ns, &k, &act);
+	world_.trace.add(world_.now_ns, ep_, "rx response", k.opcode, k.psn,
+			 (uint64_t)act.kind << 8 | act.event, k.syndrome);
+	switch (act.event) {
+	case RC_EV_RNR_NAK:
+		rnr_naks++;
+		rnr_until_ns_ = world_.now_ns + rc_rnr_timer_ns(k.syndrome & AETH_VALUE_MASK);
+		rnr_psn_ = k.psn;
+		break;
+	case RC_EV_SEQ_NAK:
+		seq_naks++;
+		break;
+	case RC_EV_IMPLIED_NAK:
+		implied_naks++;
+		break;
+	default:
+		break;
+	}
+	if (act.kind != RC_REQ_DONE) {
+		Work &w = work_at(act.slot);
+		bool gone = false;
+
+		if (act.kind == RC_REQ_PLACE) {
+			if (w.wr.op != RC_OP_READ)
+				fail(ep_, "READ response placed for operation %u", w.wr.op);
+			if (act.bytes != k.payload_bytes || act.offset != w.placed ||
+			    act.bytes > w.wr.length - w.placed)
+				fail(ep_, "%u bytes placed at %u of %u, expected at %u", act.bytes,
+				     act.offset, w.wr.length, w.placed);
+			gone = w.fault == FAULT_SINK && (act.offset >= w.wr.length / 2 ||
+							 act.offset + act.bytes == w.wr.length);
+			if (!gone)
+				scatter(w, act.offset, p.data + k.hdr_bytes, act.bytes);
+			w.placed += act.bytes;
+		} else {
+			if (!is_atomic(w.wr.op) || w.placed)
+				fail(ep_, "atomic result for operation %u", w.wr.op);
+			w.result = act.value;
+			w.placed = 8;
+		}
+		if (gone)
+			rc_req_fail(&q, act.slot, RC_ST_LOC_PROT_ERR);
+		else
+			rc_req_placed(&q, world_.now_ns, &act);
+	}
+	if (q.psn_una != last_una_) {
+		last_una_ = q.psn_una;
+		progress_ns = world_.now_ns;
+	}
+	reap();
+}
+
+void Requester::timer()
+{
+	uint64_t at = rc_req_deadline(&q);
+
+	if (!at || world_.now_ns < at)
+		return;
+	if (rc_req_timeout(&q, world_.now_ns) == RC_EV_TIMEOUT) {
+		world_.trace.add(world_.now_ns, ep_, "timeout", 0, q.psn_una);
+		timeouts++;
+	}
+	reap();
+}
+
+void Requester::check_sink(const Work &w)
+{
+	uint32_t offset = 0;
+
+	for (uint32_t i = 0; i < w.pieces; i++) {
+		const uint8_t *p = &arena_.mem[w.piece[i].at];
+
+		for (int k = 1; k <= 8; k++)
+			if (p[-k] != 0xa5 || p[w.piece[i].bytes + k - 1] != 0xa5)
+				fail(ep_, "READ %" PRIu64 " wrote outside its sink", w.number);
+		if (!pattern_matches(w.key, w.key_offset + offset, p, w.piece[i].bytes))
+			fail(ep_, "READ %" PRIu64 " brought wrong data", w.number);
+		offset += w.piece[i].bytes;
+	}
+}
+
+void Requester::check_success(const Work &w)
+{
+	if (!w.begun)
+		fail(ep_, "work request %" PRIu64 " complete but never sent", w.number);
+	if (w.fault)
+		fail(ep_, "work request %" PRIu64 " succeeded, though it cannot", w.number);
+	if (w.wr.op == RC_OP_LOCAL) {
+		if (!w.local_run)
+			fail(ep_, "LOCAL %" PRIu64 " complete but not executed", w.number);
+		return;
+	}
+	if (!cfg.uc && !w.executed)
+		fail(ep_, "work request %" PRIu64 " complete but not executed", w.number);
+	if (w.wr.op == RC_OP_READ) {
+		if (w.placed != w.wr.length)
+			fail(ep_, "READ %" PRIu64 " complete with %u of %u bytes", w.number,
+			     w.placed, w.wr.length);
+		check_sink(w);
+	}
+	if (is_atomic(w.wr.op)) {
+		if (w.placed != 8)
+			fail(ep_, "atomic %" PRIu64 " complete without a result", w.number);
+		if (w.shared)
+			world_.shared_result(ep_, w.result);
+		else if (w.result != w.orig)
+			fail(ep_, "atomic %" PRIu64 " brought %" PRIx64 ", expected %" PRIx64,
+			     w.number, w.result, w.orig);
+	}
+}
+
+void Requester::drain_step()
+{
+	if (draining_) {
+		if (!rc_req_is_drained(&q))
+			return;
+		/* Drained: what was begun is complete. */
+		if (begun_ != ledger.reaped)
+			fail(ep_, "drained with %" PRIu64 " begun and %" PRIu64 " complete", begun_,
+			     ledger.reaped);
+		draining_ = false;
+		rc_req_drain(&q, false);
+		next_drain_ = ledger.reaped + cfg.drain_every;
+		drains++;
+	} else if (ledger.reaped >= next_drain_) {
+		draining_ = true;
+		rc_req_drain(&q, true);
+		/* One that has its PSNs counts as begun, even if nothing of it was sent yet. */
+		drain_limit_ = begun_;
+		if (begun_ != ledger.posted && ring_[begun_ & q.mask].state != RC_SQE_QUEUED)
+			drain_limit_++;
+	}
+}
+
+void Requester::reap()
+{
+	enum rc_status status;
+	uint32_t slot;
+
+	while (rc_req_reap(&q, &slot, &status)) {
+		if (!busy() || slot != (uint32_t)ledger.reaped)
+			fail(ep_, "completion of slot %u, expected %" PRIu64, slot, ledger.reaped);
+
+		Work &w = ledger.at(ledger.reaped);
+
+		progress_ns = world_.now_ns;
+		world_.trace.add(world_.now_ns, ep_, "complete", 0, q.psn_una, w.number, status);
+		if (status == RC_ST_SUCCESS) {
+			/* A LOCAL that was executed stays so, whatever failed before it. */
+			if (failed() && w.wr.op != RC_OP_LOCAL)
+				fail(ep_, "work request %" PRIu64 " succeeded after a failure",
+				     w.number);
+			check_success(w);
+			world_.completed++;
+		} else if (!failed()) {
+			if (!cfg.fault && !cfg.flush_at && !world_.expects_failure())
+				fail(ep_, "work request %" PRIu64 " failed: status %d", w.number,
+				     status);
+			this->status = (uint8_t)status;
+			ledger.failed = true;
+			fatal_number = w.number;
+			fatal_ns = world_.now_ns;
+		} else if (status != RC_ST_WR_FLUSH_ERR) {
+			fail(ep_, "work request %" PRIu64 " not flushed: status %d", w.number,
+			     status);
+		}
+		ledger.reaped++;
+		ledger.rd_reaped += is_rd(w.wr.op);
+		workload_.release(w);
+		if (cfg.flush_at && ledger.reaped == cfg.flush_at)
+			rc_req_flush(&q);
+	}
+	if (cfg.drain_every && !failed())
+		drain_step();
+}
+
+void Requester::check_end(const struct rc_resp &r, uint64_t extra_requests)
+{
+	if (q.rd_out)
+		fail(ep_, "%u READs counted as outstanding at the end", q.rd_out);
+	if (q.tail != q.head || q.una != q.head)
+		fail(ep_, "send queue not empty at the end");
+	if (failed())
+		return;
+	if (cfg.uc)
+		return;
+	if (ledger.net_executed != ledger.net_posted)
+		fail(ep_, "%" PRIu64 " requests posted, %" PRIu64 " executed", ledger.net_posted,
+		     ledger.net_executed);
+	if (q.psn_una != q.psn_next || r.epsn != q.psn_next)
+		fail(ep_, "PSNs at the end: next %06x, unacknowledged %06x, responder's %06x",
+		     q.psn_next, q.psn_una, r.epsn);
+	if (r.msn != ((ledger.net_executed + extra_requests) & PSN_MASK))
+		fail(ep_, "MSN %06x after %" PRIu64 " messages", r.msn,
+		     ledger.net_executed + extra_requests);
+	if (r.in_error || r.in_msg)
+		fail(ep_, "responder not at rest at the end");
+}
+
+} /* namespace sim */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The sending half of an endpoint: carries out what rc_req.c decides and
+ * holds it against the ledger. Every completion is checked for order, status
+ * and effect; every packet for fences, window and READ depth.
+ */
+#ifndef TERN_SIM_REQUESTER_H
+#define TERN_SIM_REQUESTER_H
+
+#include "frame.h"
+#include "workload.h"
+
+namespace sim {
+
+class World;
+class Wire;
+
+class Requester {
+public:
+	Requester(World &world, int endpoint, const QpCfg &cfg, uint64_t seed);
+
+	void post();
+	/* Sends at most budget packets; returns how many, and when to come back if blocked. */
+	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
+	void rx(const struct pkt &k, const Packet &p);
+	void timer();
+	void reap();
+
+	bool busy() const { return ledger.reaped != ledger.posted; }
+	bool failed() const { return status != RC_ST_SUCCESS; }
+	bool wants_work() const;
+	/* Everything is over and as it should be. */
+	void check_end(const struct rc_resp &r, uint64_t extra_requests);
+
+	QpCfg cfg;
+	Ledger ledger;
+	struct rc_req q;
+
+	uint64_t progress_ns = 0; /* when something last moved */
+	uint64_t fatal_ns = 0;	  /* when the first request failed */
+	uint64_t fatal_number = 0;
+	uint8_t status = RC_ST_SUCCESS; /* of the first that failed */
+	uint64_t faulty_number = 0;	/* the work request that was made to fail */
+	uint64_t first_sent_ns = 0;	/* when the faulty request was first sent */
+	uint64_t drains = 0, rnr_naks = 0, timeouts = 0, seq_naks = 0, implied_naks = 0;
+
+private:
+	void check_run(const struct run &run, uint32_t max_pkts);
+	void begin(Work &w);
+	uint32_t transmit(Wire &wire, const struct run &run, uint32_t n, Work &w);
+	void run_local(const struct run &run);
+	void gather(const Work &w, uint32_t offset, uint8_t *to, uint32_t n) const;
+	void scatter(const Work &w, uint32_t offset, const uint8_t *from, uint32_t n);
+	void check_success(const Work &w);
+	void check_sink(const Work &w);
+	void drain_step();
+	Work &work_at(uint32_t slot);
+
+	World &world_;
+	int ep_;
+	Arena arena_;
+	Workload workload_;
+	Rng rng_;
+	std::vector<struct rc_sqe> ring_;
+	uint32_t partial_;
+	uint64_t begun_ = 0; /* work requests that were begun, LOCAL included */
+	uint64_t rd_begun_ = 0;
+	uint32_t last_una_ = 0;
+	uint64_t rnr_until_ns_ = 0;
+	uint32_t rnr_psn_ = 0;
+	uint64_t next_drain_ = 0;
+	uint64_t drain_limit_ = 0; /* nothing from here on may begin while draining */
+	bool draining_ = false;
+};
+
+} /* namespace sim */
+
+#endif

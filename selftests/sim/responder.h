@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The receiving half of an endpoint: carries out what rc_resp.c decides on
+ * real memory, and holds every verdict against the ledger of the peer.
+ */
+#ifndef TERN_SIM_RESPONDER_H
+#define TERN_SIM_RESPONDER_H
+
+#include "frame.h"
+#include "ledger.h"
+#include "qp.h"
+
+namespace sim {
+
+class World;
+class Wire;
+
+class Responder {
+public:
+	/* cfg: the peer requester's; ledger likewise. */
+	Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed);
+
+	void rx(const struct pkt &k, const Packet &p);
+	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
+	void refill();
+	void check_end();
+
+	struct rc_resp r;
+	uint64_t delivered = 0;	     /* messages */
+	uint64_t extra_requests = 0; /* of READs in several requests: each counts in the MSN */
+	uint64_t received = 0;	     /* receive completions */
+	uint64_t duplicates = 0;
+	bool fatal = false;
+
+private:
+	void place(const struct pkt &k, const Packet &p, const struct rc_act &act);
+	void begin(Work &w, const struct rc_act &act);
+	void finish(Work &w, const struct pkt &k, const struct rc_act &act);
+	void read(const struct pkt &k, const Packet &p, const struct rc_act &act);
+	void atomic(const struct pkt &k, const Packet &p, const struct rc_act &act);
+	void executed(Work &w);
+	void refuse(const struct pkt &k, uint8_t fault);
+	bool take_recv(const Work &w);
+	Work &expected(const Packet &p);
+	uint8_t *at(uint64_t va, uint32_t bytes, uint32_t rkey);
+
+	World &world_;
+	int ep_;
+	const QpCfg &cfg_;
+	Ledger &ledger_;
+	Rng rng_;
+	uint32_t partial_, rq_dry_;
+	std::vector<uint8_t> mem_;
+	std::vector<uint8_t> recv_;
+	std::vector<struct rc_res> res_;
+	uint32_t recvs_ = 0;
+	bool holding_recv_ = false;
+	bool refilling_ = false;
+
+	uint32_t gone_psn_ = 0, gone_pkts_ = 0; /* FAULT_READ_GONE: these responses */
+
+	bool in_msg_ = false;
+	uint64_t number_ = 0; /* of the message being received */
+	uint32_t placed_ = 0;
+	uint32_t asked_ = 0;	      /* READ: by the requests so far */
+	uint64_t last_delivered_ = 0; /* UC: one after */
+};
+
+} /* namespace sim */
+
+#endif
