@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The future: a 4-ary heap of events, in order of time and then of creation. */
+#ifndef TERN_SIM_EVENT_H
+#define TERN_SIM_EVENT_H
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+struct Packet;
+
+enum EventKind : uint8_t {
+	EV_WIRE,    /* the next packet in order is due at the endpoint */
+	EV_ARRIVE,  /* a packet out of order reaches the endpoint */
+	EV_SERVICE, /* the endpoint works through its inbox, then sends */
+	EV_TIMER,   /* rc_req_deadline() may have come */
+	EV_REFILL,  /* receive WQEs are posted */
+	EV_SCRIPT,  /* the scenario's next step */
+};
+
+struct Event {
+	uint64_t at_ns;
+	uint64_t order; /* creation number << 16 | endpoint << 8 | kind */
+	union {
+		Packet *packet;
+		uint64_t arg;
+	};
+
+	EventKind kind() const { return (EventKind)(order & 0xff); }
+	uint32_t endpoint() const { return (order >> 8) & 0xff; }
+	bool before(const Event &o) const
+	{
+		return at_ns != o.at_ns ? at_ns < o.at_ns : order < o.order;
+	}
+};
+
+class EventHeap {
+public:
+	bool empty() const { return heap_.empty(); }
+	size_t size() const { return heap_.size(); }
+	const Event &top() const { return heap_.front(); }
+
+	void push(const Event &e)
+	{
+		size_t i = heap_.size();
+
+		heap_.push_back(e);
+		while (i) {
+			size_t up = (i - 1) / 4;
+
+			if (!e.before(heap_[up]))
+				break;
+			heap_[i] = heap_[up];
+			i = up;
+		}
+		heap_[i] = e;
+	}
+
+	Event pop()
+	{
+		Event first = heap_.front(), e = heap_.back();
+		size_t n, i = 0;
+
+		heap_.pop_back();
+		n = heap_.size();
+		if (!n)
+			return first;
+		for (;;) {
+			size_t child = 4 * i + 1, best = child;
+
+			if (child >= n)
+				break;
+			for (size_t k = child + 1; k < child + 4 && k < n; k++)
+				if (heap_[k].before(heap_[best]))
+					best = k;
+			if (!heap_[best].before(e))
+				break;
+			heap_[i] = heap_[best];
+			i = best;
+		}
+		heap_[i] = e;
+		return first;
+	}
+
+private:
+	std::vector<Event> heap_;
+};
+
+} /* namespace sim */
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets as bytes: BTH to ICRC, with the truth about what they carry beside
+ * them, which only the oracles read. A pool recycles them hot.
+ */
+#ifndef TERN_SIM_FRAME_H
+#define TERN_SIM_FRAME_H
+
+#include <deque>
+#include <vector>
+
+extern "C" {
+#include "pkt.h"
+}
+
+namespace sim {
+
+enum { FRAME_MAX_BYTES = PKT_HDR_MAX_BYTES + 4096 + 3 + ICRC_BYTES };
+
+struct Packet {
+	Packet *next;
+	uint64_t at_ns;	 /* arrival */
+	uint64_t number; /* requests: of the work request */
+	uint32_t offset; /* requests: of the payload in its message */
+	uint32_t bytes;
+	bool corrupted;
+	uint8_t data[FRAME_MAX_BYTES];
+};
+
+class PacketPool {
+public:
+	~PacketPool();
+	Packet *get();
+	void put(Packet *p);
+	size_t in_use() const { return in_use_; }
+
+private:
+	std::deque<Packet> all_;
+	std::vector<Packet *> free_;
+	size_t in_use_ = 0;
+};
+
+/* Write headers; returns where k->payload_bytes bytes of payload go. */
+uint8_t *frame_begin(Packet *p, struct pkt *k);
+/* Payload is in place: pad and ICRC. */
+void frame_end(Packet *p, const struct pkt *k);
+/* Is the ICRC that of the bytes? */
+bool frame_intact(const Packet *p);
+
+/* Sanitizer builds: the bytes after p->bytes must not be touched while on the wire. */
+void frame_fence(const Packet *p);
+void frame_unfence(const Packet *p);
+
+} /* namespace sim */
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parameters of one direction of a connection, and what is to happen to it. */
+#ifndef TERN_SIM_QP_H
+#define TERN_SIM_QP_H
+
+#include "ledger.h"
+
+namespace sim {
+
+struct QpCfg {
+	bool uc = false;
+	uint32_t pmtu = 1024;
+	uint32_t psn = 0;
+	uint32_t window = 64;
+	uint8_t max_rd_atomic = 4;
+	uint8_t retry_cnt = 255;
+	uint8_t rnr_retry = 7;
+	uint8_t rnr_field = 1;
+	uint64_t ack_timeout_ns = 60000;
+	uint32_t sq_entries = 64;
+	uint32_t rq_entries = 64;
+	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */
+	double partial = 0.02;	 /* runs of which only a part is taken */
+	double rq_dry = 0.02;	 /* receives after which the queue runs dry */
+	uint32_t write_max = 16 << 10;
+	uint32_t read_max = 16 << 10;
+	uint32_t big_max = 0; /* now and then one of up to this size */
+	bool locals = true;
+	uint8_t only_op = 0xff; /* all work requests are of this kind */
+	uint64_t quota = ~0ull; /* work requests to post */
+
+	uint8_t fault = FAULT_NONE; /* befalls the first suitable work request ... */
+	uint64_t fault_from = 0;    /* ... from this number on */
+	uint32_t flush_at = 0;	    /* rc_req_flush() once so many have completed */
+	uint32_t drain_every = 0;   /* SQD and back every so many completions */
+};
+
+} /* namespace sim */
+
+#endif

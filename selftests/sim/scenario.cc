@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "scenario.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace sim {
+namespace {
+
+template <typename T, size_t N> T pick(Rng &rng, const T (&choices)[N])
+{
+	return choices[rng.below(N)];
+}
+
+WireCfg wire_cfg(const Options &o)
+{
+	WireCfg w;
+
+	w.loss = o.loss;
+	w.dup = o.dup;
+	w.reorder = o.reorder;
+	w.corrupt = o.corrupt;
+	return w;
+}
+
+bool is_clean(const Options &o)
+{
+	return o.loss + o.dup + o.reorder + o.corrupt == 0;
+}
+
+QpCfg random_qp(Rng &rng, const Options &o)
+{
+	static const uint32_t pmtus[] = {256, 512, 1024, 2048, 4096};
+	static const uint32_t windows[] = {1, 3, 8, 32, 64, 128, 256};
+	static const uint32_t psns[] = {0xfffff0, 0x7ffff0, 0xffffff, 0x800000, 0};
+	static const uint32_t batches[] = {1, 2, 7, 32, 64};
+	QpCfg c;
+
+	c.pmtu = pick(rng, pmtus);
+	c.window = rng.one_in(4) ? pick(rng, windows) : rng.range(32, 128);
+	c.psn = rng.one_in(2) ? pick(rng, psns) : rng.below(1 << 24);
+	c.max_rd_atomic = (uint8_t)rng.range(1, 16);
+	c.max_batch = pick(rng, batches);
+	c.sq_entries = 8u << rng.below(5);
+	c.rnr_field = (uint8_t)rng.range(1, 4);
+	if (o.pmtu)
+		c.pmtu = *o.pmtu;
+	if (o.window)
+		c.window = *o.window;
+	if (o.loss + o.corrupt < 0.005)
+		c.big_max = BIG_BYTES;
+	else
+		c.read_max = std::min(c.read_max, 16 * c.pmtu);
+	return c;
+}
+
+void connect_pairs(World &w, const Options &o, const WireCfg &wire,
+		   void (*adjust)(QpCfg &c) = nullptr)
+{
+	Rng rng(o.seed);
+
+	for (uint32_t i = 0; i < o.pairs; i++) {
+		QpCfg ab = random_qp(rng, o), ba = random_qp(rng, o);
+
+		if (adjust) {
+			adjust(ab);
+			adjust(ba);
+		}
+		w.connect(ab, ba, wire, rng.next());
+	}
+}
+
+void mixed(World &w, const Options &o)
+{
+	connect_pairs(w, o, wire_cfg(o));
+	w.run();
+}
+
+/* On a perfect wire with receives always posted, nothing is ever sent twice. */
+void clean(World &w, const Options &o)
+{
+	connect_pairs(w, o, WireCfg{}, [](QpCfg &c) { c.rq_dry = 0; });
+	w.run();
+	for (auto &e : w.ep)
+		if (e->req.timeouts || e->req.seq_naks || e->req.implied_naks || e->req.rnr_naks ||
+		    e->resp->duplicates)
+			fail(-1,
+			     "retransmissions on a clean wire: %" PRIu64 " timeouts, %" PRIu64
+			     " NAKs, %" PRIu64 " implied, %" PRIu64 " RNR, %" PRIu64 " duplicates",
+			     e->req.timeouts, e->req.seq_naks, e->req.implied_naks, e->req.rnr_naks,
+			     e->resp->duplicates);
+}
+
+void slow_wire(World &w, const Options &o)
+{
+	WireCfg wire = wire_cfg(o);
+
+	wire.ns_per_kib = 800; /* 10 Gb/s */
+	connect_pairs(w, o, wire);
+	w.run();
+}
+
+void uc(World &w, const Options &o)
+{
+	uint64_t posted = 0, delivered = 0;
+
+	connect_pairs(w, o, wire_cfg(o), [](QpCfg &c) {
+		c.uc = true;
+		c.rq_dry = 0;
+	});
+	w.run();
+	for (size_t i = 0; i < w.ep.size(); i++) {
+		posted += w.ep[i]->req.ledger.net_posted;
+		delivered += w.ep[i]->resp->delivered;
+	}
+	if (is_clean(o) && posted != delivered)
+		fail(-1, "UC: %" PRIu64 " of %" PRIu64 " messages delivered on a clean wire",
+		     delivered, posted);
+	if (!delivered)
+		fail(-1, "UC: no message delivered");
+	printf("uc: %" PRIu64 " of %" PRIu64 " messages delivered whole\n", delivered, posted);
+}
+
+template <uint8_t op> void only(World &w, const Options &o)
+{
+	connect_pairs(w, o, wire_cfg(o), [](QpCfg &c) { c.only_op = op; });
+	w.run();
+}
+
+/* SQD and back, all the time. */
+void drain(World &w, const Options &o)
+{
+	uint64_t drains = 0;
+
+	connect_pairs(w, o, wire_cfg(o), [](QpCfg &c) { c.drain_every = 20; });
+	w.run();
+	for (auto &e : w.ep)
+		drains += e->req.drains;
+	if (!drains)
+		fail(-1, "never drained");
+}
+
+/* ---- what ends a QP ---- */
+
+/* One faulty work request in one direction; the other goes on undisturbed. */
+Requester &run_fault(World &w, const Options &o, uint8_t fault, void (*adjust)(QpCfg &) = nullptr)
+{
+	Rng rng(o.seed);
+	QpCfg ab = random_qp(rng, o), ba = random_qp(rng, o);
+
+	ab.fault = fault;
+	ab.fault_from = rng.range(10, 60);
+	ab.quota = 300;
+	ba.quota = 100;
+	if (adjust)
+		adjust(ab);
+	w.cfg.expects_failure = true;
+	w.cfg.packets = ~0ull;
+	w.connect(ab, ba, wire_cfg(o), rng.next());
+	w.run();
+	if (!w.ep[0]->req.failed())
+		fail(0, "the faulty work request did not fail");
+	if (w.ep[1]->req.failed())
+		fail(1, "the other direction failed as well");
+	return w.ep[0]->req;
+}
+
+/*
+ * The responder refuses. If its NAK is lost nothing else comes from it, so
+ * over a lossy wire the retries may run out, also for an earlier request
+ * whose acknowledge was lost with it.
+ */
+void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
+{
+	Requester &q = run_fault(w, o, fault, [](QpCfg &c) {
+		c.retry_cnt = 7;
+		c.ack_timeout_ns = 200000;
+	});
+
+	if (q.status == status && q.fatal_number == q.faulty_number)
+		return;
+	if (!is_clean(o) && q.status == RC_ST_RETRY_EXC_ERR && q.fatal_number <= q.faulty_number)
+		return;
+	fail(0, "work request %" PRIu64 " failed with status %d, expected %" PRIu64 " with %d",
+	     q.fatal_number, q.status, q.faulty_number, status);
+}
+
+void access_error(World &w, const Options &o)
+{
+	refused(w, o, FAULT_ACCESS, RC_ST_REM_ACCESS_ERR);
+}
+
+void invalid_request(World &w, const Options &o)
+{
+	refused(w, o, FAULT_INVALID, RC_ST_REM_INV_REQ_ERR);
+}
+
+void remote_op_error(World &w, const Options &o)
+{
+	refused(w, o, FAULT_OP, RC_ST_REM_OP_ERR);
+}
+
+void read_gone(World &w, const Options &o)
+{
+	refused(w, o, FAULT_READ_GONE, RC_ST_REM_ACCESS_ERR);
+}
+
+/* A local reason is never masked by the wire: same request, same status. */
+void refused_here(World &w, const Options &o, uint8_t fault, uint8_t status)
+{
+	Requester &q = run_fault(w, o, fault);
+
+	if (q.status != status || q.fatal_number != q.faulty_number)
+		fail(0,
+		     "work request %" PRIu64 " failed with status %d, expected %" PRIu64 " with %d",
+		     q.fatal_number, q.status, q.faulty_number, status);
+}
+
+void gather_error(World &w, const Options &o)
+{
+	refused_here(w, o, FAULT_GATHER, RC_ST_LOC_PROT_ERR);
+}
+
+void sink_error(World &w, const Options &o)
+{
+	refused_here(w, o, FAULT_SINK, RC_ST_LOC_PROT_ERR);
+}
+
+void local_error(World &w, const Options &o)
+{
+	refused_here(w, o, FAULT_LOCAL, RC_ST_MW_BIND_ERR);
+}
+
+void rnr_exceeded(World &w, const Options &o)
+{
+	Requester &q = run_fault(w, o, FAULT_NO_RECV, [](QpCfg &c) {
+		c.rnr_retry = 3;
+		c.rq_dry = 0;
+	});
+	uint64_t took = q.fatal_ns - q.first_sent_ns, wait = rc_rnr_timer_ns(q.cfg.rnr_field);
+
+	if (q.status != RC_ST_RNR_RETRY_EXC_ERR || q.fatal_number != q.faulty_number)
+		fail(0, "work request %" PRIu64 " failed with status %d", q.fatal_number, q.status);
+	/* Duplicates of a request bring NAKs of their own, which do not count as waits. */
+	if (took < 3 * wait)
+		fail(0, "gave up after %" PRIu64 " ns, three waits are %" PRIu64, took, 3 * wait);
+	if (is_clean(o) && q.rnr_naks != 4)
+		fail(0, "%" PRIu64 " RNR NAKs for three retries", q.rnr_naks);
+}
+
+/* The wire is cut: both ends give up after retry_cnt retries, in time. */
+void dead_wire(World &w, const Options &o)
+{
+	enum { CUT_NS = 200000 };
+	Rng rng(o.seed);
+	QpCfg c = random_qp(rng, o);
+
+	c.retry_cnt = 5;
+	c.ack_timeout_ns = 100000;
+	c.rq_dry = 0;
+	c.window = std::max(c.window, 8u);
+	w.cfg.expects_failure = true;
+	w.cfg.packets = ~0ull;
+	w.connect(c, c, wire_cfg(o), rng.next());
+	w.script(CUT_NS, [&w] {
+		for (auto &e : w.ep)
+			e->wire.cut();
+	});
+	/* No work is posted to a QP long dead, or it would be flushed for ever. */
+	w.script(5000000, [&w] { w.cfg.packets = 0; });
+	w.run();
+	for (auto &e : w.ep) {
+		uint64_t timeout = e->req.cfg.ack_timeout_ns, took = e->req.fatal_ns - CUT_NS;
+		int i = (int)(&e - w.ep.data());
+
+		if (e->req.status != RC_ST_RETRY_EXC_ERR)
+			fail(i, "status %d on a dead wire", e->req.status);
+		/* Unless losses before the cut had used up some. */
+		if (took < 6 * timeout - 50000 && is_clean(o))
+			fail(i, "gave up after %" PRIu64 " ns", took);
+		/* A late duplicate of before the cut still counts as progress. */
+		if (took > 8 * timeout + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
+			fail(i, "took %" PRIu64 " ns to give up", took);
+	}
+}
+
+void flush(World &w, const Options &o)
+{
+	Rng rng(o.seed);
+	QpCfg ab = random_qp(rng, o), ba = random_qp(rng, o);
+
+	ab.flush_at = rng.range(1, 200);
+	ab.quota = 400;
+	ba.quota = 200;
+	w.cfg.expects_failure = true;
+	w.cfg.packets = ~0ull;
+	w.connect(ab, ba, wire_cfg(o), rng.next());
+	w.run();
+	if (w.ep[0]->req.status != RC_ST_WR_FLUSH_ERR || w.ep[0]->req.ledger.posted != 400)
+		fail(0, "status %d after a flush", w.ep[0]->req.status);
+	if (w.ep[1]->req.failed())
+		fail(1, "the other direction failed as well");
+}
+
+} /* namespace */
+
+const Scenario scenarios[] = {
+	{"mixed", "all operations, both directions", mixed},
+	{"clean", "a perfect wire: nothing is retransmitted", clean},
+	{"slow-wire", "limited bandwidth with local drops", slow_wire},
+	{"uc", "unreliable connection: whole messages or none, in order", uc},
+	{"sends", "SEND only", only<RC_OP_SEND>},
+	{"writes", "RDMA WRITE only", only<RC_OP_WRITE>},
+	{"reads", "RDMA READ only", only<RC_OP_READ>},
+	{"atomics", "FETCH_ADD only", only<RC_OP_FETCH_ADD>},
+	{"drain", "SQD and back under load", drain},
+	{"access-error", "the responder refuses a key in mid stream", access_error},
+	{"invalid-request", "a message longer than the receive WQE", invalid_request},
+	{"remote-op-error", "the responder fails locally", remote_op_error},
+	{"read-gone", "memory vanishes while a READ is answered", read_gone},
+	{"gather-error", "source SGEs are refused in mid message", gather_error},
+	{"sink-error", "READ sink SGEs are refused in mid message", sink_error},
+	{"local-error", "a LOCAL operation fails", local_error},
+	{"rnr-exceeded", "no receive WQE ever comes", rnr_exceeded},
+	{"dead-wire", "the wire is cut", dead_wire},
+	{"flush", "the QP is moved to ERROR under load", flush},
+	{nullptr, nullptr, nullptr},
+};
+
+} /* namespace sim */

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "workload.h"
+
+#include <algorithm>
+
+namespace sim {
+
+bool Arena::get(uint32_t bytes, uint32_t *at)
+{
+	uint32_t size = (uint32_t)mem.size();
+
+	if (empty_) {
+		head_ = tail_ = 0;
+	} else if (head_ == tail_) {
+		return false;
+	}
+	if (head_ >= tail_) {
+		if (bytes <= size - head_) {
+			*at = head_;
+			head_ += bytes;
+			if (head_ == size)
+				head_ = 0;
+			empty_ = false;
+			return true;
+		}
+		if (bytes >= tail_) /* equality would look like empty */
+			return false;
+		*at = 0;
+		head_ = bytes;
+		empty_ = false;
+		return true;
+	}
+	if (bytes >= tail_ - head_)
+		return false;
+	*at = head_;
+	head_ += bytes;
+	return true;
+}
+
+void Arena::put_until(uint32_t end)
+{
+	tail_ = end == mem.size() ? 0 : end;
+}
+
+void Arena::put_all()
+{
+	empty_ = true;
+}
+
+Workload::Workload(const QpCfg &cfg, Ledger &ledger, Arena &arena, uint64_t seed)
+	: cfg_(cfg), ledger_(ledger), arena_(arena), rng_(seed)
+{}
+
+uint8_t Workload::draw_op()
+{
+	uint32_t r;
+
+	if (cfg_.only_op != 0xff)
+		return cfg_.only_op;
+	r = rng_.below(100);
+	if (cfg_.uc)
+		return r < 50 ? RC_OP_SEND : r < 95 || !cfg_.locals ? RC_OP_WRITE : RC_OP_LOCAL;
+	if (r < 26)
+		return RC_OP_SEND;
+	if (r < 58)
+		return RC_OP_WRITE;
+	if (r < 78)
+		return RC_OP_READ;
+	if (r < 86)
+		return RC_OP_CMP_SWAP;
+	if (r < 95 || !cfg_.locals)
+		return RC_OP_FETCH_ADD;
+	return RC_OP_LOCAL;
+}
+
+uint32_t Workload::draw_length(uint8_t op)
+{
+	uint32_t most = op == RC_OP_READ ? cfg_.read_max : cfg_.write_max;
+	uint32_t r = rng_.below(1000), n;
+
+	if (op == RC_OP_LOCAL)
+		return 0;
+	if (is_atomic(op))
+		return 8;
+	if (r < 80)
+		return 0;
+	if (r < 560)
+		return rng_.range(1, 64);
+	if (r < 860)
+		return rng_.range(1, std::min(cfg_.pmtu, 512u));
+	if (r < 940)
+		n = rng_.range(1, 4) * cfg_.pmtu + rng_.below(3) - 1; /* about a boundary */
+	else if (r < 980)
+		n = rng_.range(1, 4 * cfg_.pmtu);
+	else if (r < 999 || !cfg_.big_max || op == RC_OP_SEND || !rng_.one_in(4))
+		n = rng_.range(1, 16 * cfg_.pmtu);
+	else
+		return rng_.range(1, op == RC_OP_READ ? std::min(cfg_.big_max, 128 * cfg_.pmtu) :
+							cfg_.big_max);
+	return std::min(n, most);
+}
+
+/* Cut the message into pieces of the arena; sinks get a guard around each. */
+bool Workload::scatter(Work &w, bool sink)
+{
+	uint32_t length = w.wr.length, guard = sink ? 8 : 0, at, used = 0;
+	uint32_t pieces = length < 2 ? 1 : rng_.range(1, std::min<uint32_t>(SGE_MAX, length));
+	uint32_t cut[SGE_MAX + 1] = {};
+
+	if (!arena_.get(length + pieces * 2 * guard + 8, &at))
+		return false;
+	w.arena_end = at + length + pieces * 2 * guard + 8;
+	w.pieces = (uint8_t)pieces;
+	for (uint32_t i = 1; i < pieces; i++)
+		cut[i] = rng_.below(length + 1);
+	cut[pieces] = length;
+	std::sort(cut, cut + pieces + 1);
+	for (uint32_t i = 0; i < pieces; i++) {
+		uint32_t bytes = cut[i + 1] - cut[i];
+
+		w.piece[i] = {at + used + guard, bytes};
+		if (sink) {
+			memset(&arena_.mem[at + used], 0xa5, guard);
+			memset(&arena_.mem[at + used + guard + bytes], 0xa5, guard);
+		} else {
+			pattern_fill(w.key, cut[i], &arena_.mem[at + used], bytes);
+		}
+		used += bytes + 2 * guard;
+	}
+	return true;
+}
+
+/*
+ * A WRITE after a READ of the same place may overtake the READ's response
+ * unless it is fenced (IBTA table 79); so then fence it, or go elsewhere.
+ */
+void Workload::aim_write(Work &w)
+{
+	uint32_t i = w.wr.length > AREA_BYTES ? BIG_AREA : rng_.below(AREAS);
+
+	if (ledger_.area[i].readers) {
+		if (i != BIG_AREA && rng_.one_in(2))
+			i = rng_.below(AREAS);
+		if (ledger_.area[i].readers)
+			w.wr.flags |= RC_SQE_FENCE;
+	}
+	w.area = i;
+	w.wr.va = ledger_.va_base + Ledger::area_at(i);
+	w.wr.rkey = ledger_.rkey;
+	ledger_.area[i].key = w.key;
+	ledger_.area[i].bytes = w.wr.length;
+}
+
+void Workload::aim_read(Work &w)
+{
+	uint32_t i = rng_.one_in(32) ? BIG_AREA : rng_.below(AREAS);
+	uint32_t n = w.wr.length, spare;
+
+	w.wr.rkey = ledger_.rkey;
+	if (ledger_.area[i].bytes >= n && rng_.below(4)) {
+		spare = ledger_.area[i].bytes - n;
+		w.key = ledger_.area[i].key;
+		w.key_offset = rng_.below(spare + 1);
+		w.area = i;
+		w.wr.va = ledger_.va_base + Ledger::area_at(i) + w.key_offset;
+		ledger_.area[i].readers++;
+		return;
+	}
+	spare = n < 32768 ? 32768 : STATIC_BYTES - n;
+	w.key = ledger_.static_key;
+	w.key_offset = rng_.below(spare + 1);
+	w.wr.va = ledger_.va_base + STATIC_AT + w.key_offset;
+}
+
+void Workload::aim_atomic(Work &w)
+{
+	uint32_t i = rng_.below(COUNTERS);
+	uint64_t *v = &ledger_.counter[i];
+
+	w.wr.rkey = ledger_.rkey;
+	w.wr.va = ledger_.va_base + COUNTERS_AT + 8 * i;
+	if (i == COUNTERS - 1) {
+		w.wr.op = RC_OP_FETCH_ADD;
+		w.wr.swap_add = 1;
+		w.shared = true;
+		return;
+	}
+	w.orig = *v;
+	w.wr.swap_add = rng_.next();
+	if (w.wr.op == RC_OP_FETCH_ADD) {
+		*v += w.wr.swap_add;
+		return;
+	}
+	w.wr.compare = rng_.below(4) ? *v : rng_.next();
+	if (*v == w.wr.compare)
+		*v = w.wr.swap_add;
+}
+
+bool Workload::fault_fits(uint8_t op) const
+{
+	switch (cfg_.fault) {
+	case FAULT_ACCESS:
+		return op == RC_OP_WRITE || is_rd(op);
+	case FAULT_INVALID:
+	case FAULT_OP:
+	case FAULT_NO_RECV:
+		return op == RC_OP_SEND;
+	case FAULT_READ_GONE:
+	case FAULT_SINK:
+		return op == RC_OP_READ;
+	case FAULT_GATHER:
+		return op == RC_OP_SEND || op == RC_OP_WRITE;
+	case FAULT_LOCAL:
+		return op == RC_OP_LOCAL;
+	default:
+		return false;
+	}
+}
+
+Work *Workload::draw()
+{
+	Work w = {};
+	uint8_t op;
+
+	if (!held_) {
+		held_op_ = draw_op();
+		held_length_ = draw_length(held_op_);
+		held_ = true;
+	}
+	op = held_op_;
+	w.number = ledger_.posted;
+	w.area = NO_AREA;
+	w.wr.op = op;
+	w.wr.length = held_length_;
+	w.key = mix64(ledger_.static_key + 1 + w.number);
+	if (!faulted_ && cfg_.fault && w.number >= cfg_.fault_from && fault_fits(op)) {
+		w.fault = cfg_.fault;
+		if (!w.wr.length && op != RC_OP_LOCAL)
+			w.wr.length = 100;
+	}
+	if (op != RC_OP_LOCAL && !scatter(w, is_rd(op)))
+		return nullptr;
+	held_ = false;
+	if (w.fault)
+		faulted_ = true;
+
+	w.rd_before = ledger_.rd_posted;
+	if (rng_.one_in(16))
+		w.wr.flags |= RC_SQE_FENCE;
+	if (rng_.one_in(4))
+		w.wr.flags |= RC_SQE_SOLICITED;
+	switch (op) {
+	case RC_OP_SEND:
+		if (rng_.one_in(4))
+			w.wr.flags |= RC_SQE_IMM;
+		else if (!cfg_.uc && rng_.one_in(4))
+			w.wr.flags |= RC_SQE_INV;
+		break;
+	case RC_OP_WRITE:
+		if (rng_.one_in(4))
+			w.wr.flags |= RC_SQE_IMM;
+		aim_write(w);
+		break;
+	case RC_OP_READ:
+		aim_read(w);
+		break;
+	case RC_OP_CMP_SWAP:
+	case RC_OP_FETCH_ADD:
+		aim_atomic(w);
+		break;
+	default:
+		if (rng_.one_in(2))
+			w.wr.flags |= RC_SQE_WAIT_ALL;
+		break;
+	}
+	w.wr.imm = (__be32)(uint32_t)w.key;
+	w.wr.inv_rkey = (uint32_t)(w.key >> 32);
+	w.net = ledger_.net_posted;
+	ledger_.net_posted += op != RC_OP_LOCAL;
+	ledger_.rd_posted += is_rd(op);
+
+	Work &kept = ledger_.append();
+
+	kept = w;
+	return &kept;
+}
+
+void Workload::release(const Work &w)
+{
+	if (w.wr.op == RC_OP_READ && w.area != NO_AREA)
+		ledger_.area[w.area].readers--;
+	if (w.wr.op != RC_OP_LOCAL)
+		arena_.put_until(w.arena_end);
+	if (ledger_.reaped == ledger_.posted)
+		arena_.put_all();
+}
+
+} /* namespace sim */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Draws work requests: operation, size, flags, source or sink pieces in the
+ * requester's arena, and the target in the responder's memory such that the
+ * outcome is known beforehand.
+ */
+#ifndef TERN_SIM_WORKLOAD_H
+#define TERN_SIM_WORKLOAD_H
+
+#include "qp.h"
+
+namespace sim {
+
+/* Local memory of a requester, handed out and given back in posting order. */
+class Arena {
+public:
+	explicit Arena(uint32_t bytes) : mem(bytes) {}
+	/* False if it does not fit now. */
+	bool get(uint32_t bytes, uint32_t *at);
+	void put_until(uint32_t end);
+	void put_all();
+
+	std::vector<uint8_t> mem;
+
+private:
+	uint32_t head_ = 0, tail_ = 0;
+	bool empty_ = true;
+};
+
+class Workload {
+public:
+	Workload(const QpCfg &cfg, Ledger &ledger, Arena &arena, uint64_t seed);
+
+	/* Draw and record one work request; nullptr if there is no room for it now. */
+	Work *draw();
+	/* Give back what a completed one held. */
+	void release(const Work &w);
+
+private:
+	uint8_t draw_op();
+	uint32_t draw_length(uint8_t op);
+	bool scatter(Work &w, bool sink);
+	void aim_write(Work &w);
+	void aim_read(Work &w);
+	void aim_atomic(Work &w);
+	bool fault_fits(uint8_t op) const;
+
+	const QpCfg &cfg_;
+	Ledger &ledger_;
+	Arena &arena_;
+	Rng rng_;
+	bool faulted_ = false;
+	bool held_ = false; /* drawn, but there was no room yet */
+	uint8_t held_op_ = 0;
+	uint32_t held_length_ = 0;
+};
+
+} /* namespace sim */
+
+#endif
