@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process 1 of a guest: brings it up (boot.h), then one worker process for each virtio-serial port named rig.*, so that
-// commands on different ports are independent, and the reaping of every orphan.
-// A worker that dies is started again: a guest stays reachable while its kernel works.
+// Process 1 of a guest: brings it up (boot.h), starts one worker process for each
+// virtio-serial port named rig.*, so that commands on different ports are independent, and
+// reaps every orphan. A worker that dies is started again: a guest stays reachable while
+// its kernel works.
 
 #include <cerrno>
 #include <csignal>
@@ -29,103 +30,115 @@ const char kClass[] = "/sys/class/virtio-ports";
 // POLLHUP at once, so poll cannot wait for its opening; SIGIO can. The kernel may deliver a
 // new host's first bytes before it knows that the port is open again: then the answer to
 // them cannot be written yet, and stays queued for the next round.
-void await_host(rig::Port *port, const sigset_t &io) {
-  pollfd p = {port->fd(), static_cast<short>(POLLIN | (port->backlog() ? POLLOUT : 0)), 0};
-  poll(&p, 1, -1);
-  if (port->fill() == rig::Port::kHungUp) {
-    timespec limit = {5, 0};
-    sigtimedwait(&io, nullptr, &limit);
-  }
-  port->flush();
+void await_host(rig::Port *port, const sigset_t &io)
+{
+	pollfd p = {port->fd(), static_cast<short>(POLLIN | (port->backlog() ? POLLOUT : 0)), 0};
+	poll(&p, 1, -1);
+	if (port->fill() == rig::Port::kHungUp) {
+		timespec limit = {5, 0};
+		sigtimedwait(&io, nullptr, &limit);
+	}
+	port->flush();
 }
 
-[[noreturn]] void serve(const std::string &device) {
-  int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) _exit(1);
-  sigset_t io;
-  sigemptyset(&io);
-  sigaddset(&io, SIGIO);
-  sigprocmask(SIG_BLOCK, &io, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  fcntl(fd, F_SETOWN, getpid());
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+[[noreturn]] void serve(const std::string &device)
+{
+	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		_exit(1);
+	sigset_t io;
+	sigemptyset(&io);
+	sigaddset(&io, SIGIO);
+	sigprocmask(SIG_BLOCK, &io, nullptr);
+	signal(SIGPIPE, SIG_IGN);
+	fcntl(fd, F_SETOWN, getpid());
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
 
-  rig::Port port(fd);
-  rig::Frame frame;
-  bool have = false;
-  for (;;) {
-    if (!have && !port.next(&frame)) {
-      await_host(&port, io);
-      continue;
-    }
-    have = false;
-    if (frame.type == rig::kHello) {
-      port.send(rig::kHelloBack, frame.payload.data(), frame.payload.size());
-      port.flush();
-    } else if (frame.type == rig::kExec) {
-      std::string exec = frame.payload;
-      switch (rig::run_command(&port, exec, &frame)) {
-        case rig::After::kIdle:
-          break;
-        case rig::After::kHungUp:
-          port.reset();
-          break;
-        case rig::After::kHello:
-          have = true;
-          break;
-      }
-    }
-  }
+	rig::Port port(fd);
+	rig::Frame frame;
+	bool have = false;
+	for (;;) {
+		if (!have && !port.next(&frame)) {
+			await_host(&port, io);
+			continue;
+		}
+		have = false;
+		if (frame.type == rig::kHello) {
+			port.send(rig::kHelloBack, frame.payload.data(), frame.payload.size());
+			port.flush();
+		} else if (frame.type == rig::kExec) {
+			std::string exec = frame.payload;
+			switch (rig::run_command(&port, exec, &frame)) {
+			case rig::After::kIdle:
+				break;
+			case rig::After::kHungUp:
+				port.reset();
+				break;
+			case rig::After::kHello:
+				have = true;
+				break;
+			}
+		}
+	}
 }
 
-std::map<std::string, pid_t> find_ports() {
-  std::map<std::string, pid_t> ports;
-  DIR *dir = opendir(kClass);
-  if (!dir) return ports;
-  while (dirent *entry = readdir(dir)) {
-    std::string path = std::string(kClass) + "/" + entry->d_name + "/name";
-    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    char name[32] = {};
-    if (read(fd, name, sizeof(name) - 1) > 4 && !strncmp(name, "rig.", 4))
-      ports[entry->d_name] = -1;
-    close(fd);
-  }
-  closedir(dir);
-  return ports;
+std::map<std::string, pid_t> find_ports()
+{
+	std::map<std::string, pid_t> ports;
+	DIR *dir = opendir(kClass);
+	if (!dir)
+		return ports;
+	while (dirent *entry = readdir(dir)) {
+		std::string path = std::string(kClass) + "/" + entry->d_name + "/name";
+		int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		char name[32] = {};
+		if (read(fd, name, sizeof(name) - 1) > 4 && !strncmp(name, "rig.", 4))
+			ports[entry->d_name] = -1;
+		close(fd);
+	}
+	closedir(dir);
+	return ports;
 }
 
-void start(std::map<std::string, pid_t>::value_type *port) {
-  port->second = fork();
-  if (port->second == 0) serve(port->first);
+void start(std::map<std::string, pid_t>::value_type *port)
+{
+	port->second = fork();
+	if (port->second == 0)
+		serve(port->first);
 }
 
-}  // namespace
+} // namespace
 
-int main() {
-  const char *count = getenv("RIG_PORTS");
-  int expected = count ? atoi(count) : 1;
-  rig::enter_root();
-  rig::set_up_guest();
-  rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-  setrlimit(RLIMIT_MEMLOCK, &unlimited);
-  rlimit core = {0, RLIM_INFINITY};
-  setrlimit(RLIMIT_CORE, &core);
+int main()
+{
+	const char *count = getenv("RIG_PORTS");
+	int expected = count ? atoi(count) : 1;
+	rig::enter_root();
+	rig::set_up_guest();
+	rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	rlimit core = {0, RLIM_INFINITY};
+	setrlimit(RLIMIT_CORE, &core);
 
-  // Ports appear one control message after another: wait for the last, 10 s at the most.
-  std::map<std::string, pid_t> ports = find_ports();
-  for (int i = 0; i < 2000 && static_cast<int>(ports.size()) < expected; i++) {
-    usleep(5000);
-    ports = find_ports();
-  }
-  for (auto &port : ports) start(&port);
-  for (;;) {
-    pid_t pid = wait(nullptr);
-    if (pid < 0) sleep(1);
-    for (auto &port : ports) {
-      if (port.second != pid || pid < 0) continue;
-      usleep(100000);  // no storm of forks if a port cannot be opened
-      start(&port);
-    }
-  }
+	// Ports appear one control message after another: wait for the last, 10 s at the most.
+	std::map<std::string, pid_t> ports = find_ports();
+	for (int i = 0; i < 2000 && static_cast<int>(ports.size()) < expected; i++) {
+		usleep(5000);
+		ports = find_ports();
+	}
+	for (auto &port : ports)
+		start(&port);
+	for (;;) {
+		pid_t pid = wait(nullptr);
+		if (pid < 0)
+			sleep(1);
+		for (auto &port : ports) {
+			if (port.second != pid || pid < 0)
+				continue;
+			usleep(100000); // no storm of forks if a port cannot be opened
+			start(&port);
+		}
+	}
 }

@@ -19,182 +19,212 @@
 namespace rig {
 namespace {
 
-[[noreturn]] void fail(const char *what, const char *which) {
-  int saved = errno;
-  int console = open("/dev/console", O_WRONLY | O_CLOEXEC);
-  dprintf(console, "rig-init: %s %s: %s\n", what, which, strerror(saved));
-  usleep(200000);
-  reboot(RB_AUTOBOOT);
-  _exit(1);
+[[noreturn]] void fail(const char *what, const char *which)
+{
+	int saved = errno;
+	int console = open("/dev/console", O_WRONLY | O_CLOEXEC);
+	dprintf(console, "rig-init: %s %s: %s\n", what, which, strerror(saved));
+	usleep(200000);
+	reboot(RB_AUTOBOOT);
+	_exit(1);
 }
 
 void mount_or_fail(const char *source, const char *target, const char *type, unsigned long flags,
-                   const char *options) {
-  mkdir(target, 0755);
-  if (mount(source, target, type, flags, options)) fail("cannot mount", target);
+		   const char *options)
+{
+	mkdir(target, 0755);
+	if (mount(source, target, type, flags, options))
+		fail("cannot mount", target);
 }
 
 // False when there is no such file; any other trouble is fatal.
-bool load_module(const std::string &path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
-    fail("cannot load module", path.c_str());
-  close(fd);
-  return true;
+bool load_module(const std::string &path)
+{
+	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
+		fail("cannot load module", path.c_str());
+	close(fd);
+	return true;
 }
 
-void load_boot_modules() {
-  FILE *order = fopen("/mod/order", "re");
-  if (!order) fail("cannot read", "/mod/order");
-  char name[128];
-  while (fgets(name, sizeof(name), order)) {
-    name[strcspn(name, "\n")] = 0;
-    if (!load_module(std::string("/mod/") + name)) fail("no module", name);
-  }
-  fclose(order);
+void load_boot_modules()
+{
+	FILE *order = fopen("/mod/order", "re");
+	if (!order)
+		fail("cannot read", "/mod/order");
+	char name[128];
+	while (fgets(name, sizeof(name), order)) {
+		name[strcspn(name, "\n")] = 0;
+		if (!load_module(std::string("/mod/") + name))
+			fail("no module", name);
+	}
+	fclose(order);
 }
 
-void await_disk(const char *path) {
-  for (int i = 0; i < 1000; i++) {
-    if (!access(path, F_OK)) return;
-    usleep(10000);
-  }
-  fail("no disk", path);
+void await_disk(const char *path)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (!access(path, F_OK))
+			return;
+		usleep(10000);
+	}
+	fail("no disk", path);
 }
 
 // A read-only disk seen through a tmpfs layer, so that everything can be written to and
 // every boot starts fresh. `work` names the layer's folders.
-void mount_overlay(const char *disk, const char *low, const std::string &work, const char *target) {
-  await_disk(disk);
-  mount_or_fail(disk, low, "squashfs", MS_RDONLY | MS_NOATIME, "");
-  std::string upper = "/rw/" + work + "-upper", scratch = "/rw/" + work + "-work";
-  mkdir(upper.c_str(), 0755);
-  mkdir(scratch.c_str(), 0755);
-  std::string options =
-      std::string("lowerdir=") + low + ",upperdir=" + upper + ",workdir=" + scratch;
-  mount_or_fail("overlay", target, "overlay", MS_NOATIME, options.c_str());
+void mount_overlay(const char *disk, const char *low, const std::string &work, const char *target)
+{
+	await_disk(disk);
+	mount_or_fail(disk, low, "squashfs", MS_RDONLY | MS_NOATIME, "");
+	std::string upper = "/rw/" + work + "-upper", scratch = "/rw/" + work + "-work";
+	mkdir(upper.c_str(), 0755);
+	mkdir(scratch.c_str(), 0755);
+	std::string options =
+		std::string("lowerdir=") + low + ",upperdir=" + upper + ",workdir=" + scratch;
+	mount_or_fail("overlay", target, "overlay", MS_NOATIME, options.c_str());
 }
 
-void write_file(const char *path, const std::string &text) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return;
-  if (write(fd, text.data(), text.size()) < 0) dprintf(2, "rig-init: cannot write %s\n", path);
-  close(fd);
+void write_file(const char *path, const std::string &text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	if (write(fd, text.data(), text.size()) < 0)
+		dprintf(2, "rig-init: cannot write %s\n", path);
+	close(fd);
 }
 
-std::string setting(const char *name, const char *fallback) {
-  const char *value = getenv(name);
-  return value ? value : fallback;
+std::string setting(const char *name, const char *fallback)
+{
+	const char *value = getenv(name);
+	return value ? value : fallback;
 }
 
-void mount_the_usual() {
-  mount_or_fail("run", "/run", "tmpfs", MS_NOSUID, "mode=755");
-  mount_or_fail("tmp", "/tmp", "tmpfs", 0, "mode=1777");
-  mount_or_fail("pts", "/dev/pts", "devpts", 0, "gid=5,mode=620,ptmxmode=666");
-  mount_or_fail("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
-  mount_or_fail("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, "");
-  mount_or_fail("debugfs", "/sys/kernel/debug", "debugfs", 0, "");
-  mount_or_fail("tracefs", "/sys/kernel/tracing", "tracefs", 0, "");
-  mkdir("/run/lock", 01777);
-  if (symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin") ||
-      symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"))
-    dprintf(2, "rig-init: /dev/fd: %s\n", strerror(errno));
+void mount_the_usual()
+{
+	mount_or_fail("run", "/run", "tmpfs", MS_NOSUID, "mode=755");
+	mount_or_fail("tmp", "/tmp", "tmpfs", 0, "mode=1777");
+	mount_or_fail("pts", "/dev/pts", "devpts", 0, "gid=5,mode=620,ptmxmode=666");
+	mount_or_fail("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
+	mount_or_fail("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, "");
+	mount_or_fail("debugfs", "/sys/kernel/debug", "debugfs", 0, "");
+	mount_or_fail("tracefs", "/sys/kernel/tracing", "tracefs", 0, "");
+	mkdir("/run/lock", 01777);
+	if (symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin") ||
+	    symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"))
+		dprintf(2, "rig-init: /dev/fd: %s\n", strerror(errno));
 }
 
-void load_network_driver() {
-  char release[128] = {};
-  int fd = open("/proc/sys/kernel/osrelease", O_RDONLY | O_CLOEXEC);
-  if (read(fd, release, sizeof(release) - 1) < 0) fail("cannot read", "osrelease");
-  close(fd);
-  release[strcspn(release, "\n")] = 0;
-  std::string kernel = std::string("/lib/modules/") + release + "/kernel/";
-  // Built in, or as a chain of these three: what is absent is built in.
-  for (const char *module : {"net/core/failover.ko", "drivers/net/net_failover.ko",
-                             "drivers/net/virtio_net.ko"})
-    load_module(kernel + module);
+void load_network_driver()
+{
+	char release[128] = {};
+	int fd = open("/proc/sys/kernel/osrelease", O_RDONLY | O_CLOEXEC);
+	if (read(fd, release, sizeof(release) - 1) < 0)
+		fail("cannot read", "osrelease");
+	close(fd);
+	release[strcspn(release, "\n")] = 0;
+	std::string kernel = std::string("/lib/modules/") + release + "/kernel/";
+	// Built in, or as a chain of these three: what is absent is built in.
+	for (const char *module :
+	     {"net/core/failover.ko", "drivers/net/net_failover.ko", "drivers/net/virtio_net.ko"})
+		load_module(kernel + module);
 }
 
-void run_with_input(const char *program, const char *const argv[], const std::string &input) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC)) fail("pipe for", program);
-  pid_t pid = fork();
-  if (pid == 0) {
-    dup2(ends[0], 0);
-    execv(program, const_cast<char *const *>(argv));
-    _exit(127);
-  }
-  close(ends[0]);
-  if (write(ends[1], input.data(), input.size()) < 0) fail("cannot feed", program);
-  close(ends[1]);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  if (status) {
-    errno = 0;
-    fail("failed:", program);
-  }
+void run_with_input(const char *program, const char *const argv[], const std::string &input)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		fail("pipe for", program);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(ends[0], 0);
+		execv(program, const_cast<char *const *>(argv));
+		_exit(127);
+	}
+	close(ends[0]);
+	if (write(ends[1], input.data(), input.size()) < 0)
+		fail("cannot feed", program);
+	close(ends[1]);
+	int status = 0;
+	waitpid(pid, &status, 0);
+	if (status) {
+		errno = 0;
+		fail("failed:", program);
+	}
 }
 
-void set_up_network() {
-  // Nothing out there hands out addresses: to wait for duplicates and routers is time lost.
-  for (const char *scope : {"all", "default", "eth0"}) {
-    std::string base = std::string("/proc/sys/net/ipv6/conf/") + scope + "/";
-    if (access(base.c_str(), F_OK)) continue;
-    write_file((base + "accept_ra").c_str(), "0");
-    write_file((base + "accept_dad").c_str(), "0");
-  }
-  std::string n = setting("RIG_INDEX", "1");
-  std::string lines = "link set lo up\nlink set eth0 mtu " + setting("RIG_MTU", "1500") +
-                      "\nlink set eth0 up\naddr add 10.77.0." + n + "/24 dev eth0\n";
-  if (!access("/proc/sys/net/ipv6", F_OK))
-    lines += "addr add fd77::" + n + "/64 dev eth0 nodad\n";
-  const char *argv[] = {"ip", "-batch", "-", nullptr};
-  run_with_input("/sbin/ip", argv, lines);
+void set_up_network()
+{
+	// Nothing out there hands out addresses: to wait for duplicates and routers is time lost.
+	for (const char *scope : {"all", "default", "eth0"}) {
+		std::string base = std::string("/proc/sys/net/ipv6/conf/") + scope + "/";
+		if (access(base.c_str(), F_OK))
+			continue;
+		write_file((base + "accept_ra").c_str(), "0");
+		write_file((base + "accept_dad").c_str(), "0");
+	}
+	std::string n = setting("RIG_INDEX", "1");
+	std::string lines = "link set lo up\nlink set eth0 mtu " + setting("RIG_MTU", "1500") +
+			    "\nlink set eth0 up\naddr add 10.77.0." + n + "/24 dev eth0\n";
+	if (!access("/proc/sys/net/ipv6", F_OK))
+		lines += "addr add fd77::" + n + "/64 dev eth0 nodad\n";
+	const char *argv[] = {"ip", "-batch", "-", nullptr};
+	run_with_input("/sbin/ip", argv, lines);
 }
 
-}  // namespace
+} // namespace
 
-void enter_root() {
-  mount_or_fail("dev", "/dev", "devtmpfs", 0, "");
-  mount_or_fail("proc", "/proc", "proc", 0, "");
-  mount_or_fail("sys", "/sys", "sysfs", 0, "");
-  if (getenv("RIG_PROBE")) {  // the rig tries out KVM: getting here is all it asks
-    errno = 0;
-    fail("probe-ok", "");
-  }
-  load_boot_modules();
-  mount_or_fail("rw", "/rw", "tmpfs", 0, "mode=755,size=75%");
-  mount_overlay("/dev/vda", "/low", "root", "/new");
-  mount_overlay("/dev/vdb", "/lowmod", "modules", "/new/lib/modules");
-  for (const char *moved : {"/dev", "/proc", "/sys"}) {
-    std::string target = std::string("/new") + moved;
-    mkdir(target.c_str(), 0755);
-    if (mount(moved, target.c_str(), nullptr, MS_MOVE, nullptr)) fail("cannot move", moved);
-  }
-  if (chdir("/new") || mount("/new", "/", nullptr, MS_MOVE, nullptr) || chroot(".") || chdir("/"))
-    fail("cannot enter", "/new");
+void enter_root()
+{
+	mount_or_fail("dev", "/dev", "devtmpfs", 0, "");
+	mount_or_fail("proc", "/proc", "proc", 0, "");
+	mount_or_fail("sys", "/sys", "sysfs", 0, "");
+	if (getenv("RIG_PROBE")) { // the rig tries out KVM: getting here is all it asks
+		errno = 0;
+		fail("probe-ok", "");
+	}
+	load_boot_modules();
+	mount_or_fail("rw", "/rw", "tmpfs", 0, "mode=755,size=75%");
+	mount_overlay("/dev/vda", "/low", "root", "/new");
+	mount_overlay("/dev/vdb", "/lowmod", "modules", "/new/lib/modules");
+	for (const char *moved : {"/dev", "/proc", "/sys"}) {
+		std::string target = std::string("/new") + moved;
+		mkdir(target.c_str(), 0755);
+		if (mount(moved, target.c_str(), nullptr, MS_MOVE, nullptr))
+			fail("cannot move", moved);
+	}
+	if (chdir("/new") || mount("/new", "/", nullptr, MS_MOVE, nullptr) || chroot(".") ||
+	    chdir("/"))
+		fail("cannot enter", "/new");
 }
 
-void set_up_guest() {
-  mount_the_usual();
-  std::string name = setting("RIG_NAME", "guest");
-  if (sethostname(name.data(), name.size())) fail("hostname", name.c_str());
-  write_file("/etc/hostname", name + "\n");
-  // Without udev nobody loads the user-space half of an RDMA device: hang it on its module.
-  mkdir("/etc/modprobe.d", 0755);
-  write_file("/etc/modprobe.d/rig.conf", "softdep rdma_rxe post: ib_uverbs rdma_ucm\n");
-  load_network_driver();
-  set_up_network();
+void set_up_guest()
+{
+	mount_the_usual();
+	std::string name = setting("RIG_NAME", "guest");
+	if (sethostname(name.data(), name.size()))
+		fail("hostname", name.c_str());
+	write_file("/etc/hostname", name + "\n");
+	// Without udev nobody loads the user-space half of an RDMA device: hang it on its module.
+	mkdir("/etc/modprobe.d", 0755);
+	write_file("/etc/modprobe.d/rig.conf", "softdep rdma_rxe post: ib_uverbs rdma_ucm\n");
+	load_network_driver();
+	set_up_network();
 
-  const char *keep[] = {"RIG_NAME", "RIG_INDEX", "RIG_MTU"};
-  std::string values[3];
-  for (int i = 0; i < 3; i++) values[i] = setting(keep[i], "");
-  clearenv();  // the kernel turns every option it does not know into environment
-  for (int i = 0; i < 3; i++) setenv(keep[i], values[i].c_str(), 1);
-  setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
-  setenv("HOME", "/root", 1);
-  setenv("LANG", "C.UTF-8", 1);
-  setenv("TERM", "linux", 1);
+	const char *keep[] = {"RIG_NAME", "RIG_INDEX", "RIG_MTU"};
+	std::string values[3];
+	for (int i = 0; i < 3; i++)
+		values[i] = setting(keep[i], "");
+	clearenv(); // the kernel turns every option it does not know into environment
+	for (int i = 0; i < 3; i++)
+		setenv(keep[i], values[i].c_str(), 1);
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	setenv("HOME", "/root", 1);
+	setenv("LANG", "C.UTF-8", 1);
+	setenv("TERM", "linux", 1);
 }
 
-}  // namespace rig
+} // namespace rig

@@ -15,6 +15,6 @@ void enter_root();
 // What a distribution's init would do: file systems, hostname, environment, network.
 void set_up_guest();
 
-}  // namespace rig
+} // namespace rig
 
 #endif

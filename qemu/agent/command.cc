@@ -20,174 +20,205 @@ namespace {
 constexpr size_t kBacklogMax = 256 * 1024;
 constexpr int64_t kBeatMs = 1000;
 
-int64_t now_ms() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1000000;
+int64_t now_ms()
+{
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1000000;
 }
 
 class Runner {
- public:
-  Runner(Port *port, const std::string &exec) : port_(port) {
-    ExecHeader header;
-    std::string error;
-    memcpy(&header, exec.data(), sizeof(header));
-    if (!spawn(exec, &child_, &error)) {
-      error += '\n';
-      port_->send(kStderr, error.data(), error.size());
-      finish(kExited, 126);
-      return;
-    }
-    beat_at_ = now_ms() + kBeatMs;
-    if (header.limit_ms) limit_at_ = now_ms() + header.limit_ms;
-  }
-  ~Runner() { close_all(&child_); }
+public:
+	Runner(Port *port, const std::string &exec) : port_(port)
+	{
+		ExecHeader header;
+		std::string error;
+		memcpy(&header, exec.data(), sizeof(header));
+		if (!spawn(exec, &child_, &error)) {
+			error += '\n';
+			port_->send(kStderr, error.data(), error.size());
+			finish(kExited, 126);
+			return;
+		}
+		beat_at_ = now_ms() + kBeatMs;
+		if (header.limit_ms)
+			limit_at_ = now_ms() + header.limit_ms;
+	}
+	~Runner() { close_all(&child_); }
 
-  After run(Frame *left) {
-    for (;;) {
-      if (ended_ && port_->backlog() == 0) return After::kIdle;
-      pollfd fds[5] = {};
-      wait(fds);
-      if (fds[0].revents & (POLLHUP | POLLERR)) return abandon(After::kHungUp);
-      if (fds[0].revents & POLLIN && port_->fill() == Port::kHungUp)
-        return abandon(After::kHungUp);
-      if (take_frames(left)) return abandon(After::kHello);
-      feed();
-      drain(&child_.out, kStdout, 4);
-      drain(&child_.err, kStderr, 4);
-      if (!ended_ && fds[4].revents) reap();
-      if (!ended_) keep_time();
-      port_->flush();
-    }
-  }
+	After run(Frame *left)
+	{
+		for (;;) {
+			if (ended_ && port_->backlog() == 0)
+				return After::kIdle;
+			pollfd fds[5] = {};
+			wait(fds);
+			if (fds[0].revents & (POLLHUP | POLLERR))
+				return abandon(After::kHungUp);
+			if (fds[0].revents & POLLIN && port_->fill() == Port::kHungUp)
+				return abandon(After::kHungUp);
+			if (take_frames(left))
+				return abandon(After::kHello);
+			feed();
+			drain(&child_.out, kStdout, 4);
+			drain(&child_.err, kStderr, 4);
+			if (!ended_ && fds[4].revents)
+				reap();
+			if (!ended_)
+				keep_time();
+			port_->flush();
+		}
+	}
 
- private:
-  void wait(pollfd *fds) {
-    bool roomy = port_->backlog() < kBacklogMax;
-    // While stdin is stuck the port is not read: that is the host's flow control.
-    bool want_in = ended_ || stdin_.empty();
-    short port_events = static_cast<short>((want_in ? POLLIN : 0) |
-                                           (port_->backlog() ? POLLOUT : 0));
-    fds[0] = {port_->fd(), port_events, 0};
-    fds[1] = {roomy ? child_.out : -1, POLLIN, 0};
-    fds[2] = {roomy ? child_.err : -1, POLLIN, 0};
-    fds[3] = {stdin_.empty() ? -1 : child_.in, POLLOUT, 0};
-    fds[4] = {ended_ ? -1 : child_.pidfd, POLLIN, 0};
-    int64_t until = beat_at_;
-    if (limit_at_ && limit_at_ < until) until = limit_at_;
-    int64_t timeout = ended_ ? kBeatMs : until - now_ms();
-    poll(fds, 5, static_cast<int>(timeout < 0 ? 0 : timeout));
-  }
+private:
+	void wait(pollfd *fds)
+	{
+		bool roomy = port_->backlog() < kBacklogMax;
+		// While stdin is stuck the port is not read: that is the host's flow control.
+		bool want_in = ended_ || stdin_.empty();
+		short port_events = static_cast<short>((want_in ? POLLIN : 0) |
+						       (port_->backlog() ? POLLOUT : 0));
+		fds[0] = {port_->fd(), port_events, 0};
+		fds[1] = {roomy ? child_.out : -1, POLLIN, 0};
+		fds[2] = {roomy ? child_.err : -1, POLLIN, 0};
+		fds[3] = {stdin_.empty() ? -1 : child_.in, POLLOUT, 0};
+		fds[4] = {ended_ ? -1 : child_.pidfd, POLLIN, 0};
+		int64_t until = beat_at_;
+		if (limit_at_ && limit_at_ < until)
+			until = limit_at_;
+		int64_t timeout = ended_ ? kBeatMs : until - now_ms();
+		poll(fds, 5, static_cast<int>(timeout < 0 ? 0 : timeout));
+	}
 
-  // True when a new host said hello.
-  bool take_frames(Frame *left) {
-    while (stdin_.empty() && port_->next(left)) {
-      if (left->type == kHello) return true;
-      if (left->type == kStdin) {
-        if (left->payload.empty()) {
-          stdin_done_ = true;
-        } else {
-          stdin_ = left->payload;
-        }
-        feed();
-      } else if (left->type == kKill && left->payload.size() == 4 && !ended_) {
-        uint32_t sig;
-        memcpy(&sig, left->payload.data(), 4);
-        kill(-child_.pid, static_cast<int>(sig));
-      } else if (left->type == kWinsize && left->payload.size() == 4 && child_.in >= 0) {
-        winsize size = {};
-        memcpy(&size, left->payload.data(), 4);
-        ioctl(child_.in, TIOCSWINSZ, &size);
-      }
-    }
-    return false;
-  }
+	// True when a new host said hello.
+	bool take_frames(Frame *left)
+	{
+		while (stdin_.empty() && port_->next(left)) {
+			if (left->type == kHello)
+				return true;
+			if (left->type == kStdin) {
+				if (left->payload.empty()) {
+					stdin_done_ = true;
+				} else {
+					stdin_ = left->payload;
+				}
+				feed();
+			} else if (left->type == kKill && left->payload.size() == 4 && !ended_) {
+				uint32_t sig;
+				memcpy(&sig, left->payload.data(), 4);
+				kill(-child_.pid, static_cast<int>(sig));
+			} else if (left->type == kWinsize && left->payload.size() == 4 &&
+				   child_.in >= 0) {
+				winsize size = {};
+				memcpy(&size, left->payload.data(), 4);
+				ioctl(child_.in, TIOCSWINSZ, &size);
+			}
+		}
+		return false;
+	}
 
-  void feed() {
-    while (!stdin_.empty()) {
-      ssize_t n = child_.in < 0 ? -1 : write(child_.in, stdin_.data(), stdin_.size());
-      if (n > 0) {
-        stdin_.erase(0, static_cast<size_t>(n));
-        continue;
-      }
-      if (child_.in >= 0 && errno == EAGAIN) return;
-      stdin_.clear();  // nobody reads it any more
-    }
-    if (stdin_done_) close_fd(&child_.in);
-  }
+	void feed()
+	{
+		while (!stdin_.empty()) {
+			ssize_t n =
+				child_.in < 0 ? -1 : write(child_.in, stdin_.data(), stdin_.size());
+			if (n > 0) {
+				stdin_.erase(0, static_cast<size_t>(n));
+				continue;
+			}
+			if (child_.in >= 0 && errno == EAGAIN)
+				return;
+			stdin_.clear(); // nobody reads it any more
+		}
+		if (stdin_done_)
+			close_fd(&child_.in);
+	}
 
-  void drain(int *fd, uint8_t type, int rounds, size_t backlog_max = kBacklogMax) {
-    char chunk[16 * 1024];
-    for (int i = 0; i < rounds && *fd >= 0 && port_->backlog() < backlog_max; i++) {
-      ssize_t n = read(*fd, chunk, sizeof(chunk));
-      if (n > 0) {
-        port_->send(type, chunk, static_cast<size_t>(n));
-      } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close_fd(fd);  // EIO is how a terminal says end of file
-      } else {
-        return;
-      }
-    }
-  }
+	void drain(int *fd, uint8_t type, int rounds, size_t backlog_max = kBacklogMax)
+	{
+		char chunk[16 * 1024];
+		for (int i = 0; i < rounds && *fd >= 0 && port_->backlog() < backlog_max; i++) {
+			ssize_t n = read(*fd, chunk, sizeof(chunk));
+			if (n > 0) {
+				port_->send(type, chunk, static_cast<size_t>(n));
+			} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+				close_fd(fd); // EIO is how a terminal says end of file
+			} else {
+				return;
+			}
+		}
+	}
 
-  void reap() {
-    int status = 0;
-    if (waitpid(child_.pid, &status, 0) < 0) status = 255 << 8;
-    if (WIFSIGNALED(status))
-      finish(timed_out_ ? kTimedOut : kSignalled, static_cast<uint32_t>(WTERMSIG(status)));
-    else
-      finish(timed_out_ ? kTimedOut : kExited, static_cast<uint32_t>(WEXITSTATUS(status)));
-  }
+	void reap()
+	{
+		int status = 0;
+		if (waitpid(child_.pid, &status, 0) < 0)
+			status = 255 << 8;
+		if (WIFSIGNALED(status))
+			finish(timed_out_ ? kTimedOut : kSignalled,
+			       static_cast<uint32_t>(WTERMSIG(status)));
+		else
+			finish(timed_out_ ? kTimedOut : kExited,
+			       static_cast<uint32_t>(WEXITSTATUS(status)));
+	}
 
-  void finish(uint32_t kind, uint32_t value) {
-    // What the command wrote before it ended is in the pipes still; what its surviving
-    // children may write later is nobody's. A pipe holds 64 KiB, so a few rounds take it all.
-    drain(&child_.out, kStdout, 8, SIZE_MAX);
-    drain(&child_.err, kStderr, 8, SIZE_MAX);
-    ExitStatus status = {kind, value};
-    port_->send(kExit, &status, sizeof(status));
-    ended_ = true;
-    stdin_.clear();
-    close_all(&child_);
-  }
+	void finish(uint32_t kind, uint32_t value)
+	{
+		// What the command wrote before it ended is in the pipes still; what its surviving
+		// children may write later is nobody's. A pipe holds 64 KiB, so a few rounds take it all.
+		drain(&child_.out, kStdout, 8, SIZE_MAX);
+		drain(&child_.err, kStderr, 8, SIZE_MAX);
+		ExitStatus status = {kind, value};
+		port_->send(kExit, &status, sizeof(status));
+		ended_ = true;
+		stdin_.clear();
+		close_all(&child_);
+	}
 
-  void keep_time() {
-    int64_t now = now_ms();
-    if (now >= beat_at_) {
-      port_->send(kBeat, nullptr, 0);
-      beat_at_ = now + kBeatMs;
-    }
-    if (limit_at_ && now >= limit_at_) {
-      timed_out_ = true;
-      limit_at_ = now + 200;  // again, for a process forked while the first signal went round
-      kill(-child_.pid, SIGKILL);
-    }
-  }
+	void keep_time()
+	{
+		int64_t now = now_ms();
+		if (now >= beat_at_) {
+			port_->send(kBeat, nullptr, 0);
+			beat_at_ = now + kBeatMs;
+		}
+		if (limit_at_ && now >= limit_at_) {
+			timed_out_ = true;
+			limit_at_ =
+				now +
+				200; // again, for a process forked while the first signal went round
+			kill(-child_.pid, SIGKILL);
+		}
+	}
 
-  After abandon(After why) {
-    if (!ended_ && child_.pid > 0) {
-      kill(-child_.pid, SIGKILL);
-      // A process stuck in the kernel must not take this port with it: init reaps it later.
-      for (int i = 0; i < 20 && waitpid(child_.pid, nullptr, WNOHANG) == 0; i++) usleep(10000);
-    }
-    return why;
-  }
+	After abandon(After why)
+	{
+		if (!ended_ && child_.pid > 0) {
+			kill(-child_.pid, SIGKILL);
+			// A process stuck in the kernel must not take this port with it: init reaps it later.
+			for (int i = 0; i < 20 && waitpid(child_.pid, nullptr, WNOHANG) == 0; i++)
+				usleep(10000);
+		}
+		return why;
+	}
 
-  Port *port_;
-  Child child_;
-  std::string stdin_;
-  bool stdin_done_ = false;
-  bool ended_ = false;
-  bool timed_out_ = false;
-  int64_t limit_at_ = 0;
-  int64_t beat_at_ = 0;
+	Port *port_;
+	Child child_;
+	std::string stdin_;
+	bool stdin_done_ = false;
+	bool ended_ = false;
+	bool timed_out_ = false;
+	int64_t limit_at_ = 0;
+	int64_t beat_at_ = 0;
 };
 
-}  // namespace
+} // namespace
 
-After run_command(Port *port, const std::string &exec, Frame *left) {
-  if (exec.size() < sizeof(ExecHeader)) return After::kIdle;
-  return Runner(port, exec).run(left);
+After run_command(Port *port, const std::string &exec, Frame *left)
+{
+	if (exec.size() < sizeof(ExecHeader))
+		return After::kIdle;
+	return Runner(port, exec).run(left);
 }
 
-}  // namespace rig
+} // namespace rig

@@ -14,37 +14,37 @@
 namespace rig {
 
 struct Frame {
-  uint8_t type = 0;
-  std::string payload;
+	uint8_t type = 0;
+	std::string payload;
 };
 
 class Port {
- public:
-  explicit Port(int fd) : fd_(fd) {}
+public:
+	explicit Port(int fd) : fd_(fd) {}
 
-  int fd() const { return fd_; }
-  // Output that waits for the host to read: callers stop producing when it is large.
-  size_t backlog() const { return out_.size() - out_done_; }
+	int fd() const { return fd_; }
+	// Output that waits for the host to read: callers stop producing when it is large.
+	size_t backlog() const { return out_.size() - out_done_; }
 
-  // Reads what is there. kHungUp: nothing is, and the host's end is closed.
-  enum Read { kMore, kNothing, kHungUp };
-  Read fill();
-  // Writes what the host takes now.
-  void flush();
-  // Takes the next complete frame out of what was read.
-  bool next(Frame *frame);
-  void send(uint8_t type, const void *data, size_t length);
-  // Forgets both directions: the host end is gone or new.
-  void reset();
+	// Reads what is there. kHungUp: nothing is, and the host's end is closed.
+	enum Read { kMore, kNothing, kHungUp };
+	Read fill();
+	// Writes what the host takes now.
+	void flush();
+	// Takes the next complete frame out of what was read.
+	bool next(Frame *frame);
+	void send(uint8_t type, const void *data, size_t length);
+	// Forgets both directions: the host end is gone or new.
+	void reset();
 
- private:
-  int fd_;
-  std::string in_;
-  size_t in_done_ = 0;
-  std::string out_;
-  size_t out_done_ = 0;
+private:
+	int fd_;
+	std::string in_;
+	size_t in_done_ = 0;
+	std::string out_;
+	size_t out_done_ = 0;
 };
 
-}  // namespace rig
+} // namespace rig
 
 #endif

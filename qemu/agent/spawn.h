@@ -10,11 +10,11 @@
 namespace rig {
 
 struct Child {
-  pid_t pid = -1;  // also its process group and its session
-  int pidfd = -1;
-  int in = -1;
-  int out = -1;
-  int err = -1;    // -1 on a terminal, which has one stream
+	pid_t pid = -1; // also its process group and its session
+	int pidfd = -1;
+	int in = -1;
+	int out = -1;
+	int err = -1; // -1 on a terminal, which has one stream
 };
 
 // Starts what a kExec payload asks for. On failure returns false and says why in `*error`.
@@ -23,6 +23,6 @@ bool spawn(const std::string &exec, Child *child, std::string *error);
 void close_all(Child *child);
 void close_fd(int *fd);
 
-}  // namespace rig
+} // namespace rig
 
 #endif

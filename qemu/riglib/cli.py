@@ -32,6 +32,8 @@ def _image(args):
     disks = rig.images(args.kernel, args.rebuild)
     from . import accel
     accel.choose(disks)
+    if args.clean:
+        rig.clean(disks)
     for what in ("root", "kernel", "modules", "initrd"):
         print("%-8s %s" % (what, os.path.relpath(disks[what])))
     return 0
@@ -151,7 +153,8 @@ def _down(args):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="rig", description="Small virtual machines on one virtual Ethernet, for trying and "
-        "testing RDMA drivers.", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+        "testing RDMA drivers.", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = parser.add_subparsers(dest="what", metavar="SUBCOMMAND", required=True)
 
     def add(name, work, text):
@@ -164,6 +167,7 @@ def _parser():
     p.add_argument("--kernel", metavar="V", help="a kernel version apt has, such as 6.12 "
                    "(default: the one the host has headers of)")
     p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
+    p.add_argument("--clean", action="store_true", help="remove images of older versions")
 
     def shape(p):
         p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")

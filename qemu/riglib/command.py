@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A command that runs in a guest: its output as it comes, its time limit, its result."""
 
+import io
 import os
 import re
 import shlex
@@ -81,7 +82,6 @@ class Command:
         """stdin as a file object: nothing, text, bytes, or something that can be read."""
         if stdin is None or hasattr(stdin, "read"):
             return stdin
-        import io
         return io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
 
     def _feed(self):
@@ -172,7 +172,7 @@ class Command:
             self.guest.name, shlex.join(self.argv), why, pattern, self.output()[-2000:]))
 
     def wait(self, timeout=None, check=False):
-        """Wait for its end; returns the Result. Without `timeout`, the command's own limit holds."""
+        """Wait for its end; returns the Result. Without `timeout` its own limit holds."""
         if timeout is None:
             timeout = self._limit_s + _GRACE_S + 10 if self._limit_s else None
         deadline = None if timeout is None else time.monotonic() + timeout

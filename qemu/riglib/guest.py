@@ -96,7 +96,7 @@ class Guest:
             time.sleep(every)
 
     def wait_listening(self, port, timeout=20):
-        """Wait until something in the guest listens on a TCP port (servers buffer what they print)."""
+        """Wait until the guest listens on a TCP port. (Servers buffer what they print.)"""
         self.wait_until("ss -Hltn 'sport = :%d' | grep -q ." % port, timeout)
 
     # -- files

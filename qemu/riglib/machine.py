@@ -27,7 +27,8 @@ _CPU = {
 def base(accel):
     """The part that every QEMU of the rig shares, the KVM probe included."""
     return ([tool.find("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-display", "none",
-             "-M", "q35,usb=off,sata=off,smbus=off,vmport=off,graphics=off", "-no-reboot"] + _CPU[accel])
+             "-M", "q35,usb=off,sata=off,smbus=off,vmport=off,graphics=off", "-no-reboot"]
+            + _CPU[accel])
 
 
 def command_line(guest, images, options, netdev):
@@ -35,23 +36,27 @@ def command_line(guest, images, options, netdev):
     name = guest["name"]
     append = _APPEND + "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
         name, guest["index"], options["mtu"], wire.PORTS) + options["append"]
+    disk = "if=none,format=raw,readonly=on,file.locking=off,id=%s,file=%s"
     argv = base(options["accel"]) + [
         "-name", "%s.%s" % (options["name"], name),
         "-smp", str(options["smp"]), "-m", "%dM" % options["mem"],
         "-kernel", images["kernel"], "-initrd", images["initrd"], "-append", append,
-        "-drive", "if=none,id=root,format=raw,readonly=on,file.locking=off,file=" + images["root"],
+        "-drive", disk % ("root", images["root"]),
         "-device", "virtio-blk-pci,drive=root",
-        "-drive", "if=none,id=mod,format=raw,readonly=on,file.locking=off,file=" + images["modules"],
+        "-drive", disk % ("mod", images["modules"]),
         "-device", "virtio-blk-pci,drive=mod",
-        "-chardev", "file,id=console,append=on,path=%s.console" % name, "-serial", "chardev:console",
+        "-chardev", "file,id=console,append=on,path=%s.console" % name,
+        "-serial", "chardev:console",
         "-qmp", "unix:%s.qmp,server=on,wait=off" % name,
-        "-device", "virtio-rng-pci", "-device", "virtio-serial-pci,max_ports=%d" % (wire.PORTS + 1),
+        "-device", "virtio-rng-pci",
+        "-device", "virtio-serial-pci,max_ports=%d" % (wire.PORTS + 1),
     ]
     for i in range(wire.PORTS):
         argv += ["-chardev", "socket,id=p%d,path=%s.port%d,server=on,wait=off" % (i, name, i),
                  "-device", "virtserialport,chardev=p%d,name=rig.%d,nr=%d" % (i, i, i + 1)]
-    argv += netdev + ["-device", "virtio-net-pci,netdev=net0,romfile=,speed=10000,duplex=full,mac=52:54:00:7e:72:%02x"
-                      % guest["index"]]
+    # A speed, because rxe and others ask for one and complain about none.
+    argv += netdev + ["-device", "virtio-net-pci,netdev=net0,romfile=,speed=10000,duplex=full,"
+                      "mac=52:54:00:7e:72:%02x" % guest["index"]]
     return argv + shlex.split(os.environ.get("RIG_QEMU_ARGS", ""))
 
 

@@ -7,10 +7,12 @@
 Rig() describes, up() starts, down() ends; Rig.attach(name) finds one that runs already.
 """
 
+import glob
 import os
 import shutil
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from . import accel, initrd, kernel, machine, net, paths, state, trouble, userland, wire
 from .guest import Guest
@@ -27,10 +29,30 @@ def default_name():
 def images(kernel_version=None, rebuild=False):
     """Build what is missing; returns the paths a guest boots from."""
     paths.make_dirs()
-    release, folder = kernel.ensure(kernel_version, rebuild)
-    return {"release": release, "kernel": os.path.join(folder, "kernel"),
-            "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
-            "root": userland.ensure(rebuild)}
+    # Side by side: both mostly wait for the network, the disk or one unpacking process.
+    with ThreadPoolExecutor(2) as pool:
+        root = pool.submit(userland.ensure, rebuild)
+        release, folder = pool.submit(kernel.ensure, kernel_version, rebuild).result()
+        return {"release": release, "kernel": os.path.join(folder, "kernel"),
+                "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
+                "root": root.result()}
+
+
+def clean(keep):
+    """Remove the images that are neither in `keep` nor used by a rig that is up."""
+    used = " ".join(keep.values())
+    for name in state.names():
+        for path in glob.glob(os.path.join(paths.run_dir(name), "*.cmdline")):
+            with open(path, encoding="utf-8") as f:
+                used += f.read()
+    for entry in list(os.scandir(paths.IMAGES)):
+        if entry.name in used or entry.name.startswith("agent-"):
+            continue
+        progress("removing " + entry.name)
+        if entry.is_dir():
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
 
 
 class Rig:
@@ -56,8 +78,9 @@ class Rig:
         record = state.load(rig.name)
         if not record:
             others = [n for n in state.names() if state.load(n)]
-            raise trouble.GuestLost("?", "down", "no rig called %s is up%s: 'qemu/rig up' starts one"
-                                    % (rig.name, " (but: %s)" % ", ".join(others) if others else ""))
+            raise trouble.GuestLost(
+                "?", "down", "no rig called %s is up%s: 'qemu/rig up' starts one"
+                % (rig.name, " (but: %s)" % ", ".join(others) if others else ""))
         rig.options = record["options"]
         rig._adopt(record)
         return rig

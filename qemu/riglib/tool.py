@@ -12,7 +12,8 @@ _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {
     "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "depmod": "kmod", "zstd": "zstd",
-    "cpio": "cpio", "g++": "build-essential", "qemu-system-x86_64": "qemu-system-x86",
+    "cpio": "cpio", "g++": "build-essential", "objcopy": "binutils",
+    "qemu-system-x86_64": "qemu-system-x86",
     "ip": "iproute2", "tmux": "tmux", "xz": "xz-utils",
 }
 

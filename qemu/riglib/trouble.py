@@ -17,8 +17,8 @@ from . import state
 from .say import RigError
 
 TAIL_LINES = 45
-_SIGNS = ("Kernel panic", "NMI received", "BUG:", "Oops", "general protection", "KASAN", "rig-init:",
-          "Unable to handle", "kernel BUG at", "double fault", "watchdog:")
+_SIGNS = ("Kernel panic", "NMI received", "BUG:", "Oops", "general protection", "KASAN",
+          "rig-init:", "Unable to handle", "kernel BUG at", "double fault", "watchdog:")
 
 
 class GuestLost(RigError):
