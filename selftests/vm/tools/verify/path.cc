@@ -79,6 +79,7 @@ void psn_middle(Env &env)
 
 void long_message(Env &env, ibv_wr_opcode opcode, uint32_t bytes)
 {
+	env.limit_s = std::max(env.limit_s, 60.0);
 	Bench bench(env, {}, arena_bytes_for({.bytes = bytes, .count = 1}) + 4096);
 	Batch batch;
 	batch.opcode = opcode;

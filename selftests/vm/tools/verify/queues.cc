@@ -92,7 +92,9 @@ void arm_then_poll(Env &env)
 {
 	CqOptions with_events;
 	with_events.events = true;
-	Bench b(env, {}, 65536, with_events);
+	LinkOptions options;
+	options.recv_wr = 200;
+	Bench b(env, options, 65536, with_events);
 	if (!env.client)
 		for (int i = 0; i < 200; i++)
 			post_recv(b.link, i, {b.arena.sge(4096, 128)});

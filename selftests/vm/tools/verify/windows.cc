@@ -51,6 +51,14 @@ struct WindowBench {
 		return w.new_rkey;
 	}
 
+	// Both sides: what bind() gives the owner.
+	uint32_t bound(uint64_t offset, uint64_t length, unsigned access = kWindowAccess)
+	{
+		uint32_t key = env.client ? 0 : bind(offset, length, access);
+		uint32_t theirs = env.control.exchange(key);
+		return env.client ? theirs : key;
+	}
+
 	// Client: a write or read of 100 bytes through a key.
 	void use(ibv_wr_opcode opcode, uint64_t va, uint32_t rkey, ibv_wc_status status)
 	{
@@ -101,7 +109,7 @@ void type1(Env &env)
 void type2(Env &env, bool modern)
 {
 	WindowBench w(env, IBV_MW_TYPE_2, modern);
-	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(4096, 4096));
+	uint32_t key = w.bound(4096, 4096);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (env.client) {
 		w.use(IBV_WR_RDMA_WRITE, va + 4096, key, IBV_WC_SUCCESS);
@@ -119,7 +127,7 @@ void type2(Env &env, bool modern)
 void type2_local_inv(Env &env, bool modern)
 {
 	WindowBench w(env, IBV_MW_TYPE_2, modern);
-	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 4096));
+	uint32_t key = w.bound(0, 4096);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (env.client)
 		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_SUCCESS);
@@ -146,7 +154,7 @@ void type2_local_inv(Env &env, bool modern)
 void type2_send_inv(Env &env, bool modern)
 {
 	WindowBench w(env, IBV_MW_TYPE_2, modern);
-	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 8192));
+	uint32_t key = w.bound(0, 8192);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (!env.client)
 		post_recv(w.bench.link, 5, {w.bench.arena.sge(8192, 4096)});
@@ -166,7 +174,7 @@ void type2_send_inv(Env &env, bool modern)
 		require((c.flags & IBV_WC_WITH_INV) && c.inv_rkey == key,
 			"flags %#x, invalidated key %#x instead of %#x", c.flags, c.inv_rkey, key);
 	}
-	uint32_t again = env.control.exchange(env.client ? 0 : w.bind(4096, 4096));
+	uint32_t again = w.bound(4096, 4096);
 	if (env.client) {
 		w.use(IBV_WR_RDMA_WRITE, va + 4096, again, IBV_WC_SUCCESS);
 		w.use(IBV_WR_RDMA_WRITE, va + 4096, key, IBV_WC_REM_ACCESS_ERR);
@@ -180,7 +188,7 @@ void type2_other_qp(Env &env)
 	WindowBench w(env, IBV_MW_TYPE_2);
 	Link other(env.device, w.bench.pd.get(), w.bench.cq.get(), w.bench.cq.get(), {});
 	other.connect(env.control);
-	uint32_t key = env.control.exchange(env.client ? 0 : w.bind(0, 4096));
+	uint32_t key = w.bound(0, 4096);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (env.client) {
 		Work write{
@@ -198,8 +206,7 @@ void type2_other_qp(Env &env)
 void type2_rights(Env &env)
 {
 	WindowBench w(env, IBV_MW_TYPE_2);
-	uint32_t key =
-		env.control.exchange(env.client ? 0 : w.bind(0, 4096, IBV_ACCESS_REMOTE_READ));
+	uint32_t key = w.bound(0, 4096, IBV_ACCESS_REMOTE_READ);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (env.client) {
 		w.use(IBV_WR_RDMA_READ, va, key, IBV_WC_SUCCESS);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+// vchaos: many processes that create, use and destroy every kind of verbs object in
+// random order for a time. Some die by SIGKILL with everything open. The parent reports
+// what the children did; the kernel log and the object counters are judged by the caller.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <getopt.h>
+#include <random>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "player.h"
+
+namespace {
+
+struct Options {
+	vt::DeviceChoice device;
+	unsigned processes = 20, seconds = 10, kill_percent = 30;
+	uint64_t seed = 1;
+};
+
+// Shared between the children: how often each verb worked and failed.
+vt::Score *score;
+
+pid_t launch(const Options &o, uint64_t seed, double until)
+{
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	try {
+		vt::Player(o.device, seed, score).play(until);
+	} catch (const std::exception &why) {
+		// The device may be taken away under us: that is no fault of ours.
+		__atomic_add_fetch(&score->gave_up, 1, __ATOMIC_RELAXED);
+		if (!__atomic_fetch_add(&score->said, 1, __ATOMIC_RELAXED))
+			printf("# first to give up: %s\n", why.what());
+		fflush(stdout);
+		_exit(3);
+	}
+	_exit(0);
+}
+
+int play(const Options &o)
+{
+	std::mt19937_64 random(o.seed);
+	double until = vt::now_s() + o.seconds;
+	std::vector<pid_t> children;
+	unsigned crashed = 0, killed = 0, started = 0;
+	for (; started < o.processes; started++)
+		children.push_back(launch(o, random(), until));
+	while (vt::now_s() < until) {
+		usleep(20000);
+		pid_t &victim = children[random() % children.size()];
+		// Kill one now and then, at whatever it does, and start another.
+		if (random() % 100 < o.kill_percent) {
+			kill(victim, SIGKILL);
+			killed++;
+			int status;
+			waitpid(victim, &status, 0);
+			victim = launch(o, random(), until);
+			started++;
+		}
+	}
+	double limit = vt::now_s() + 60;
+	unsigned stuck = 0;
+	for (pid_t child : children) {
+		int status = 0;
+		while (waitpid(child, &status, WNOHANG) == 0) {
+			if (vt::now_s() > limit) {
+				kill(child, SIGKILL);
+				stuck++;
+				limit = vt::now_s() + 5;
+			}
+			usleep(5000);
+		}
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+			crashed++;
+	}
+	score->print();
+	printf("# %u processes, %u killed, %u gave up, %u crashed, %u stuck\n", started, killed,
+	       score->gave_up, crashed, stuck);
+	return crashed || stuck ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	Options o;
+	int option;
+	while ((option = getopt(argc, argv, "n:d:P:S:K:s:")) != -1) {
+		switch (option) {
+		case 'n':
+			o.device.netdev = optarg;
+			break;
+		case 'd':
+			o.device.device = optarg;
+			break;
+		case 'P':
+			o.processes = static_cast<unsigned>(atoi(optarg));
+			break;
+		case 'S':
+			o.seconds = static_cast<unsigned>(atoi(optarg));
+			break;
+		case 'K':
+			o.kill_percent = static_cast<unsigned>(atoi(optarg));
+			break;
+		case 's':
+			o.seed = strtoull(optarg, nullptr, 0);
+			break;
+		default:
+			fprintf(stderr,
+				"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s "
+				"seed]\n"
+				"-K: how often, of 50 times a second, a process is killed\n",
+				argv[0]);
+			return 2;
+		}
+	}
+	void *shared = mmap(nullptr, sizeof(vt::Score), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED || !o.processes)
+		return 2;
+	score = new (shared) vt::Score();
+	return play(o);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+// See player.h. Destroying may be refused (EBUSY): the object then stays in the heap.
+#include "player.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace vt {
+namespace {
+
+constexpr size_t kMemory = 256 * 1024;
+constexpr size_t kMost = 12; // objects of a kind
+
+const char *const kActNames[kActs] = {"make_pd", "drop_pd",   "make_mr",  "drop_mr",   "rereg",
+				      "make_mw", "drop_mw",   "make_cq",  "drop_cq",   "resize_cq",
+				      "poll_cq", "make_srq",  "drop_srq", "post_srq",  "make_qp",
+				      "drop_qp", "modify_qp", "connect",  "post_recv", "post_send",
+				      "make_ah", "drop_ah",   "mcast",	  "reopen"};
+
+// Removes a random one if the verb lets it go.
+template <class T, class F> bool drop(std::vector<T *> *heap, uint64_t choice, F destroy)
+{
+	if (heap->empty())
+		return true;
+	size_t i = choice % heap->size();
+	if (destroy((*heap)[i]))
+		return false;
+	(*heap)[i] = heap->back();
+	heap->pop_back();
+	return true;
+}
+
+template <class T> bool keep(std::vector<T *> *heap, T *object)
+{
+	if (object)
+		heap->push_back(object);
+	return object;
+}
+
+} // namespace
+
+void Score::print() const
+{
+	for (int i = 0; i < kActs; i++)
+		printf("# %-10s %7u done %6u refused\n", kActNames[i], done[i], refused[i]);
+}
+
+Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score)
+	: choice_(choice), random_(seed), score_(score), device_(std::make_unique<Device>(choice)),
+	  memory_(kMemory)
+{}
+
+Player::~Player()
+{
+	clear();
+}
+
+void Player::play(double until)
+{
+	while (now_s() < until)
+		act(static_cast<Act>(below(kActs)));
+}
+
+bool Player::note(Act what, bool ok)
+{
+	__atomic_add_fetch(ok ? &score_->done[what] : &score_->refused[what], 1, __ATOMIC_RELAXED);
+	return ok;
+}
+
+// Users before what they use; what is refused all the same stays for the kernel to clear.
+void Player::clear()
+{
+	for (ibv_qp *qp : qps_)
+		ibv_destroy_qp(qp);
+	for (ibv_ah *ah : ahs_)
+		ibv_destroy_ah(ah);
+	for (ibv_mw *mw : mws_)
+		ibv_dealloc_mw(mw);
+	for (ibv_mr *mr : mrs_)
+		ibv_dereg_mr(mr);
+	for (ibv_srq *srq : srqs_)
+		ibv_destroy_srq(srq);
+	for (ibv_cq *cq : cqs_)
+		ibv_destroy_cq(cq);
+	for (ibv_pd *pd : pds_)
+		ibv_dealloc_pd(pd);
+	qps_.clear(), ahs_.clear(), mws_.clear(), mrs_.clear(), srqs_.clear(), cqs_.clear();
+	pds_.clear();
+}
+
+void Player::make_qp()
+{
+	if (pds_.empty() || cqs_.empty() || qps_.size() >= kMost)
+		return;
+	const ibv_qp_type types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
+	ibv_qp_init_attr attr = {};
+	attr.send_cq = cqs_[below(cqs_.size())];
+	attr.recv_cq = cqs_[below(cqs_.size())];
+	attr.srq = srqs_.empty() || below(3) ? nullptr : srqs_[below(srqs_.size())];
+	attr.cap = {1 + below(100), 1 + below(100), 1 + below(8), 1 + below(8), below(200)};
+	attr.qp_type = types[below(3)];
+	ibv_qp *qp = ibv_create_qp(pds_[below(pds_.size())], &attr);
+	note(kMakeQp, keep(&qps_, qp));
+}
+
+// Two of our own QPs, or one to itself, to RTS: traffic for post_send.
+void Player::connect_two()
+{
+	if (qps_.empty())
+		return;
+	ibv_qp *ends[2] = {qps_[below(qps_.size())], qps_[below(qps_.size())]};
+	for (int i = 0; i < 2; i++) {
+		ibv_qp *qp = ends[i], *other = ends[!i];
+		bool ud = qp->qp_type == IBV_QPT_UD, rc = qp->qp_type == IBV_QPT_RC;
+		ibv_qp_attr a = {};
+		a.qp_state = IBV_QPS_INIT;
+		a.port_num = 1;
+		a.qkey = 0x11;
+		a.qp_access_flags = static_cast<unsigned>(kAllAccess);
+		ibv_modify_qp(qp, &a,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				      (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+		a.qp_state = IBV_QPS_RTR;
+		a.path_mtu = device_->port().active_mtu;
+		a.dest_qp_num = other->qp_num;
+		a.max_dest_rd_atomic = 4;
+		a.ah_attr.is_global = 1;
+		a.ah_attr.port_num = 1;
+		a.ah_attr.grh.dgid = device_->gid();
+		a.ah_attr.grh.sgid_index = static_cast<uint8_t>(device_->gid_index());
+		a.ah_attr.grh.hop_limit = 1;
+		ibv_modify_qp(qp, &a,
+			      IBV_QP_STATE |
+				      (ud ? 0 :
+					    IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+						       IBV_QP_RQ_PSN) |
+				      (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
+		a.qp_state = IBV_QPS_RTS;
+		a.timeout = 8;
+		a.retry_cnt = 2;
+		a.rnr_retry = 1;
+		a.max_rd_atomic = 4;
+		int error = ibv_modify_qp(qp, &a,
+					  IBV_QP_STATE | IBV_QP_SQ_PSN |
+						  (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+								   IBV_QP_RNR_RETRY |
+								   IBV_QP_MAX_QP_RD_ATOMIC :
+							0));
+		note(kConnect, !error);
+	}
+}
+
+void Player::post_send()
+{
+	if (qps_.empty() || mrs_.empty())
+		return;
+	ibv_qp *qp = qps_[below(qps_.size())];
+	ibv_mr *mr = mrs_[below(mrs_.size())], *target = mrs_[below(mrs_.size())];
+	const ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND,	      IBV_WR_RDMA_WRITE,	   IBV_WR_RDMA_READ,
+		IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_RDMA_WRITE_WITH_IMM};
+	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 9), mr->lkey};
+	ibv_send_wr wr = {}, *bad;
+	wr.opcode = opcodes[below(qp->qp_type == IBV_QPT_RC ? 6 : 1)];
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.send_flags = below(2) ? unsigned{IBV_SEND_SIGNALED} : 0;
+	if (qp->qp_type == IBV_QPT_UD) {
+		if (ahs_.empty())
+			return;
+		sge.length %= 1024;
+		wr.wr.ud = {ahs_[below(ahs_.size())], qps_[below(qps_.size())]->qp_num, 0x11};
+	} else if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		sge.length = 8;
+		wr.wr.atomic = {reinterpret_cast<uint64_t>(target->addr), 1, 0, target->rkey};
+	} else {
+		wr.wr.rdma = {reinterpret_cast<uint64_t>(target->addr), target->rkey};
+	}
+	note(kPostSend, !ibv_post_send(qp, &wr, &bad));
+}
+
+void Player::act(Act what)
+{
+	ibv_context *context = device_->context();
+	ibv_pd *pd = pds_.empty() ? nullptr : pds_[below(pds_.size())];
+	uint64_t dice = random_();
+	ibv_wc wc[8];
+	switch (what) {
+	case kMakePd:
+		if (pds_.size() < 4)
+			note(what, keep(&pds_, ibv_alloc_pd(context)));
+		break;
+	case kDropPd:
+		note(what, drop(&pds_, dice, ibv_dealloc_pd));
+		break;
+	case kMakeMr:
+		if (pd && mrs_.size() < kMost) {
+			size_t from = below(kMemory / 2), bytes = 1 + below(kMemory / 2);
+			note(what, keep(&mrs_, ibv_reg_mr(pd, memory_.data() + from, bytes,
+							  static_cast<unsigned>(kAllAccess) |
+								  IBV_ACCESS_MW_BIND)));
+		}
+		break;
+	case kDropMr:
+		note(what, drop(&mrs_, dice, ibv_dereg_mr));
+		break;
+	case kRereg:
+		if (pd && !mrs_.empty())
+			note(what, !ibv_rereg_mr(mrs_[below(mrs_.size())],
+						 IBV_REREG_MR_CHANGE_TRANSLATION |
+							 (dice & 1 ? IBV_REREG_MR_CHANGE_PD : 0),
+						 pd, memory_.data() + below(4096),
+						 1 + below(kMemory / 2), kAllAccess));
+		break;
+	case kMakeMw:
+		if (pd && mws_.size() < kMost)
+			note(what, keep(&mws_, ibv_alloc_mw(pd, dice & 1 ? IBV_MW_TYPE_1 :
+									   IBV_MW_TYPE_2)));
+		break;
+	case kDropMw:
+		note(what, drop(&mws_, dice, ibv_dealloc_mw));
+		break;
+	case kMakeCq:
+		if (cqs_.size() < kMost)
+			note(what,
+			     keep(&cqs_, ibv_create_cq(context, 1 + static_cast<int>(below(500)),
+						       nullptr, nullptr, 0)));
+		break;
+	case kDropCq:
+		note(what, drop(&cqs_, dice, ibv_destroy_cq));
+		break;
+	case kResizeCq:
+		if (!cqs_.empty())
+			note(what, !ibv_resize_cq(cqs_[below(cqs_.size())],
+						  1 + static_cast<int>(below(600))));
+		break;
+	case kPollCq:
+		for (ibv_cq *cq : cqs_)
+			note(what, ibv_poll_cq(cq, 8, wc) >= 0);
+		break;
+	case kMakeSrq:
+		if (pd && srqs_.size() < 4) {
+			ibv_srq_init_attr attr = {};
+			attr.attr = {1 + below(200), 1 + below(4), 0};
+			note(what, keep(&srqs_, ibv_create_srq(pd, &attr)));
+		}
+		break;
+	case kDropSrq:
+		note(what, drop(&srqs_, dice, ibv_destroy_srq));
+		break;
+	case kPostSrq:
+	case kPostRecv:
+		if (!mrs_.empty()) {
+			ibv_mr *mr = mrs_[below(mrs_.size())];
+			ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 1),
+				       mr->lkey};
+			ibv_recv_wr wr = {dice, nullptr, &sge, 1}, *bad;
+			if (what == kPostSrq && !srqs_.empty())
+				note(what,
+				     !ibv_post_srq_recv(srqs_[below(srqs_.size())], &wr, &bad));
+			ibv_qp *qp = qps_.empty() ? nullptr : qps_[below(qps_.size())];
+			if (what == kPostRecv && qp && !qp->srq)
+				note(what, !ibv_post_recv(qp, &wr, &bad));
+		}
+		break;
+	case kMakeQp:
+		make_qp();
+		break;
+	case kDropQp:
+		note(what, drop(&qps_, dice, ibv_destroy_qp));
+		break;
+	case kModifyQp:
+		if (!qps_.empty()) {
+			ibv_qp_attr attr = {};
+			attr.qp_state = static_cast<ibv_qp_state>(below(IBV_QPS_ERR + 1));
+			note(what, !ibv_modify_qp(qps_[below(qps_.size())], &attr, IBV_QP_STATE));
+		}
+		break;
+	case kConnect:
+		connect_two();
+		break;
+	case kPostSend:
+		for (int i = 0; i < 5; i++)
+			post_send();
+		break;
+	case kMakeAh:
+		if (pd && ahs_.size() < kMost) {
+			ibv_ah_attr attr = {};
+			attr.is_global = 1;
+			attr.port_num = 1;
+			attr.grh.dgid = device_->gid();
+			attr.grh.sgid_index = static_cast<uint8_t>(device_->gid_index());
+			note(what, keep(&ahs_, ibv_create_ah(pd, &attr)));
+		}
+		break;
+	case kDropAh:
+		note(what, drop(&ahs_, dice, ibv_destroy_ah));
+		break;
+	case kMcast:
+		if (!qps_.empty()) {
+			ibv_gid group = {};
+			const uint8_t mapped[16] = {
+				0xff, 0x0e, 0,	  0,	0,   0,	 0, 0,
+				0,    0,    0xff, 0xff, 239, 77, 0, static_cast<uint8_t>(dice % 4)};
+			memcpy(group.raw, mapped, 16);
+			ibv_qp *qp = qps_[below(qps_.size())];
+			note(what, !(dice & 1 ? ibv_attach_mcast(qp, &group, 0) :
+						ibv_detach_mcast(qp, &group, 0)));
+		}
+		break;
+	case kReopen:
+		if (dice % 20 == 0) {
+			clear();
+			// What could not be destroyed goes with the context.
+			device_.reset();
+			device_ = std::make_unique<Device>(choice_);
+			note(what, true);
+		}
+		break;
+	case kActs:
+		break;
+	}
+}
+
+} // namespace vt

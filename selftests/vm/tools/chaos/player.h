@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// One process of vchaos: owns a heap of verbs objects and does random things to them.
+#ifndef TERN_VM_CHAOS_PLAYER_H
+#define TERN_VM_CHAOS_PLAYER_H
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "device.h"
+#include "objects.h"
+
+namespace vt {
+
+enum Act {
+	kMakePd,
+	kDropPd,
+	kMakeMr,
+	kDropMr,
+	kRereg,
+	kMakeMw,
+	kDropMw,
+	kMakeCq,
+	kDropCq,
+	kResizeCq,
+	kPollCq,
+	kMakeSrq,
+	kDropSrq,
+	kPostSrq,
+	kMakeQp,
+	kDropQp,
+	kModifyQp,
+	kConnect,
+	kPostRecv,
+	kPostSend,
+	kMakeAh,
+	kDropAh,
+	kMcast,
+	kReopen,
+	kActs
+};
+
+struct Score {
+	unsigned done[kActs], refused[kActs];
+	unsigned gave_up, said;
+	void print() const;
+};
+
+class Player {
+public:
+	Player(const DeviceChoice &choice, uint64_t seed, Score *score);
+	~Player();
+	void play(double until);
+
+private:
+	void act(Act what);
+	void clear();
+	void make_qp();
+	void connect_two();
+	void post_send();
+	bool note(Act what, bool ok);
+	uint32_t below(size_t n) { return static_cast<uint32_t>(random_() % n); }
+
+	DeviceChoice choice_;
+	std::mt19937_64 random_;
+	Score *score_;
+	std::unique_ptr<Device> device_;
+	Buffer memory_;
+	std::vector<ibv_pd *> pds_;
+	std::vector<ibv_mr *> mrs_;
+	std::vector<ibv_mw *> mws_;
+	std::vector<ibv_cq *> cqs_;
+	std::vector<ibv_srq *> srqs_;
+	std::vector<ibv_qp *> qps_;
+	std::vector<ibv_ah *> ahs_;
+};
+
+} // namespace vt
+
+#endif

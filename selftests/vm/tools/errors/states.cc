@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+// The QP state machine, each transition legal or not, the queue operations that each
+// state allows, and the asynchronous events: SQ drained, last WQE reached, CQ overrun.
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "bench.h"
+
+namespace vt {
+namespace {
+
+const ibv_qp_state kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
+				IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR};
+const char *const kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+
+// IBTA 10.3.1, figure "QP/EE context state diagram"
+bool is_legal(ibv_qp_state from, ibv_qp_state to)
+{
+	if (to == IBV_QPS_RESET)
+		return true;
+	if (to == IBV_QPS_ERR)
+		return from != IBV_QPS_RESET;
+	switch (from) {
+	case IBV_QPS_RESET:
+		return to == IBV_QPS_INIT;
+	case IBV_QPS_INIT:
+		return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
+	case IBV_QPS_RTR:
+		return to == IBV_QPS_RTS;
+	case IBV_QPS_RTS:
+		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
+	case IBV_QPS_SQD:
+		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
+	default:
+		return false;
+	}
+}
+
+void bring_to(Link *link, ibv_qp_state state)
+{
+	if (state == IBV_QPS_RESET)
+		return;
+	link->to_init();
+	if (state == IBV_QPS_INIT)
+		return;
+	if (state == IBV_QPS_ERR) {
+		require(!link->to_state(IBV_QPS_ERR), "INIT to ERR");
+		return;
+	}
+	link->to_rtr(link->address()); // to itself: nothing is sent
+	if (state == IBV_QPS_RTR)
+		return;
+	link->to_rts();
+	if (state == IBV_QPS_SQD)
+		require(!link->to_state(IBV_QPS_SQD), "RTS to SQD");
+}
+
+// The attributes that the transition demands, so that only the transition is judged.
+int try_transition(Link *link, ibv_qp_state from, ibv_qp_state to)
+{
+	try {
+		if (to == IBV_QPS_INIT && from != IBV_QPS_INIT)
+			link->to_init();
+		else if (to == IBV_QPS_RTR)
+			link->to_rtr(link->address());
+		else if (to == IBV_QPS_RTS && from != IBV_QPS_RTS && from != IBV_QPS_SQD)
+			link->to_rts();
+		else
+			return link->to_state(to);
+	} catch (const Failure &) {
+		return EINVAL;
+	}
+	return 0;
+}
+
+void transitions(Env &env)
+{
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	std::string wrong;
+	for (ibv_qp_state from : kStates)
+		for (ibv_qp_state to : kStates) {
+			Link link(env.device, pd.get(), cq.get(), cq.get(), {});
+			bring_to(&link, from);
+			require(link.state() == from, "query says %d, not %s", link.state(),
+				kNames[from]);
+			int error = try_transition(&link, from, to);
+			ibv_qp_state now = link.state();
+			bool legal = is_legal(from, to);
+			if ((error == 0) != legal || now != (legal ? to : from))
+				wrong += std::string(" ") + kNames[from] + "->" + kNames[to] +
+					 (error ? " refused" : " taken") + ", is " + kNames[now] +
+					 ";";
+		}
+	require(wrong.empty(), "%s", wrong.c_str());
+	env.control.sync();
+}
+
+// A transition without an attribute that it demands is refused and changes nothing.
+void missing_attributes(Env &env)
+{
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	Link link(env.device, pd.get(), cq.get(), cq.get(), {});
+	require(link.to_state(IBV_QPS_INIT) == EINVAL, "RESET to INIT without a port");
+	link.to_init();
+	require(link.to_state(IBV_QPS_RTR) == EINVAL, "INIT to RTR without a way");
+	link.to_rtr(link.address());
+	require(link.to_state(IBV_QPS_RTS) == EINVAL, "RTR to RTS without a PSN");
+	require(link.state() == IBV_QPS_RTR, "a refused transition changed the state");
+	ibv_qp_attr attr = {};
+	attr.qp_state = IBV_QPS_RTS;
+	attr.cur_qp_state = IBV_QPS_SQD;
+	require(link.modify(&attr, IBV_QP_STATE | IBV_QP_CUR_STATE), "a wrong current state");
+	env.control.sync();
+}
+
+// What was set is what query says.
+void query(Env &env)
+{
+	LinkOptions options;
+	options.psn = 0x123456;
+	options.timeout = 17;
+	options.retries = 5;
+	options.rnr_retries = 6;
+	options.min_rnr_timer = 20;
+	options.rd_atomic = 4;
+	Bench b(env, options, 4096);
+	ibv_qp_attr a = {};
+	ibv_qp_init_attr init = {};
+	require(!ibv_query_qp(b.link.qp(), &a, 0x1ffffff, &init), "query_qp");
+	require(a.qp_state == IBV_QPS_RTS && a.path_mtu && mtu_bytes(a.path_mtu) == b.link.mtu(),
+		"state %d, MTU %d", a.qp_state, a.path_mtu);
+	require(a.dest_qp_num == b.link.peer().qpn && a.rq_psn == 0x123456 && a.sq_psn == 0x123456,
+		"dest_qp %#x, rq_psn %#x, sq_psn %#x", a.dest_qp_num, a.rq_psn, a.sq_psn);
+	require(a.timeout == 17 && a.retry_cnt == 5 && a.rnr_retry == 6 && a.min_rnr_timer == 20,
+		"timeout %u, retry %u, rnr_retry %u, min_rnr_timer %u", a.timeout, a.retry_cnt,
+		a.rnr_retry, a.min_rnr_timer);
+	require(a.max_rd_atomic == 4 && a.max_dest_rd_atomic == 4, "rd_atomic %u, dest %u",
+		a.max_rd_atomic, a.max_dest_rd_atomic);
+	require(a.qp_access_flags == static_cast<unsigned>(kAllAccess & ~IBV_ACCESS_LOCAL_WRITE) ||
+			a.qp_access_flags == static_cast<unsigned>(kAllAccess),
+		"access %#x", a.qp_access_flags);
+	require(!memcmp(a.ah_attr.grh.dgid.raw, b.link.peer().gid.raw, 16), "the peer's GID");
+	env.control.sync();
+}
+
+void posting(Env &env)
+{
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	Arena arena(pd.get(), 4096);
+	for (ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR}) {
+		Link link(env.device, pd.get(), cq.get(), cq.get(), {});
+		bring_to(&link, state);
+		Work w{.sges = {arena.sge(0, 64)}};
+		require(try_post(link, w), "post_send in %s was taken", kNames[state]);
+		int error = try_post_recv(link, 1, {arena.sge(0, 64)});
+		require(!error == (state != IBV_QPS_RESET), "post_recv in %s: %s", kNames[state],
+			strerror(error));
+	}
+	env.control.sync();
+}
+
+// SQD: what was posted before goes on to its end, then the event comes; what is posted
+// afterwards waits until RTS.
+void drain(Env &env)
+{
+	ErrorBench b(env);
+	for (uint64_t id = 0; !env.client && id < 40; id++)
+		post_recv(b.bench.link, id, {b.bench.arena.sge(0, 64)});
+	env.control.sync();
+	if (!env.client) {
+		env.control.sync();
+		return;
+	}
+	for (uint64_t id = 0; id < 30; id++)
+		post(b.bench.link, b.to_target(IBV_WR_SEND, id));
+	ibv_qp_attr attr = {};
+	attr.qp_state = IBV_QPS_SQD;
+	attr.en_sqd_async_notify = 1;
+	int error = b.bench.link.modify(&attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
+	require(!error, "to SQD: %s", strerror(error));
+	expect_event(env.device, IBV_EVENT_SQ_DRAINED, env.limit_s);
+	ibv_qp_init_attr init = {};
+	require(!ibv_query_qp(b.bench.link.qp(), &attr, IBV_QP_STATE, &init) && !attr.sq_draining,
+		"still draining after the event");
+	// How many of them had begun is a matter of time; the rest waits with the new one.
+	post(b.bench.link, b.to_target(IBV_WR_SEND, 30));
+	uint64_t next = 0;
+	double until = now_s() + 0.5;
+	Completion c;
+	while (now_s() < until)
+		if (b.bench.cq.poll(&c)) {
+			require_success(c, "send before SQD");
+			require(c.wr_id == next++, "order");
+		}
+	require(next <= 30, "a send was executed in SQD");
+	require(!b.bench.link.to_state(IBV_QPS_RTS), "SQD to RTS");
+	while (next < 31)
+		b.bench.cq.expect(IBV_WC_SUCCESS, next++, env.limit_s);
+	env.control.sync();
+}
+
+// A QP on an SRQ that goes to the error state tells when it takes no more receives.
+void last_wqe(Env &env)
+{
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	ibv_srq_init_attr attr = {};
+	attr.attr = {16, 1, 0};
+	Srq srq(ibv_create_srq(pd.get(), &attr));
+	require(srq != nullptr, "ibv_create_srq: %s", strerror(errno));
+	LinkOptions options;
+	options.srq = srq.get();
+	Link link(env.device, pd.get(), cq.get(), cq.get(), options);
+	link.connect(env.control);
+	require(!link.to_state(IBV_QPS_ERR), "to ERR");
+	expect_event(env.device, IBV_EVENT_QP_LAST_WQE_REACHED, env.limit_s);
+	env.control.sync();
+}
+
+// More completions than the CQ holds: the CQ says so, nothing else breaks.
+void cq_overrun(Env &env)
+{
+	LinkOptions options = impatient();
+	options.send_wr = 256;
+	CqOptions tiny;
+	tiny.entries = 8;
+	ErrorBench b(env, options, kAllAccess, tiny);
+	if (env.client) {
+		uint32_t room = static_cast<uint32_t>(b.bench.cq.get()->cqe);
+		for (uint32_t id = 0; id < 200 && id < room + 64; id++)
+			if (try_post(b.bench.link, b.to_target(IBV_WR_RDMA_READ, id)))
+				break;
+		expect_event(env.device, IBV_EVENT_CQ_ERR, env.limit_s);
+		// What fitted can still be polled.
+		for (uint32_t id = 0; id < room && id < 8; id++)
+			b.bench.cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
+	}
+	env.control.sync();
+}
+
+// A datagram with another Q_Key is dropped in silence, and uses no receive.
+void wrong_qkey(Env &env)
+{
+	LinkOptions options;
+	options.type = IBV_QPT_UD;
+	Bench b(env, options, 65536);
+	Link stray(env.device, b.pd.get(), b.cq.get(), b.cq.get(), options);
+	QpAddress theirs = env.control.exchange(b.link.address());
+	theirs.qkey ^= 1;
+	stray.to_init();
+	stray.to_rtr(theirs);
+	stray.to_rts();
+	if (!env.client)
+		post_recv(b.link, 1, {b.arena.sge(0, 1000)});
+	env.control.sync();
+	if (env.client) {
+		post(stray, {.id = 1, .sges = {b.arena.sge(0, 64)}});
+		b.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+	} else {
+		b.cq.expect_none(0.5);
+	}
+	env.control.sync();
+	if (env.client)
+		post(b.link, {.id = 1, .sges = {b.arena.sge(0, 100)}});
+	Completion c = b.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+	require(env.client || c.bytes == 140, "received %u bytes", c.bytes);
+	env.control.sync();
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"state/transitions", transitions});
+	list.push_back({"state/missing-attributes", missing_attributes});
+	list.push_back({"state/query", query});
+	list.push_back({"state/posting", posting});
+	list.push_back({"state/sqd-drains", drain});
+	list.push_back({"event/last-wqe-reached", last_wqe});
+	list.push_back({"event/cq-overrun", cq_overrun});
+	list.push_back({"ud/wrong-qkey", wrong_qkey});
+});
+
+} // namespace
+} // namespace vt
