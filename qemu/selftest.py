@@ -15,7 +15,6 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 os.environ.setdefault("RIG_QUIET", "1")
-os.environ.setdefault("RIG_SILENCE", "15")
 
 from riglib import GuestLost, Rig, RigError, state  # noqa: E402
 
@@ -47,10 +46,11 @@ def streams_exit_codes_and_environment(r):
 
 @test
 def commands_run_side_by_side(r):
-    began = time.monotonic()
-    many = [r["b"].start("sleep 2; echo %d" % i) for i in range(8)]
+    # Each waits until all have started: one after another they would never end.
+    meet = ("touch /tmp/meet.%d; until [ $(ls /tmp/meet.* | wc -l) = 8 ]; do sleep 0.2; done; "
+            "echo %d")
+    many = [r["b"].start(meet % (i, i), timeout=30) for i in range(8)]
     assert [c.wait().out for c in many] == ["%d\n" % i for i in range(8)]
-    assert time.monotonic() - began < 14, "they ran one after another"
 
 
 @test
@@ -92,8 +92,13 @@ def twenty_megabytes_there_and_back(r):
         print("# push %.1f s, pull %.1f s" % (pushed - began, time.monotonic() - pushed))
         with open(path, "rb") as f, open(path + ".back", "rb") as g:
             assert f.read() == g.read()
-        r["a"].push(path, "/root/renamed")
-        assert r["a"].run("cmp /root/there/blob /root/renamed; rm -r /root/there").rc == 0
+        r["a"].run("rm -r /root/there", check=True)
+        os.mkdir(os.path.join(folder, "tree"))
+        with open(os.path.join(folder, "tree", "script"), "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\necho ran\n")
+        os.chmod(f.name, 0o755)
+        r["a"].push(os.path.join(folder, "tree"), "/root/new/name")
+        assert r["a"].run(["/root/new/name/script"]).out == "ran\n"
 
 
 @test
@@ -112,8 +117,11 @@ def guests_reach_each_other_and_nothing_else(r):
 
 @test
 def rdma_between_the_guests(r):
+    both = [guest.start("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0")
+            for guest in r]
+    for command in both:
+        command.wait(check=True)
     for guest in r:
-        guest.run("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0", check=True)
         guest.wait_until("cat /sys/class/infiniband/rxe0/ports/1/gids/* | grep -q ffff:0a4d", 10)
         assert "rxe0" in guest.run("ibv_devices", check=True).out
     server = r["b"].start("exec ibv_rc_pingpong -d rxe0 -g 1 -n 200", timeout=40)
@@ -162,7 +170,7 @@ def a_hang_is_reported_with_its_place(r):
     lost = expect_lost(r["b"], "echo -1 >/proc/sys/kernel/sched_rt_runtime_us; "
                        "exec chrt -f 99 python3 -c 'while True: pass'")
     assert lost.kind == "hang" and "python3" in lost.summary, lost
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < 60
     print("# %s, after %.0f s" % (lost.summary, time.monotonic() - began))
 
 
@@ -171,7 +179,7 @@ def a_panic_is_reported_with_its_cause(r):
     began = time.monotonic()
     lost = expect_lost(r["a"], "sleep 1; echo c >/proc/sysrq-trigger; sleep 30")
     assert lost.kind == "panic" and "sysrq" in lost.tail, lost
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 30
     print("# %s" % lost.summary)
     assert rig_command("status", "--name", NAME).returncode == 1
 

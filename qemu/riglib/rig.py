@@ -186,7 +186,7 @@ def down(name, keep_logs=False):
         raise RigError("rig %s: processes %s do not die; its folder stays: %s"
                        % (name, " ".join(str(p.pid) for p in left), folder))
     there = os.path.isdir(folder)
-    if there and keep_logs:
+    if there and keep_logs and glob.glob(os.path.join(folder, "*.console")):
         kept = os.path.join(paths.BUILD, "last-failure")
         shutil.rmtree(kept, ignore_errors=True)
         os.makedirs(kept)
