@@ -6,8 +6,7 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
+namespace tern {
 
 ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 {
@@ -61,11 +60,12 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 
 int destroy_ah(ibv_ah *ibah)
 {
-	const ib_uverbs_destroy_ah req = { ibah->handle };
+	const ib_uverbs_destroy_ah req = {ibah->handle};
 	int err;
 
-	err = destroy_error(ibah->context, WriteCommand(IB_USER_VERBS_CMD_DESTROY_AH, req)
-						   .run(ibah->context->cmd_fd));
+	err = destroy_error(
+		ibah->context,
+		WriteCommand(IB_USER_VERBS_CMD_DESTROY_AH, req).run(ibah->context->cmd_fd));
 	if (!err)
 		free_object(reinterpret_cast<Ah *>(ibah));
 	return err;

@@ -7,8 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-namespace tern
-{
+namespace tern {
 
 struct Ah {
 	ibv_ah base; /* first: the application holds &base */

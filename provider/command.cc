@@ -8,13 +8,11 @@
 
 #include "tern-abi.h"
 
-namespace tern
-{
+namespace tern {
 
 Command::Command(uint16_t object, uint16_t method)
-    : object_(object), method_(method), num_attrs_(0), created_(0)
-{
-}
+	: object_(object), method_(method), num_attrs_(0), created_(0)
+{}
 
 void Command::add(uint16_t id, size_t bytes, uint64_t data)
 {

@@ -19,8 +19,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-namespace tern
-{
+namespace tern {
 
 /* One call of a uverbs method. The arguments must outlive run(). */
 class Command {
@@ -71,7 +70,7 @@ class WriteCommand {
 public:
 	template <typename Req>
 	WriteCommand(uint32_t number, const Req &req)
-	    : cmd_(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE)
+		: cmd_(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE)
 	{
 		cmd_.in<uint64_t>(UVERBS_ATTR_WRITE_CMD, number);
 		cmd_.in(UVERBS_ATTR_CORE_IN, req);
@@ -87,10 +86,7 @@ public:
 		cmd_.out(UVERBS_ATTR_UHW_OUT, resp);
 		return *this;
 	}
-	int run(int cmd_fd)
-	{
-		return cmd_.run(cmd_fd);
-	}
+	int run(int cmd_fd) { return cmd_.run(cmd_fd); }
 
 private:
 	Command cmd_;

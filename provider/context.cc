@@ -8,10 +8,8 @@
 #include "tern-abi.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 const verbs_context_ops context_ops = {
 	.alloc_mw = alloc_mw,
@@ -73,7 +71,7 @@ int get_context(Context *ctx)
 {
 	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
 	ibv_context *base = &ctx->vctx.context;
-	const tern_alloc_ucontext_req req = { kFeatures };
+	const tern_alloc_ucontext_req req = {kFeatures};
 	tern_alloc_ucontext_resp resp{};
 	uint32_t num_comp_vectors = 0;
 	uint64_t core_support = 0;

@@ -10,10 +10,8 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 struct ResizeCqReq {
 	uint64_t response;
@@ -103,8 +101,8 @@ ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int 
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 {
 	constexpr uint32_t kMasks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
-	constexpr uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
-				    IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	constexpr uint32_t kFlags =
+		IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 	const uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
 	ibv_pd *pd = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : nullptr;
 	Cq *cq;
@@ -132,7 +130,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 int resize_cq(ibv_cq *ibcq, int cqe)
 {
 	Cq *cq = to_cq(ibcq);
-	const ResizeCqReq req = { 0, ibcq->handle, static_cast<uint32_t>(cqe) };
+	const ResizeCqReq req = {0, ibcq->handle, static_cast<uint32_t>(cqe)};
 	ResizeCqResp resp{};
 	tern_resize_cq_resp driver{};
 	Mapping old;
@@ -221,7 +219,7 @@ int req_notify_cq(ibv_cq *ibcq, int solicited_only)
 	Cq *cq = to_cq(ibcq);
 
 	if (!(to_context(ibcq->context)->features & TERN_FEATURE_NO_SYSCALL_ARM)) {
-		const ib_uverbs_req_notify_cq req = { ibcq->handle, solicited_only ? 1u : 0u };
+		const ib_uverbs_req_notify_cq req = {ibcq->handle, solicited_only ? 1u : 0u};
 
 		return WriteCommand(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, req)
 			.run(ibcq->context->cmd_fd);

@@ -7,13 +7,12 @@
 
 #include "objects.h"
 
-namespace tern
-{
+namespace tern {
 
 /* What an extended CQ can be asked to report. */
-inline constexpr uint64_t kCqExWcFlags = uint64_t{ IBV_WC_STANDARD_FLAGS } |
-					 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |
-					 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+inline constexpr uint64_t kCqExWcFlags =
+	uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+	IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
 /* Set the functions of the extended interface; wc_flags are among kCqExWcFlags. */
 void cq_ex_init(Cq *cq, uint64_t wc_flags);

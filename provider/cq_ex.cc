@@ -9,10 +9,8 @@
 #include "cq.h"
 #include "cqe.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 int64_t clock_ns(clockid_t clock)
 {
@@ -146,8 +144,7 @@ uint16_t read_cvlan(ibv_cq_ex *ibcq)
 
 uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns +
-	       static_cast<uint64_t>(to_cq(ibcq)->wallclock_offset_ns);
+	return current(ibcq).timestamp_ns + static_cast<uint64_t>(to_cq(ibcq)->wallclock_offset_ns);
 }
 
 } // namespace

@@ -9,8 +9,7 @@
 
 #include "tern-abi.h"
 
-namespace tern
-{
+namespace tern {
 
 static_assert(sizeof(tern_cqe) == TERN_CQE_BYTES);
 static_assert(static_cast<int>(TERN_WC_BIND_MW) == IBV_WC_BIND_MW);

@@ -7,15 +7,13 @@
 #include "tern-abi.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 /* By driver id only: the number is private to tern, no PCI device is ever meant. */
 const verbs_match_ent match_table[] = {
-	{ nullptr, { .driver_id = TERN_DRIVER_ID }, 0, 0, VERBS_MATCH_DRIVER_ID },
-	{ nullptr, { .driver_id = 0 }, 0, 0, VERBS_MATCH_SENTINEL },
+	{nullptr, {.driver_id = TERN_DRIVER_ID}, 0, 0, VERBS_MATCH_DRIVER_ID},
+	{nullptr, {.driver_id = 0}, 0, 0, VERBS_MATCH_SENTINEL},
 };
 
 verbs_device *alloc_device(verbs_sysfs_dev * /*sysfs_dev*/)

@@ -12,8 +12,7 @@
 
 #include "command.h"
 
-namespace tern
-{
+namespace tern {
 
 void Doorbell::init(int cmd_fd, uint32_t qp_handle)
 {
@@ -32,7 +31,7 @@ static int ring_by_ioctl(int cmd_fd, const DoorbellMessage &message)
 	struct {
 		uint64_t response;
 		uint32_t words[4];
-	} req = { 0, { message.qp_handle, 0, 0, message.wqe_size } };
+	} req = {0, {message.qp_handle, 0, 0, message.wqe_size}};
 	ib_uverbs_post_send_resp resp;
 
 	return WriteCommand(IB_USER_VERBS_CMD_POST_SEND, req).resp(&resp).run(cmd_fd);

@@ -8,8 +8,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
-namespace tern
-{
+namespace tern {
 
 /* IB_USER_VERBS_CMD_POST_SEND as written to the command file. */
 struct DoorbellMessage {

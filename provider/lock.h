@@ -11,8 +11,7 @@
 
 #include <atomic>
 
-namespace tern
-{
+namespace tern {
 
 inline void cpu_relax()
 {
@@ -27,10 +26,7 @@ inline void cpu_relax()
 class Lock {
 public:
 	/* Before the first use only. */
-	void init(bool single_threaded)
-	{
-		off_ = single_threaded;
-	}
+	void init(bool single_threaded) { off_ = single_threaded; }
 
 	void lock()
 	{
@@ -67,14 +63,8 @@ private:
 /* Holds a Lock for its scope. */
 class Guard {
 public:
-	explicit Guard(Lock &lock) : lock_(lock)
-	{
-		lock_.lock();
-	}
-	~Guard()
-	{
-		lock_.unlock();
-	}
+	explicit Guard(Lock &lock) : lock_(lock) { lock_.lock(); }
+	~Guard() { lock_.unlock(); }
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;
 

@@ -7,12 +7,11 @@
 #include <bit>
 #include <cerrno>
 
-namespace tern
-{
+namespace tern {
 
 int Mapping::map(int cmd_fd, const tern_mmap &where, uint32_t min_stride)
 {
-	const uint64_t used = TERN_RING_HDR_BYTES + uint64_t{ where.slots } * where.stride;
+	const uint64_t used = TERN_RING_HDR_BYTES + uint64_t{where.slots} * where.stride;
 	void *addr;
 
 	if (!std::has_single_bit(where.slots) || where.stride < min_stride ||

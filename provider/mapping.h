@@ -9,8 +9,7 @@
 #include "ring.h"
 #include "tern-abi.h"
 
-namespace tern
-{
+namespace tern {
 
 /* Zeroed: nothing mapped. Not thread-safe. */
 class Mapping {
@@ -24,10 +23,7 @@ public:
 	void unmap();
 
 	/* Meaningful while mapped. */
-	const RingMemory &ring() const
-	{
-		return ring_;
-	}
+	const RingMemory &ring() const { return ring_; }
 
 private:
 	RingMemory ring_;

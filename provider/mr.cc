@@ -4,10 +4,8 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 struct RegMrReq {
 	uint64_t response;
@@ -84,8 +82,8 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 	return &mr->ibv_mr;
 }
 
-ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
-		      int access)
+/* There is no address: libibverbs notes the offset in its place. */
+ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
 {
 	Command cmd(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
 	auto *mr = alloc_object<verbs_mr>();
@@ -96,7 +94,7 @@ ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 	err = cmd.create(UVERBS_ATTR_REG_DMABUF_MR_HANDLE)
 		      .handle(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, pd->handle)
 		      .in(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, offset)
-		      .in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, uint64_t{ length })
+		      .in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, uint64_t{length})
 		      .in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, iova)
 		      .fd(UVERBS_ATTR_REG_DMABUF_MR_FD, fd)
 		      .in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, static_cast<uint32_t>(access))
@@ -107,7 +105,6 @@ ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 		return fail(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
-	mr->ibv_mr.addr = reinterpret_cast<void *>(static_cast<uintptr_t>(offset));
 	mr->ibv_mr.length = length;
 	mr->ibv_mr.handle = cmd.new_handle();
 	mr->mr_type = VERBS_MR_TYPE_DMABUF_MR;
@@ -145,7 +142,7 @@ int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int
 
 int dereg_mr(verbs_mr *mr)
 {
-	const ib_uverbs_dereg_mr req = { mr->ibv_mr.handle };
+	const ib_uverbs_dereg_mr req = {mr->ibv_mr.handle};
 	ibv_context *context = mr->ibv_mr.context;
 	int err;
 
@@ -156,11 +153,11 @@ int dereg_mr(verbs_mr *mr)
 	return err;
 }
 
+/* The importer knows no address either: that member stays NULL. */
 ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 {
 	auto *mr = alloc_object<verbs_mr>();
 	uint64_t length = 0;
-	uint64_t iova = 0;
 	int err;
 
 	if (!mr)
@@ -170,13 +167,11 @@ ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 		      .out(UVERBS_ATTR_QUERY_MR_RESP_LKEY, &mr->ibv_mr.lkey)
 		      .out(UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->ibv_mr.rkey)
 		      .out(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length)
-		      .out(UVERBS_ATTR_QUERY_MR_RESP_IOVA, &iova)
 		      .run(pd->context->cmd_fd);
 	if (err)
 		return fail(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
-	mr->ibv_mr.addr = reinterpret_cast<void *>(static_cast<uintptr_t>(iova));
 	mr->ibv_mr.length = length;
 	mr->ibv_mr.handle = handle;
 	mr->mr_type = VERBS_MR_TYPE_IMPORTED_MR;

@@ -4,8 +4,7 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
+namespace tern {
 
 ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 {
@@ -14,7 +13,7 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 		uint32_t pd_handle;
 		uint8_t mw_type;
 		uint8_t reserved[3];
-	} req = { 0, pd->handle, static_cast<uint8_t>(type), {} };
+	} req = {0, pd->handle, static_cast<uint8_t>(type), {}};
 	static_assert(sizeof(req) == sizeof(ib_uverbs_alloc_mw));
 	struct {
 		uint32_t mw_handle;
@@ -41,11 +40,12 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 
 int dealloc_mw(ibv_mw *mw)
 {
-	const ib_uverbs_dealloc_mw req = { mw->handle };
+	const ib_uverbs_dealloc_mw req = {mw->handle};
 	int err;
 
-	err = destroy_error(mw->context, WriteCommand(IB_USER_VERBS_CMD_DEALLOC_MW, req)
-						 .run(mw->context->cmd_fd));
+	err = destroy_error(
+		mw->context,
+		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_MW, req).run(mw->context->cmd_fd));
 	if (!err)
 		free_object(mw);
 	return err;

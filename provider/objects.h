@@ -21,13 +21,12 @@
 #include "ring.h"
 #include "wqe.h"
 
-namespace tern
-{
+namespace tern {
 
 struct Context {
-	uint64_t features; /* enum tern_features, agreed with the kernel */
+	uint64_t features;    /* enum tern_features, agreed with the kernel */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
-	bool allow_disassoc; /* destroying objects of a vanished device succeeds */
+	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
 	verbs_context vctx;
 };
 
@@ -50,7 +49,7 @@ struct Cq {
 	Lock lock;
 	ConsumerRing<tern_cqe> ring;
 	Mapping map;
-	const tern_cqe *current; /* between start_poll and end_poll */
+	const tern_cqe *current;     /* between start_poll and end_poll */
 	int64_t wallclock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC_RAW */
 
 	Lock arm_lock; /* the ring's place, for arming beside a poller; inside lock */
@@ -79,9 +78,9 @@ struct Qp {
 	ProducerRing sq;
 	/* ibv_wr_*: between wr_start and wr_complete or wr_abort */
 	tern_send_wqe *wr_wqe; /* the request being built, NULL: none */
-	uint32_t wr_mark; /* where this batch began */
-	int wr_err; /* first error of this batch */
-	bool wr_needs_addr; /* wr_wqe is for UD and has no address yet */
+	uint32_t wr_mark;      /* where this batch began */
+	int wr_err;	       /* first error of this batch */
+	bool wr_needs_addr;    /* wr_wqe is for UD and has no address yet */
 
 	Lock rq_lock;
 	ProducerRing rq;

@@ -4,8 +4,7 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
+namespace tern {
 
 static Pd *new_pd(ibv_context *context, uint32_t handle)
 {
@@ -54,10 +53,11 @@ int dealloc_pd(ibv_pd *ibpd)
 		return 0;
 	}
 
-	const ib_uverbs_dealloc_pd req = { ibpd->handle };
+	const ib_uverbs_dealloc_pd req = {ibpd->handle};
 
-	err = destroy_error(ibpd->context, WriteCommand(IB_USER_VERBS_CMD_DEALLOC_PD, req)
-						   .run(ibpd->context->cmd_fd));
+	err = destroy_error(
+		ibpd->context,
+		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_PD, req).run(ibpd->context->cmd_fd));
 	if (!err)
 		free_object(pd);
 	return err;

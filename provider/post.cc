@@ -6,10 +6,8 @@
 #include "qp.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 int queue_send(Qp *qp, const ibv_send_wr &wr)
 {

@@ -8,10 +8,8 @@
 #include "cq.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 /* Which requests are understood, before anything is done. 0 or errno. */
 int check(const ibv_qp_init_attr_ex &attr)
@@ -67,8 +65,7 @@ int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
 	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
 
-void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr,
-		 const ib_uverbs_create_qp_resp &resp)
+void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const ib_uverbs_create_qp_resp &resp)
 {
 	qp->context = attr.pd->context;
 	qp->qp_context = attr.qp_context;

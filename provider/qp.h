@@ -5,8 +5,7 @@
 
 #include "objects.h"
 
-namespace tern
-{
+namespace tern {
 
 /*
  * May WQEs be posted to the send queue now? 0 or EINVAL. An iWARP connection

@@ -5,10 +5,8 @@
 #include "qp.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 struct QueryQpReq {
 	uint64_t response;
@@ -28,7 +26,7 @@ static_assert(sizeof(McastReq) == sizeof(ib_uverbs_detach_mcast));
 
 int command_query(ibv_qp *qp, int mask, ib_uverbs_query_qp_resp *resp)
 {
-	const QueryQpReq req = { 0, qp->handle, static_cast<uint32_t>(mask) };
+	const QueryQpReq req = {0, qp->handle, static_cast<uint32_t>(mask)};
 
 	return WriteCommand(IB_USER_VERBS_CMD_QUERY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
@@ -139,7 +137,7 @@ int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 			ib_uverbs_modify_qp base;
 			uint32_t rate_limit;
 			uint32_t reserved;
-		} req = { base, attr->rate_limit, 0 };
+		} req = {base, attr->rate_limit, 0};
 		static_assert(sizeof(req) == sizeof(ib_uverbs_ex_modify_qp));
 		ib_uverbs_ex_modify_qp_resp resp{};
 
@@ -233,7 +231,7 @@ int query_qp_data_in_order(ibv_qp * /*qp*/, ibv_wr_opcode /*op*/, uint32_t /*fla
 
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = { {}, qp->handle, lid, 0 };
+	McastReq req = {{}, qp->handle, lid, 0};
 
 	memcpy(req.gid, gid->raw, sizeof(req.gid));
 	return WriteCommand(IB_USER_VERBS_CMD_ATTACH_MCAST, req).run(qp->context->cmd_fd);
@@ -241,7 +239,7 @@ int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 
 int detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = { {}, qp->handle, lid, 0 };
+	McastReq req = {{}, qp->handle, lid, 0};
 
 	memcpy(req.gid, gid->raw, sizeof(req.gid));
 	return WriteCommand(IB_USER_VERBS_CMD_DETACH_MCAST, req).run(qp->context->cmd_fd);

@@ -8,10 +8,8 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 /* CQEs carry nanoseconds of CLOCK_MONOTONIC_RAW: a clock of 10^6 kHz, 64 bits wide. */
 constexpr uint64_t kClockKhz = 1000000;
@@ -73,8 +71,8 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 	out->odp_caps.per_transport_caps.ud_odp_caps = in.odp_caps.per_transport_caps.ud_odp_caps;
 	out->completion_timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = kClockKhz;
-	out->device_cap_flags_ex = in.device_cap_flags_ex ? in.device_cap_flags_ex :
-							    in.base.device_cap_flags;
+	out->device_cap_flags_ex =
+		in.device_cap_flags_ex ? in.device_cap_flags_ex : in.base.device_cap_flags;
 	out->max_dm_size = in.max_dm_size;
 	out->xrc_odp_caps = in.xrc_odp_caps;
 	out->phys_port_cnt_ex = in.base.phys_port_cnt;
@@ -111,7 +109,7 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 		uint64_t response;
 		uint8_t port_num;
 		uint8_t reserved[7];
-	} req = { 0, port, {} };
+	} req = {0, port, {}};
 	static_assert(sizeof(req) == sizeof(ib_uverbs_query_port));
 	ib_uverbs_query_port_resp resp{};
 	int err;

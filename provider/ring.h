@@ -14,8 +14,7 @@
 
 #include "tern-abi.h"
 
-namespace tern
-{
+namespace tern {
 
 static_assert(sizeof(tern_ring_hdr) == TERN_RING_HDR_BYTES);
 static_assert(offsetof(tern_ring_hdr, cons) == 64);
@@ -102,22 +101,13 @@ public:
 	}
 
 	/* The reserved slot is filled. Not visible to the kernel yet. */
-	void advance()
-	{
-		next_++;
-	}
+	void advance() { next_++; }
 
 	/* Index of the next WQE: a mark for rewind(). */
-	uint32_t mark() const
-	{
-		return next_;
-	}
+	uint32_t mark() const { return next_; }
 
 	/* Forget what was advanced over since mark() and is not published. */
-	void rewind(uint32_t mark)
-	{
-		next_ = mark;
-	}
+	void rewind(uint32_t mark) { next_ = mark; }
 
 	/*
 	 * Give all filled slots to the kernel; returns the ring's flags as seen
@@ -131,10 +121,7 @@ public:
 	}
 
 	/* The same for a queue that never wants a doorbell. */
-	void publish_silently()
-	{
-		store_release(mem_.hdr->prod, next_);
-	}
+	void publish_silently() { store_release(mem_.hdr->prod, next_); }
 
 private:
 	RingMemory mem_;
@@ -161,10 +148,7 @@ public:
 		prod_ = next_;
 	}
 
-	bool attached() const
-	{
-		return mem_.hdr != nullptr;
-	}
+	bool attached() const { return mem_.hdr != nullptr; }
 
 	/* Oldest entry not yet advanced over, or NULL: empty. */
 	const Entry *peek()
@@ -179,16 +163,10 @@ public:
 		return entry(next_);
 	}
 
-	void advance()
-	{
-		next_++;
-	}
+	void advance() { next_++; }
 
 	/* Entries before the present one are the kernel's again. */
-	void release()
-	{
-		store_release(mem_.hdr->cons, next_);
-	}
+	void release() { store_release(mem_.hdr->cons, next_); }
 
 	/*
 	 * Drop every unread entry for which drop(entry) holds and keep the others
@@ -221,10 +199,7 @@ public:
 	}
 
 	/* Overran: what is in the ring is all there will ever be. */
-	bool dead() const
-	{
-		return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD;
-	}
+	bool dead() const { return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD; }
 
 	/*
 	 * Ask for an event at the next completion (solicited: the next solicited
@@ -248,10 +223,7 @@ public:
 	}
 
 private:
-	Entry *entry(uint32_t index) const
-	{
-		return static_cast<Entry *>(mem_.slot(index));
-	}
+	Entry *entry(uint32_t index) const { return static_cast<Entry *>(mem_.slot(index)); }
 
 	RingMemory mem_;
 	uint32_t next_; /* index of the next entry to read */

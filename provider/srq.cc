@@ -6,10 +6,8 @@
 #include "objects.h"
 #include "verbs.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 struct CreateSrqReq {
 	uint64_t response;
@@ -148,8 +146,8 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 {
 	Srq *srq = to_srq(ibsrq);
-	const ModifySrqReq req = { ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
-				   attr->srq_limit };
+	const ModifySrqReq req = {ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
+				  attr->srq_limit};
 	tern_modify_srq_resp driver{};
 	Mapping old;
 	int err;
@@ -173,7 +171,7 @@ int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 
 int query_srq(ibv_srq *ibsrq, ibv_srq_attr *attr)
 {
-	const QuerySrqReq req = { 0, ibsrq->handle, 0 };
+	const QuerySrqReq req = {0, ibsrq->handle, 0};
 	ib_uverbs_query_srq_resp resp{};
 	int err;
 

@@ -10,8 +10,7 @@
 
 #include "abi/verbs_private.h"
 
-namespace tern
-{
+namespace tern {
 
 /* device.cc */
 extern const verbs_device_ops device_ops;

@@ -6,10 +6,8 @@
  */
 #include "qp.h"
 
-namespace tern
-{
-namespace
-{
+namespace tern {
+namespace {
 
 void set_error(Qp *qp, int err)
 {
@@ -177,7 +175,7 @@ void wr_set_sge_list(ibv_qp_ex *ibqp, size_t num_sge, const ibv_sge *sges)
 
 void wr_set_sge(ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	const ibv_sge sge = { addr, length, lkey };
+	const ibv_sge sge = {addr, length, lkey};
 
 	wr_set_sge_list(qp, 1, &sge);
 }
@@ -200,7 +198,7 @@ void wr_set_inline_data_list(ibv_qp_ex *ibqp, size_t num_buf, const ibv_data_buf
 
 void wr_set_inline_data(ibv_qp_ex *qp, void *addr, size_t length)
 {
-	const ibv_data_buf buf = { addr, length };
+	const ibv_data_buf buf = {addr, length};
 
 	wr_set_inline_data_list(qp, 1, &buf);
 }

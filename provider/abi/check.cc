@@ -13,13 +13,11 @@
 
 #include "abi/verbs_private.h"
 
-namespace tern::abi
-{
-namespace
-{
+namespace tern::abi {
+namespace {
 
 #define TERN_STR2(x) #x
-#define TERN_STR(x) TERN_STR2(x)
+#define TERN_STR(x)  TERN_STR2(x)
 
 #if TERN_PUBLIC_LEVEL == 14
 constexpr const char *kNextNode = "IBVERBS_1.15";

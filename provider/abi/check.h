@@ -9,8 +9,7 @@
 struct verbs_context;
 struct verbs_context_ops;
 
-namespace tern::abi
-{
+namespace tern::abi {
 
 /*
  * NULL if the loaded library fits, else a static string that says why not.

@@ -42,21 +42,20 @@
 #define TERN_PUBLIC_LEVEL 14
 #endif
 
-namespace tern::abi
-{
+namespace tern::abi {
 
 /* Sizes on LP64, asserted in verbs_private.h. */
-inline constexpr size_t kOpsMembers = TERN_RDMA_CORE >= 64   ? 83
-				      : TERN_RDMA_CORE >= 62 ? 81
-				      : TERN_RDMA_CORE >= 59 ? 79
-							     : 76;
-inline constexpr size_t kContextOffset = TERN_RDMA_CORE >= 64	? 368
-					 : TERN_RDMA_CORE >= 62 ? 352
-					 : TERN_RDMA_CORE >= 59 ? 344
-								: 320;
-inline constexpr size_t kQpCompMaskOffset = TERN_RDMA_CORE >= 45   ? 360
-					    : TERN_RDMA_CORE == 44 ? 352
-								   : 344;
+inline constexpr size_t kOpsMembers = TERN_RDMA_CORE >= 64 ? 83 :
+				      TERN_RDMA_CORE >= 62 ? 81 :
+				      TERN_RDMA_CORE >= 59 ? 79 :
+							     76;
+inline constexpr size_t kContextOffset = TERN_RDMA_CORE >= 64 ? 368 :
+					 TERN_RDMA_CORE >= 62 ? 352 :
+					 TERN_RDMA_CORE >= 59 ? 344 :
+								320;
+inline constexpr size_t kQpCompMaskOffset = TERN_RDMA_CORE >= 45 ? 360 :
+					    TERN_RDMA_CORE == 44 ? 352 :
+								   344;
 
 } // namespace tern::abi
 

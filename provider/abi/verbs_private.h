@@ -110,14 +110,14 @@ struct verbs_qp {
 
 struct verbs_context_ops {
 #define TERN_OP(ret, name, args) ret(*name) args = nullptr;
-#define TERN_OP_UNUSED(name) void (*name)() = nullptr;
+#define TERN_OP_UNUSED(name)	 void (*name)() = nullptr;
 #include "abi/ops.inc"
 #undef TERN_OP
 #undef TERN_OP_UNUSED
 };
 
 #define TERN_ABI_PASTE2(a, b) a##b
-#define TERN_ABI_PASTE(a, b) TERN_ABI_PASTE2(a, b)
+#define TERN_ABI_PASTE(a, b)  TERN_ABI_PASTE2(a, b)
 #define verbs_register_driver TERN_ABI_PASTE(verbs_register_driver_, TERN_PABI)
 
 /* Adds the provider to the library's list; ops must live for ever. */
@@ -139,8 +139,7 @@ void verbs_uninit_context(struct verbs_context *vctx);
 
 } /* extern "C" */
 
-namespace tern::abi
-{
+namespace tern::abi {
 
 #if defined(__LP64__)
 static_assert(sizeof(verbs_match_ent) == 24);

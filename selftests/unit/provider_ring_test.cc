@@ -8,8 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 
 using tern::ConsumerRing;
 using tern::ProducerRing;
@@ -19,15 +18,14 @@ constexpr uint32_t kSlots = 4;
 constexpr uint32_t kNearWrap = UINT32_MAX - 1;
 
 // Memory of a ring and the kernel's end of it.
-class Shared
-{
+class Shared {
 public:
 	Shared(uint32_t slots, uint32_t stride, uint32_t first)
-	    : words_((TERN_RING_HDR_BYTES + slots * stride) / sizeof(uint64_t) + 8)
+		: words_((TERN_RING_HDR_BYTES + slots * stride) / sizeof(uint64_t) + 8)
 	{
 		auto addr = reinterpret_cast<uintptr_t>(words_.data());
 
-		memory_.hdr = reinterpret_cast<tern_ring_hdr *>((addr + 63) & ~uintptr_t{ 63 });
+		memory_.hdr = reinterpret_cast<tern_ring_hdr *>((addr + 63) & ~uintptr_t{63});
 		memory_.slots = slots;
 		memory_.stride = stride;
 		memory_.hdr->prod = first;
@@ -58,7 +56,7 @@ struct Producer : Shared {
 
 struct Consumer : Shared {
 	explicit Consumer(uint32_t first = 0, uint32_t slots = kSlots)
-	    : Shared(slots, TERN_CQE_BYTES, first)
+		: Shared(slots, TERN_CQE_BYTES, first)
 	{
 		ring.attach(memory());
 	}
@@ -212,7 +210,7 @@ TEST(ProviderRing, ConsumerReadsInOrderAndThenNothing)
 	EXPECT_EQ(c.ring.peek(), nullptr);
 	c.produce(1);
 	c.produce(2);
-	EXPECT_EQ(c.drain(), (Ids{ 1, 2 }));
+	EXPECT_EQ(c.drain(), (Ids{1, 2}));
 	EXPECT_EQ(c.ring.peek(), nullptr);
 	EXPECT_EQ(c.hdr()->cons, 2u);
 }
@@ -223,7 +221,7 @@ TEST(ProviderRing, ConsumerReadsAcrossTheWrapOfIndices)
 
 	for (uint64_t i = 0; i < kSlots; i++)
 		c.produce(i);
-	EXPECT_EQ(c.drain(), (Ids{ 0, 1, 2, 3 }));
+	EXPECT_EQ(c.drain(), (Ids{0, 1, 2, 3}));
 	EXPECT_EQ(c.hdr()->cons, kNearWrap + kSlots);
 }
 
@@ -254,9 +252,9 @@ TEST(ProviderRing, ArmStoresWhatWasAskedFor)
 	Consumer c;
 
 	c.ring.arm(true);
-	EXPECT_EQ(c.hdr()->arm, uint32_t{ TERN_CQ_ARM_SOLICITED });
+	EXPECT_EQ(c.hdr()->arm, uint32_t{TERN_CQ_ARM_SOLICITED});
 	c.ring.arm(false);
-	EXPECT_EQ(c.hdr()->arm, uint32_t{ TERN_CQ_ARM_ANY });
+	EXPECT_EQ(c.hdr()->arm, uint32_t{TERN_CQ_ARM_ANY});
 }
 
 TEST(ProviderRing, ArmingForSolicitedDoesNotWeakenAny)
@@ -265,7 +263,7 @@ TEST(ProviderRing, ArmingForSolicitedDoesNotWeakenAny)
 
 	c.ring.arm(false);
 	c.ring.arm(true);
-	EXPECT_EQ(c.hdr()->arm, uint32_t{ TERN_CQ_ARM_ANY });
+	EXPECT_EQ(c.hdr()->arm, uint32_t{TERN_CQ_ARM_ANY});
 }
 
 TEST(ProviderRing, DeadFlagIsSeen)
@@ -289,7 +287,7 @@ TEST(ProviderRing, RemoveKeepsTheOthersInOrder)
 	EXPECT_EQ(c.remove_qp(7), 3u);
 	EXPECT_EQ(c.hdr()->cons, 3u);
 	EXPECT_EQ(c.hdr()->prod, 5u);
-	EXPECT_EQ(c.drain(), (Ids{ 2, 5 }));
+	EXPECT_EQ(c.drain(), (Ids{2, 5}));
 }
 
 TEST(ProviderRing, RemoveOfAllOfNoneAndOfNothing)
@@ -317,7 +315,7 @@ TEST(ProviderRing, RemoveWorksOnAFullRingAcrossTheWrap)
 	EXPECT_EQ(c.remove_qp(7), 2u);
 	c.produce(5, 5);
 	c.produce(6, 5);
-	EXPECT_EQ(c.drain(), (Ids{ 1, 3, 5, 6 }));
+	EXPECT_EQ(c.drain(), (Ids{1, 3, 5, 6}));
 }
 
 TEST(ProviderRing, RemoveLeavesWhatWasAlreadyRead)
@@ -330,7 +328,7 @@ TEST(ProviderRing, RemoveLeavesWhatWasAlreadyRead)
 	ASSERT_NE(c.ring.peek(), nullptr);
 	c.ring.advance();
 	EXPECT_EQ(c.remove_qp(7), 1u);
-	EXPECT_EQ(c.drain(), Ids{ 2 });
+	EXPECT_EQ(c.drain(), Ids{2});
 }
 
 TEST(ProviderRing, RemoveBesideAProducerLosesNothing)

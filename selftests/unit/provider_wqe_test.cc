@@ -16,14 +16,13 @@ extern "C" {
 #include "queue/wqe.h"
 }
 
-namespace
-{
+namespace {
 
 constexpr uint32_t kMaxSge = 4;
 constexpr uint32_t kMaxInline = 64;
-constexpr tern::SendLimits kRcLimits = { kMaxSge, kMaxInline, IBV_QPT_RC, false };
-constexpr tern::SendLimits kUcLimits = { kMaxSge, kMaxInline, IBV_QPT_UC, false };
-constexpr tern::SendLimits kUdLimits = { kMaxSge, kMaxInline, IBV_QPT_UD, false };
+constexpr tern::SendLimits kRcLimits = {kMaxSge, kMaxInline, IBV_QPT_RC, false};
+constexpr tern::SendLimits kUcLimits = {kMaxSge, kMaxInline, IBV_QPT_UC, false};
+constexpr tern::SendLimits kUdLimits = {kMaxSge, kMaxInline, IBV_QPT_UD, false};
 
 // A slot with a canary behind it.
 struct Slot {
@@ -42,7 +41,7 @@ struct Slot {
 	}
 	int kernel_check(ibv_qp_type type) const
 	{
-		const tern_wqe_limits lim = { kMaxSge, kMaxInline, true };
+		const tern_wqe_limits lim = {kMaxSge, kMaxInline, true};
 
 		return tern_wqe_check(&h, type, &lim);
 	}
@@ -60,7 +59,7 @@ struct Request {
 	explicit Request(ibv_wr_opcode opcode, ibv_qp_type type = IBV_QPT_RC)
 	{
 		for (uint32_t i = 0; i < kMaxSge + 2; i++)
-			sge[i] = { 0x1000 * (i + 1), 8, 0x100 + i };
+			sge[i] = {0x1000 * (i + 1), 8, 0x100 + i};
 		mr.pd = &pd;
 		mr.lkey = 0x777;
 		mw.pd = &pd;
@@ -81,7 +80,7 @@ struct Request {
 			wr.num_sge = 0;
 			wr.bind_mw.mw = &mw;
 			wr.bind_mw.rkey = 0x123fe;
-			wr.bind_mw.bind_info = { &mr, 0x9000, 4096, IBV_ACCESS_REMOTE_READ };
+			wr.bind_mw.bind_info = {&mr, 0x9000, 4096, IBV_ACCESS_REMOTE_READ};
 			break;
 		default:
 			break;
@@ -101,8 +100,8 @@ int encode(Slot *slot, const Request &r, const tern::SendLimits &lim = kRcLimits
 
 TEST(ProviderWqe, LegalityOfEveryOpcodeAgreesWithTheKernel)
 {
-	for (ibv_qp_type type : { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD }) {
-		const tern::SendLimits lim = { kMaxSge, kMaxInline, type, false };
+	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD}) {
+		const tern::SendLimits lim = {kMaxSge, kMaxInline, type, false};
 
 		for (int op = 0; op < 16; op++) {
 			Request r(static_cast<ibv_wr_opcode>(op), type);
@@ -114,7 +113,7 @@ TEST(ProviderWqe, LegalityOfEveryOpcodeAgreesWithTheKernel)
 			if (err) {
 				EXPECT_EQ(err, EINVAL);
 				tern_send_wqe plain = {};
-				const tern_wqe_limits klim = { kMaxSge, kMaxInline, true };
+				const tern_wqe_limits klim = {kMaxSge, kMaxInline, true};
 
 				plain.opcode = static_cast<__u8>(op);
 				EXPECT_NE(tern_wqe_check(&plain, type, &klim), 0);
@@ -130,11 +129,11 @@ TEST(ProviderWqe, SendOpsOfEachTypeAreThoseThatCanBePosted)
 {
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC), 0x3ffu);
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UC),
-		  uint64_t{ IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-			    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-			    IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW });
+		  uint64_t{IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+			   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+			   IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW});
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UD),
-		  uint64_t{ IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM });
+		  uint64_t{IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM});
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RAW_PACKET), 0u);
 }
 
@@ -151,7 +150,7 @@ TEST(ProviderWqe, WriteWithImmediateFillsEveryField)
 	ASSERT_EQ(encode(&slot, r), 0);
 	EXPECT_EQ(slot.h.wr_id, r.wr.wr_id);
 	EXPECT_EQ(slot.h.opcode, TERN_WR_RDMA_WRITE_WITH_IMM);
-	EXPECT_EQ(uint32_t{ slot.h.flags },
+	EXPECT_EQ(uint32_t{slot.h.flags},
 		  TERN_SEND_SIGNALED | TERN_SEND_FENCE | TERN_SEND_SOLICITED);
 	EXPECT_EQ(slot.h.num_sge, 2);
 	EXPECT_EQ(slot.h.inline_bytes, 0u);
@@ -171,7 +170,7 @@ TEST(ProviderWqe, AtomicsTakeOneSgeOfEightBytes)
 	Request r(IBV_WR_ATOMIC_CMP_AND_SWP);
 	Slot slot;
 
-	r.wr.wr.atomic = { 0x8000, 1, 2, 0x33 };
+	r.wr.wr.atomic = {0x8000, 1, 2, 0x33};
 	ASSERT_EQ(encode(&slot, r), 0);
 	EXPECT_EQ(slot.h.atomic.remote_addr, 0x8000u);
 	EXPECT_EQ(slot.h.atomic.compare_add, 1u);
@@ -227,8 +226,8 @@ TEST(ProviderWqe, InlineDataIsGatheredUpToTheLimit)
 	memset(b, 'b', sizeof(b));
 	r.wr.send_flags |= IBV_SEND_INLINE;
 	r.wr.num_sge = 2;
-	r.sge[0] = { reinterpret_cast<uintptr_t>(a), 40, 0 };
-	r.sge[1] = { reinterpret_cast<uintptr_t>(b), 24, 0 };
+	r.sge[0] = {reinterpret_cast<uintptr_t>(a), 40, 0};
+	r.sge[1] = {reinterpret_cast<uintptr_t>(b), 24, 0};
 	ASSERT_EQ(encode(&slot, r), 0);
 	EXPECT_EQ(slot.h.inline_bytes, kMaxInline);
 	EXPECT_EQ(slot.h.num_sge, 0);
@@ -256,7 +255,7 @@ TEST(ProviderWqe, EmptyInlineDataIsStillInline)
 
 TEST(ProviderWqe, InlineIsForSendsAndWritesOnly)
 {
-	for (auto op : { IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD }) {
+	for (auto op : {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
 		Request r(op);
 		Slot slot;
 
@@ -284,7 +283,7 @@ TEST(ProviderWqe, ChecksumOffloadIsRefused)
 
 TEST(ProviderWqe, AQpThatSignalsEverythingSignalsEverything)
 {
-	const tern::SendLimits lim = { kMaxSge, kMaxInline, IBV_QPT_RC, true };
+	const tern::SendLimits lim = {kMaxSge, kMaxInline, IBV_QPT_RC, true};
 	Request r(IBV_WR_SEND);
 	Slot slot;
 
@@ -324,7 +323,7 @@ TEST(ProviderWqe, BindTakesTheWindowsIndexAndANewLowByte)
 	EXPECT_EQ(slot.h.mw.mw_rkey, 0x12345u);
 	EXPECT_EQ(slot.h.mw.new_rkey, 0x123feu);
 	EXPECT_EQ(slot.h.mw.mr_lkey, 0x777u);
-	EXPECT_EQ(slot.h.mw.access, uint32_t{ IBV_ACCESS_REMOTE_READ });
+	EXPECT_EQ(slot.h.mw.access, uint32_t{IBV_ACCESS_REMOTE_READ});
 	EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
 	EXPECT_EQ(encode(&slot, r, kUcLimits), 0);
 
@@ -357,8 +356,8 @@ TEST(ProviderWqe, BindsThatCannotBeAreRefused)
 TEST(ProviderWqe, ReceivesAreTakenUpToTheSgeLimit)
 {
 	alignas(64) unsigned char slot[TERN_RECV_WQE_BYTES + 2 * sizeof(tern_sge) + 16];
-	ibv_sge sges[3] = { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 } };
-	ibv_recv_wr wr = { 5, nullptr, sges, 2 };
+	ibv_sge sges[3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+	ibv_recv_wr wr = {5, nullptr, sges, 2};
 	tern_recv_wqe wqe;
 	tern_sge second;
 
@@ -416,7 +415,7 @@ TEST(ProviderCqe, CompletionIsCopiedFieldByField)
 	EXPECT_EQ(wc.src_qp, 5u);
 	EXPECT_EQ(wc.status, IBV_WC_RETRY_EXC_ERR);
 	EXPECT_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
-	EXPECT_EQ(wc.wc_flags, unsigned{ IBV_WC_GRH | IBV_WC_WITH_IMM });
+	EXPECT_EQ(wc.wc_flags, unsigned{IBV_WC_GRH | IBV_WC_WITH_IMM});
 	EXPECT_EQ(wc.pkey_index, 6);
 	EXPECT_EQ(wc.vendor_err, 7u);
 	EXPECT_EQ(wc.slid, 0);
@@ -428,9 +427,9 @@ TEST(ProviderCqe, FlagsThatVerbsDoesNotKnowAreHidden)
 {
 	tern_cqe cqe = {};
 
-	cqe.wc_flags = TERN_WC_WITH_SMAC | TERN_WC_WITH_VLAN | TERN_WC_WITH_NETWORK_HDR |
-		       TERN_WC_WITH_INV;
-	EXPECT_EQ(tern::cqe_wc_flags(cqe), unsigned{ IBV_WC_WITH_INV });
+	cqe.wc_flags =
+		TERN_WC_WITH_SMAC | TERN_WC_WITH_VLAN | TERN_WC_WITH_NETWORK_HDR | TERN_WC_WITH_INV;
+	EXPECT_EQ(tern::cqe_wc_flags(cqe), unsigned{IBV_WC_WITH_INV});
 }
 
 } // namespace

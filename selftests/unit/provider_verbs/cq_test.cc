@@ -2,11 +2,9 @@
 // Polling, extended polling, arming, resizing.
 #include "verbs_test.h"
 
-namespace
-{
+namespace {
 
-class Cqs : public VerbsTest
-{
+class Cqs : public VerbsTest {
 protected:
 	void SetUp() override
 	{
@@ -67,9 +65,9 @@ TEST_F(Cqs, ArmingIsAStore)
 	int before = kernel.ioctls;
 
 	EXPECT_EQ(ibv_req_notify_cq(cq, 1), 0);
-	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{ TERN_CQ_ARM_SOLICITED });
+	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{TERN_CQ_ARM_SOLICITED});
 	EXPECT_EQ(ibv_req_notify_cq(cq, 0), 0);
-	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{ TERN_CQ_ARM_ANY });
+	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{TERN_CQ_ARM_ANY});
 	EXPECT_EQ(kernel.ioctls, before);
 }
 
@@ -95,7 +93,7 @@ TEST_F(Cqs, ResizeKeepsWhatIsUnpolledAndTheArming)
 	ibv_req_notify_cq(cq, 0);
 	ASSERT_EQ(ibv_resize_cq(cq, 9), 0);
 	EXPECT_EQ(cq->cqe, 16);
-	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{ TERN_CQ_ARM_ANY });
+	EXPECT_EQ(ring(cq).hdr->arm, uint32_t{TERN_CQ_ARM_ANY});
 	for (uint64_t id = 4; id < 18; id++)
 		complete(cq, id);
 	EXPECT_EQ(ibv_poll_cq(cq, 16, wc), 16);
@@ -129,9 +127,9 @@ TEST_F(Cqs, UnmappableResizeLeavesAnEmptyCq)
 
 TEST_F(Cqs, ExtendedPollReadsEveryField)
 {
-	ibv_cq_ex *ex = create_ex(uint64_t{ IBV_WC_STANDARD_FLAGS } |
-				  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |
-				  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+	ibv_cq_ex *ex =
+		create_ex(uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			  IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
 	ASSERT_NE(ex, nullptr);
 	ibv_poll_cq_attr attr = {};
 	tern_cqe cqe = {};
@@ -164,7 +162,7 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	EXPECT_EQ(ibv_wc_read_imm_data(ex), 8u);
 	EXPECT_EQ(ibv_wc_read_src_qp(ex), 9u);
 	EXPECT_EQ(ibv_wc_read_opcode(ex), IBV_WC_RECV);
-	EXPECT_EQ(ibv_wc_read_wc_flags(ex), unsigned{ IBV_WC_GRH | IBV_WC_WITH_IMM });
+	EXPECT_EQ(ibv_wc_read_wc_flags(ex), unsigned{IBV_WC_GRH | IBV_WC_WITH_IMM});
 	EXPECT_EQ(ibv_wc_read_cvlan(ex), 10);
 	EXPECT_EQ(ibv_wc_read_sl(ex), 2);
 	EXPECT_EQ(ibv_wc_read_slid(ex), 0u);
@@ -172,7 +170,8 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	EXPECT_EQ(ibv_wc_read_vendor_err(ex), 11u);
 	EXPECT_EQ(ibv_wc_read_completion_ts(ex), cqe.timestamp_ns);
 	EXPECT_NEAR(static_cast<double>(ibv_wc_read_completion_wallclock_ns(ex)),
-		    static_cast<double>(real.tv_sec) * 1e9 + static_cast<double>(real.tv_nsec), 1e9);
+		    static_cast<double>(real.tv_sec) * 1e9 + static_cast<double>(real.tv_nsec),
+		    1e9);
 	EXPECT_EQ(ring(ibv_cq_ex_to_cq(ex)).cons(), 0u);
 	ASSERT_EQ(ibv_next_poll(ex), 0);
 	EXPECT_EQ(ring(ibv_cq_ex_to_cq(ex)).cons(), 1u);

@@ -13,8 +13,7 @@
 #include <cstdarg>
 #include <cstring>
 
-namespace
-{
+namespace {
 
 void *real_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
@@ -54,9 +53,9 @@ void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) 
 } // extern "C"
 
 FakeRing::FakeRing(uint32_t slots_, uint32_t stride_)
-    : slots(std::bit_ceil(slots_)), stride(stride_),
-      bytes((TERN_RING_HDR_BYTES + slots * stride + 4095) & ~4095u),
-      memfd(memfd_create("ring", MFD_CLOEXEC))
+	: slots(std::bit_ceil(slots_)), stride(stride_),
+	  bytes((TERN_RING_HDR_BYTES + slots * stride + 4095) & ~4095u),
+	  memfd(memfd_create("ring", MFD_CLOEXEC))
 {
 	if (memfd < 0 || ftruncate(memfd, bytes))
 		abort();
@@ -187,14 +186,14 @@ int FakeKernel::ioctl(void *arg)
 
 int FakeKernel::get_context(Args &args)
 {
-	tern_alloc_ucontext_resp resp = { features, TERN_MAX_INLINE, TERN_MAX_SGE };
+	tern_alloc_ucontext_resp resp = {features, TERN_MAX_INLINE, TERN_MAX_SGE};
 
 	if (context_errno)
 		return context_errno;
 	if (args.bytes(UVERBS_ATTR_UHW_IN) != sizeof(tern_alloc_ucontext_req))
 		return bad("get_context");
-	args.put(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t{ 3 });
-	args.put(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{ 1 });
+	args.put(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t{3});
+	args.put(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{1});
 	return args.put(UVERBS_ATTR_UHW_OUT, resp) ? 0 : bad("get_context UHW");
 }
 
@@ -254,7 +253,8 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	case IB_USER_VERBS_CMD_QUERY_PORT: {
 		ib_uverbs_query_port_resp resp = {};
 
-		if (core_bytes != sizeof(ib_uverbs_query_port) || args.in(UVERBS_ATTR_CORE_IN)[8] != 1)
+		if (core_bytes != sizeof(ib_uverbs_query_port) ||
+		    args.in(UVERBS_ATTR_CORE_IN)[8] != 1)
 			return bad("query_port");
 		resp.state = 4;
 		resp.gid_tbl_len = 32;
@@ -271,7 +271,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	case IB_USER_VERBS_CMD_REG_MR: {
 		struct {
 			uint32_t handle, lkey, rkey;
-		} resp = { add("mr", 0), 0x100, 0x101 };
+		} resp = {add("mr", 0), 0x100, 0x101};
 
 		if (core_bytes != sizeof(ib_uverbs_reg_mr))
 			return bad("reg_mr");
@@ -280,7 +280,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	case IB_USER_VERBS_CMD_REREG_MR: {
 		struct {
 			uint32_t lkey, rkey;
-		} resp = { 0x200, 0x201 };
+		} resp = {0x200, 0x201};
 
 		if (core_bytes != sizeof(ib_uverbs_rereg_mr))
 			return bad("rereg_mr");
@@ -294,7 +294,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	case IB_USER_VERBS_CMD_ALLOC_MW: {
 		struct {
 			uint32_t handle, rkey;
-		} resp = { add("mw", 0), 0xabcdfe };
+		} resp = {add("mw", 0), 0xabcdfe};
 
 		if (core_bytes != sizeof(ib_uverbs_alloc_mw))
 			return bad("alloc_mw");
@@ -307,7 +307,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	}
 	case IB_USER_VERBS_CMD_CREATE_AH: {
 		uint32_t handle = add("ah", 0);
-		tern_create_ah_resp driver = { handle + 1000, 0 };
+		tern_create_ah_resp driver = {handle + 1000, 0};
 
 		if (core_bytes != sizeof(ib_uverbs_create_ah))
 			return bad("create_ah");
@@ -371,7 +371,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	}
 	case IB_USER_VERBS_CMD_DESTROY_CQ: {
 		ib_uverbs_destroy_cq req;
-		ib_uverbs_destroy_cq_resp resp = { events_reported, 0 };
+		ib_uverbs_destroy_cq_resp resp = {events_reported, 0};
 
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_cq");
@@ -401,7 +401,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		driver.srq_num = 99;
 		struct {
 			uint32_t handle, max_wr, max_sge, srqn;
-		} resp = { handle, objects[handle].ring->slots, req.max_sge, 99 };
+		} resp = {handle, objects[handle].ring->slots, req.max_sge, 99};
 		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
 				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
 			       0 :
@@ -429,13 +429,13 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		return args.put(UVERBS_ATTR_UHW_OUT, driver) ? 0 : bad("modify_srq UHW");
 	}
 	case IB_USER_VERBS_CMD_QUERY_SRQ: {
-		ib_uverbs_query_srq_resp resp = { 8, 2, 1, 0 };
+		ib_uverbs_query_srq_resp resp = {8, 2, 1, 0};
 
 		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_srq");
 	}
 	case IB_USER_VERBS_CMD_DESTROY_SRQ: {
 		ib_uverbs_destroy_srq req;
-		ib_uverbs_destroy_srq_resp resp = { events_reported };
+		ib_uverbs_destroy_srq_resp resp = {events_reported};
 
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_srq");
@@ -502,7 +502,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	}
 	case IB_USER_VERBS_CMD_DESTROY_QP: {
 		ib_uverbs_destroy_qp req;
-		ib_uverbs_destroy_qp_resp resp = { events_reported };
+		ib_uverbs_destroy_qp_resp resp = {events_reported};
 
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_qp");

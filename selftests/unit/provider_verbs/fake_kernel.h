@@ -26,8 +26,7 @@
 inline constexpr int kCommandFd = -1;
 
 /* One ring, as the kernel sees it. */
-class FakeRing
-{
+class FakeRing {
 public:
 	FakeRing(uint32_t slots, uint32_t stride);
 	~FakeRing();
@@ -58,14 +57,13 @@ public:
 struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
-	uint32_t state = 0; /* QP */
+	uint32_t state = 0;		/* QP */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
 };
 
-class FakeKernel
-{
+class FakeKernel {
 public:
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */
@@ -79,16 +77,16 @@ public:
 	size_t count(const std::string &kind);
 
 	std::map<uint32_t, FakeObject> objects;
-	std::atomic<int> ioctls{ 0 };
-	std::atomic<int> doorbells{ 0 };
-	std::atomic<int> doorbell_ioctls{ 0 };
+	std::atomic<int> ioctls{0};
+	std::atomic<int> doorbells{0};
+	std::atomic<int> doorbell_ioctls{0};
 	uint32_t last_doorbell = 0; /* QP handle */
 	uint64_t features = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
 	uint32_t events_reported = 0; /* by every destroy */
 	int doorbell_errno = 0;
 	int context_errno = 0;
 	int fail_command = -1; /* number of the write command that fails... */
-	int fail_errno = 0; /* ...like this */
+	int fail_errno = 0;    /* ...like this */
 	bool fail_mmap = false;
 	uint32_t next_qpn = 17;
 	std::string complaint; /* what was malformed, the first time */

@@ -4,12 +4,9 @@
 
 #include <thread>
 
-namespace
-{
+namespace {
 
-class Objects : public VerbsTest
-{
-};
+class Objects : public VerbsTest {};
 
 TEST_F(Objects, ContextKnowsTheKernelsCompletionVectors)
 {
@@ -31,7 +28,7 @@ TEST_F(Objects, DeviceAttributesOfEverySize)
 {
 	ibv_device_attr plain;
 	ibv_device_attr_ex ex;
-	ibv_query_device_ex_input input = { 1 };
+	ibv_query_device_ex_input input = {1};
 
 	memset(&plain, 0xff, sizeof(plain));
 	ASSERT_EQ(ibv_query_device(ctx, &plain), 0);
@@ -56,12 +53,12 @@ TEST_F(Objects, PortAttributes)
 
 TEST_F(Objects, RawClockIsMonotonicRawInNanoseconds)
 {
-	ibv_values_ex values = { IBV_VALUES_MASK_RAW_CLOCK, {} };
+	ibv_values_ex values = {IBV_VALUES_MASK_RAW_CLOCK, {}};
 	timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	ASSERT_EQ(ibv_query_rt_values_ex(ctx, &values), 0);
-	EXPECT_EQ(values.comp_mask, uint32_t{ IBV_VALUES_MASK_RAW_CLOCK });
+	EXPECT_EQ(values.comp_mask, uint32_t{IBV_VALUES_MASK_RAW_CLOCK});
 	EXPECT_EQ(values.raw_clock.tv_sec, 0);
 	EXPECT_GE(values.raw_clock.tv_nsec, now.tv_sec * 1000000000 + now.tv_nsec);
 	values.comp_mask = IBV_VALUES_MASK_RESERVED;
@@ -100,7 +97,8 @@ TEST_F(Objects, RegionIsRegisteredReregisteredAndGone)
 	EXPECT_EQ(mr->rkey, 0x101u);
 	EXPECT_EQ(mr->addr, buf);
 	EXPECT_EQ(mr->length, 100u);
-	ASSERT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, buf + 4096, 200, 0), 0);
+	ASSERT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, buf + 4096, 200, 0),
+		  0);
 	EXPECT_EQ(mr->lkey, 0x200u);
 	EXPECT_EQ(mr->addr, buf + 4096);
 	EXPECT_EQ(ibv_dereg_mr(mr), 0);
@@ -165,7 +163,7 @@ TEST_F(Objects, ModifyTellsTheKernelWhatTheMaskNames)
 TEST_F(Objects, FailedCommandsLeaveNothingBehind)
 {
 	ibv_pd *pd = ibv_alloc_pd(ctx);
-	ibv_srq_init_attr srq_attr = { nullptr, { 4, 1, 0 } };
+	ibv_srq_init_attr srq_attr = {nullptr, {4, 1, 0}};
 	ibv_ah_attr ah_attr = {};
 
 	kernel.fail_errno = ENOSPC;
@@ -191,7 +189,7 @@ TEST_F(Objects, FailedCommandsLeaveNothingBehind)
 TEST_F(Objects, FailedMappingsDestroyWhatTheKernelMade)
 {
 	Queues q;
-	ibv_srq_init_attr srq_attr = { nullptr, { 4, 1, 0 } };
+	ibv_srq_init_attr srq_attr = {nullptr, {4, 1, 0}};
 
 	make(&q);
 	ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_RC);

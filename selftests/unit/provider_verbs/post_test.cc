@@ -5,16 +5,14 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 
-class Post : public VerbsTest
-{
+class Post : public VerbsTest {
 protected:
 	/* A list of n sends, wr_id from 1. */
 	struct Sends {
 		std::vector<ibv_send_wr> wr;
-		ibv_sge sge = { 0x1000, 16, 7 };
+		ibv_sge sge = {0x1000, 16, 7};
 		ibv_send_wr *bad = nullptr;
 
 		explicit Sends(size_t n) : wr(n)
@@ -32,13 +30,13 @@ protected:
 	};
 	struct Recvs {
 		std::vector<ibv_recv_wr> wr;
-		ibv_sge sge = { 0x2000, 32, 8 };
+		ibv_sge sge = {0x2000, 32, 8};
 		ibv_recv_wr *bad = nullptr;
 
 		explicit Recvs(size_t n) : wr(n)
 		{
 			for (size_t i = 0; i < n; i++)
-				wr[i] = { i + 1, i + 1 < n ? &wr[i + 1] : nullptr, &sge, 1 };
+				wr[i] = {i + 1, i + 1 < n ? &wr[i + 1] : nullptr, &sge, 1};
 		}
 	};
 	tern_send_wqe *wqe(ibv_qp *qp, uint32_t i) { return sq(qp).slot<tern_send_wqe>(i); }
@@ -186,8 +184,8 @@ TEST_F(Post, ReceivesOfAFailedQpRingWhenAskedTo)
 TEST_F(Post, SharedReceivesSurviveAResize)
 {
 	ibv_pd *pd = ibv_alloc_pd(ctx);
-	ibv_srq_init_attr init = { nullptr, { 3, 1, 0 } };
-	ibv_srq_attr attr = { 8, 0, 2 };
+	ibv_srq_init_attr init = {nullptr, {3, 1, 0}};
+	ibv_srq_attr attr = {8, 0, 2};
 	Recvs r(6);
 	uint32_t num = 0;
 
@@ -215,12 +213,12 @@ TEST_F(Post, SharedReceivesSurviveAResize)
 TEST_F(Post, QpOnASharedQueueHasNoReceivesOfItsOwn)
 {
 	Queues q;
-	ibv_srq_init_attr init = { nullptr, { 3, 1, 0 } };
+	ibv_srq_init_attr init = {nullptr, {3, 1, 0}};
 	Recvs r(1);
 
 	make(&q);
 	ibv_srq *srq = ibv_create_srq(q.pd, &init);
-	ibv_qp_init_attr attr = { nullptr, q.scq, q.rcq, srq, { 4, 0, 1, 0, 0 }, IBV_QPT_RC, 0 };
+	ibv_qp_init_attr attr = {nullptr, q.scq, q.rcq, srq, {4, 0, 1, 0, 0}, IBV_QPT_RC, 0};
 	ibv_qp *qp = ibv_create_qp(q.pd, &attr);
 	ASSERT_NE(qp, nullptr);
 	EXPECT_EQ(ibv_qp_to_qp_ex(qp), nullptr);
@@ -235,7 +233,7 @@ TEST_F(Post, ExtendedSharedQueueIsWhole)
 	ibv_pd *pd = ibv_alloc_pd(ctx);
 	ibv_srq_init_attr_ex attr = {};
 
-	attr.attr = { 3, 1, 0 };
+	attr.attr = {3, 1, 0};
 	attr.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE;
 	attr.srq_type = IBV_SRQT_BASIC;
 	attr.pd = pd;
@@ -256,7 +254,7 @@ TEST_F(Post, BatchIsInvisibleUntilComplete)
 	make(&q);
 	ibv_qp_ex *ex = ibv_qp_to_qp_ex(q.qp);
 	ASSERT_NE(ex, nullptr);
-	ibv_sge sges[2] = { { 0x1000, 8, 1 }, { 0x2000, 8, 2 } };
+	ibv_sge sges[2] = {{0x1000, 8, 1}, {0x2000, 8, 2}};
 	char data[] = "hello";
 
 	ibv_wr_start(ex);
@@ -384,8 +382,8 @@ TEST_F(Post, WindowTakesItsNewKeyWhenBound)
 
 	bind.wr_id = 5;
 	bind.send_flags = IBV_SEND_SIGNALED;
-	bind.bind_info = { mr, 0x1000, 64, IBV_ACCESS_REMOTE_READ };
-	for (uint32_t key : { 0xabcdffu, 0xabcd00u, 0xabcd01u }) {
+	bind.bind_info = {mr, 0x1000, 64, IBV_ACCESS_REMOTE_READ};
+	for (uint32_t key : {0xabcdffu, 0xabcd00u, 0xabcd01u}) {
 		uint32_t old = mw->rkey;
 
 		ASSERT_EQ(ibv_bind_mw(q.qp, mw, &bind), 0);

@@ -13,8 +13,7 @@
 
 extern "C" void *verbs_open_device(struct ibv_device *device, void *private_data);
 
-class VerbsTest : public ::testing::Test
-{
+class VerbsTest : public ::testing::Test {
 protected:
 	void SetUp() override
 	{
@@ -63,7 +62,7 @@ protected:
 
 		attr.send_cq = q.scq;
 		attr.recv_cq = q.rcq;
-		attr.cap = { 4, 4, 2, 2, 32 };
+		attr.cap = {4, 4, 2, 2, 32};
 		attr.qp_type = type;
 		attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = type == IBV_QPT_UD ?
