@@ -36,12 +36,12 @@ Cases &registry()
 bool selected(const Options &options, const Case &c)
 {
 	for (const std::string &pattern : options.exclude)
-		if (!fnmatch(pattern.c_str(), c.name.c_str(), 0))
+		if (!fnmatch(pattern.c_str(), c.name.c_str(), FNM_PATHNAME))
 			return false;
 	for (const std::string &pattern : options.match) {
 		if (c.on_request && !options.long_too && pattern != c.name)
 			continue;
-		if (!fnmatch(pattern.c_str(), c.name.c_str(), 0))
+		if (!fnmatch(pattern.c_str(), c.name.c_str(), FNM_PATHNAME))
 			return true;
 	}
 	return options.match.empty() && (!c.on_request || options.long_too);

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A bad network: loss, duplicates, reordering, corruption. RC data arrives right all the same."""
+
+PAIRS = ("tt", "tx", "xt")
+LIMIT = 400
+MATRIX = {
+    "loss": "loss 1%",
+    "duplicate": "duplicate 1%",
+    "reorder": "delay 2ms reorder 95% 25%",
+    "corrupt": "corrupt 0.5%",
+}
+
+
+def run(t):
+    try:
+        for name, netem in MATRIX.items():
+            for guest in t.guests:
+                t.run(guest, "modprobe sch_netem; tc qdisc replace dev eth0 root netem " + netem,
+                      check=True)
+            if t.pair == "tt":
+                what = "-m 'rc/*' -m 'rc/*/both-ways'"
+            else:
+                what = "-m 'rc/*/both-ways'"
+            t.tool("vverify", what + " -t 60 -s 0x%x" % sum(name.encode()), timeout=180,
+                   prefix=name + "/")
+    finally:
+        for guest in t.guests:
+            t.run(guest, "tc qdisc del dev eth0 root 2>/dev/null; true")
