@@ -12,7 +12,6 @@ KDIR	?= /lib/modules/$(KVER)/build
 
 # Of make fuzz, for each target.
 SECONDS	?= 60
-PREFIX	?= /usr
 DESTDIR	?=
 
 # Suites run one after the other; each builds with all processors.
@@ -24,8 +23,6 @@ endif
 MAKEFLAGS += --no-print-directory
 
 KBUILD	= $(MAKE) -C $(KDIR) M=$(BUILD)/module src=$(CURDIR)
-# $(call part,FILE,COMMAND): COMMAND if the tree has FILE, else say what is missing.
-part	= $(if $(wildcard $(1)),$(2),@echo "$@: nothing to do, $(1) is not there")
 
 all: module provider	## the module and the provider (default)
 
@@ -35,7 +32,7 @@ module:			## build/module/tern.ko for KVER= or KDIR=
 	$(KBUILD) modules
 
 provider:		## the libibverbs provider, in build/provider
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD))
+	$(MAKE) -C provider O=$(BUILD)
 
 unit:			## GoogleTest: formats, arithmetic, rings, ABI
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
@@ -44,7 +41,7 @@ unit-asan:		## the same under ASan and UBSan
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit-asan SAN=1 check
 
 sim:			## protocol engines over a simulated bad network
-	$(call part,selftests/sim/Makefile,$(MAKE) -C selftests/sim O=$(BUILD)/sim check)
+	+selftests/sim/run $(BUILD)/sim
 
 fuzz:			## libFuzzer targets, SECONDS= each (60)
 	$(MAKE) -C selftests/fuzz O=$(BUILD)/fuzz SECONDS=$(SECONDS) check
@@ -56,35 +53,38 @@ lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
 vmtest: all		## module and provider in virtual machines
-	$(call part,selftests/vm/run,selftests/vm/run)
+	selftests/vm/run
 
 check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
 demo: all		## two virtual machines, ready for ibv_devinfo and friends
-	$(call part,qemu/demo,qemu/demo)
+	qemu/demo
 
 shell:			## a shell in a running virtual machine
-	$(call part,qemu/rig,qemu/rig shell)
+	qemu/rig shell
 
 deps:			## install what all this takes (Debian packages)
-	$(call part,qemu/install-deps.sh,qemu/install-deps.sh)
+	qemu/install-deps.sh
 
-install: all		## into /lib/modules/KVER and PREFIX, below DESTDIR
+install: all		## into /lib/modules/KVER and libibverbs' plugin directory
 	$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
+	$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) install
 
 uninstall:		## the reverse
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
 	$(if $(DESTDIR),,depmod $(KVER))
-	$(call part,provider/Makefile,$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) uninstall)
+	$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) uninstall
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)
 	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name rig -exec rm -rf {} +
+
+format:			## rewrite the C++ sources as make lint wants them
+	$(MAKE) -C selftests/lint O=$(BUILD)/lint format
 
 help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest check \
-	demo shell deps install uninstall clean help
+	demo shell deps install uninstall clean format help

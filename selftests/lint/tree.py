@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""tree.py CHECK: one property of all text files of the tree.
+
+licences  source files name their licence, and LICENSES/ has its text
+words     no notes to self, no paths of somebody's machine
+space     no trailing white space, no carriage returns, newline at the end
+python    Python parses, and is indented with spaces
+version   VERSION and dkms.conf agree
+kbuild    Kbuild names exactly the sources that kernel/ has
+"""
+
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SKIP_DIRS = {".git", "build", "LICENSES", "corpus", "__pycache__"}
+SOURCE = re.compile(r"\.(c|h|cc|inc|py|sh|mk|map|sbatch)$|(^|/)(Makefile|Kbuild|dkms\.conf)$")
+BINARY = re.compile(r"\.(png|jpg|gz|xz|pcap|pcapng|ko|o)$")
+SPDX = re.compile(r"SPDX-License-Identifier: \(?([A-Za-z0-9.-]+)(?: OR ([A-Za-z0-9.-]+))?\)?")
+# Put together here, so that this file passes its own check.
+WORDS = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")) + r")\b")
+PATHS = re.compile(r"(?<![\w.$}*])/(" + "|".join(("ho" + "me/[a-z]", "wo" + "rk/", "Us" + "ers/")) + ")")
+
+
+def files():
+    for folder, dirs, names in os.walk(TOP):
+        dirs[:] = sorted(d for d in dirs if d not in SKIP_DIRS)
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and not os.path.islink(path) and not BINARY.search(name):
+                yield os.path.relpath(path, TOP)
+
+
+def read(path):
+    with open(os.path.join(TOP, path), encoding="utf-8", newline="") as f:
+        return f.read()
+
+
+def is_python(path, text):
+    return path.endswith(".py") or re.match(r"#!.*\bpython3?\b", text)
+
+
+def numbered(path, text, pattern, what):
+    for number, line in enumerate(text.split("\n"), 1):
+        found = pattern.search(line)
+        if found:
+            yield "%s:%d: %s: %s" % (path, number, what, found.group(0).strip("\r") or "here")
+
+
+def licences(path, text):
+    if not SOURCE.search(path) and not text.startswith("#!"):
+        return
+    found = SPDX.search("\n".join(text.split("\n")[:3]))
+    if not found:
+        yield "%s: no SPDX-License-Identifier in the first three lines" % path
+        return
+    for name in filter(None, found.groups()):
+        if not os.path.exists(os.path.join(TOP, "LICENSES", name)):
+            yield "%s: LICENSES/ has no %s" % (path, name)
+
+
+def words(path, text):
+    yield from numbered(path, text, WORDS, "note to self")
+    yield from numbered(path, text, PATHS, "path of one machine")
+
+
+def space(path, text):
+    yield from numbered(path, text, re.compile(r"[ \t]+\r?$"), "trailing white space")
+    yield from numbered(path, text, re.compile(r"\r"), "carriage return")
+    if text and not text.endswith("\n"):
+        yield "%s: no newline at the end" % path
+
+
+def python(path, text):
+    if not is_python(path, text):
+        return
+    try:
+        compile(text, path, "exec")
+    except SyntaxError as e:
+        yield "%s:%s: %s" % (path, e.lineno, e.msg)
+    yield from numbered(path, text, re.compile(r"^\s*\t"), "tab in the indentation")
+
+
+def version():
+    want = read("VERSION").strip()
+    found = re.search(r'^PACKAGE_VERSION="(.*)"$', read("dkms.conf"), re.M)
+    if not found or found.group(1) != want:
+        yield "dkms.conf: PACKAGE_VERSION is not VERSION's %s" % want
+
+
+def kbuild():
+    listed = re.findall(r"^tern-y \+= (\S+)\.o$", read("Kbuild"), re.M)
+    there = {p[:-2] for p in files() if re.match(r"kernel/.*\.c$", p)}
+    for name in sorted(there - set(listed)):
+        yield "Kbuild: %s.o is missing" % name
+    for name in sorted(set(listed) - there):
+        yield "Kbuild: %s.o has no source" % name
+    if len(listed) != len(set(listed)):
+        yield "Kbuild: an object is listed twice"
+
+
+PER_FILE = {"licences": licences, "words": words, "space": space, "python": python}
+WHOLE = {"version": version, "kbuild": kbuild}
+
+
+def found_by(check):
+    if check in WHOLE:
+        yield from WHOLE[check]()
+        return
+    for path in files():
+        try:
+            text = read(path)
+        except UnicodeDecodeError:
+            yield "%s: not UTF-8" % path
+            continue
+        yield from PER_FILE[check](path, text)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in {**PER_FILE, **WHOLE}:
+        sys.exit(__doc__)
+    bad = 0
+    for line in found_by(sys.argv[1]):
+        print(line)
+        bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
