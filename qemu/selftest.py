@@ -18,7 +18,7 @@ os.environ.setdefault("RIG_QUIET", "1")
 
 from riglib import GuestLost, Rig, RigError, state  # noqa: E402
 
-NAME = "selftest"
+NAME = "selftest%d" % os.getpid()
 COMMAND = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rig")
 TESTS = []
 

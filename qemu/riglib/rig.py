@@ -81,7 +81,7 @@ class Rig:
             raise trouble.GuestLost(
                 "?", "down", "no rig called %s is up%s: 'qemu/rig up' starts one"
                 % (rig.name, " (but: %s)" % ", ".join(others) if others else ""))
-        rig.options = record["options"]
+        rig.options, rig._ours = record["options"], True
         rig._adopt(record)
         return rig
 
@@ -109,6 +109,10 @@ class Rig:
         """Refuse a name in use; sweep up after a rig that crashed."""
         record = state.load(self.name)
         if record:
+            starter = state.Process(*record["starter"])
+            if record.get("starting") and state.alive(starter):
+                raise RigError("a rig called %s is being started just now, by process %d"
+                               % (self.name, starter.pid))
             running = [g["name"] for g in record["guests"]
                        if g.get("process") and state.alive(state.Process(*g["process"]))]
             if len(running) == len(record["guests"]):
@@ -123,19 +127,23 @@ class Rig:
         began = time.monotonic()
         disks = images(self._kernel)
         self.options["accel"] = accel.choose(disks)
-        with paths.locked("up-" + self.name, limit_s=BOOT_LIMIT_S + 60):
+        record = {"name": self.name, "options": self.options, "release": disks["release"],
+                  "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
+                  "guests": [{"name": GUEST_NAMES[i], "index": i + 1}
+                             for i in range(self._count)]}
+        with paths.locked("names", limit_s=60):
             self._clear_way()
             os.makedirs(paths.run_dir(self.name))
-            record = {"name": self.name, "options": self.options, "release": disks["release"],
-                      "since": time.time(), "guests": [
-                          {"name": GUEST_NAMES[i], "index": i + 1} for i in range(self._count)]}
             state.save(self.name, record)
-            try:
-                self._start(record, disks)
-                self._wait_ready(time.monotonic() + BOOT_LIMIT_S)
-            except BaseException:
-                self.down(keep_logs=True)
-                raise
+        self._ours = True
+        try:
+            self._start(record, disks)
+            self._wait_ready(time.monotonic() + BOOT_LIMIT_S)
+            record["starting"] = False
+            state.save(self.name, record)
+        except BaseException:
+            self.down(keep_logs=True)
+            raise
         progress("rig %s is up: guests %s, kernel %s, %s, %s, %.1f s" % (
             self.name, " ".join(self.guests), disks["release"], self.options["net"],
             self.options["accel"].upper(), time.monotonic() - began))
@@ -168,10 +176,15 @@ class Rig:
         self._leashed = False
         return self
 
+    # Set once this object has started or found its rig: one whose up() was refused because
+    # the name is taken must not end somebody else's.
+    _ours = False
+
     def down(self, keep_logs=False):
-        """End every process of the rig and remove its folder."""
-        self.guests = {}
-        down(self.name, keep_logs)
+        """End every process of the rig and remove its folder; nothing if it is not up."""
+        if self._ours:
+            self._ours, self.guests = False, {}
+            down(self.name, keep_logs)
 
 
 def down(name, keep_logs=False):

@@ -40,6 +40,7 @@ class Channel:
     def open(cls, guest, limit_s):
         """Take a free port of the guest and shake hands; GuestLost if it is dead or hung."""
         deadline = time.monotonic() + limit_s
+        guest.check_alive()
         while True:
             for port in range(PORTS):
                 lock = os.open(guest.path("port%d.lock" % port), os.O_RDWR | os.O_CREAT, 0o644)
