@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The wire as a stranger sees it: tcpdump, tshark, and the ICRC of every packet by zlib."""
+
+import os
+import shutil
+import socket
+
+from vmtest import where, wire
+
+PAIRS = ("tt", "tx", "xt")
+LIMIT = 240
+
+RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",
+      0x04: "SEND only", 0x05: "SEND only imm", 0x06: "WRITE first", 0x07: "WRITE middle",
+      0x08: "WRITE last", 0x09: "WRITE last imm", 0x0a: "WRITE only", 0x0b: "WRITE only imm",
+      0x0c: "READ request", 0x0d: "READ response first", 0x0e: "READ response middle",
+      0x0f: "READ response last", 0x10: "READ response only", 0x11: "ACK",
+      0x12: "ATOMIC ACK", 0x13: "CMP_SWAP", 0x14: "FETCH_ADD"}
+UC = {0x20 + code: "UC " + RC[code] for code in range(0x0c)}
+UD = {0x64: "UD SEND only", 0x65: "UD SEND only imm"}
+INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
+
+
+def _capture(t, family):
+    """A capture in guest b of what a runs; its path on the host."""
+    # Merged receives would be no packets of the wire any more.
+    t.run(t.b, "ethtool -K eth0 gro off; rm -f /tmp/w.pcap; true")
+    dump = t.start(t.b, "tcpdump -i eth0 -s 0 -B 16384 -U -w /tmp/w.pcap udp port %d"
+                   % wire.PORT, 150)
+    dump.wait_for("listening on", 20)
+    cases = "-m 'rc/*/from-server' -m 'uc/*/from-server' -m 'ud/*/from-server' " \
+            "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
+    t.tool("vverify", "-f %s %s" % (family, cases), timeout=150, prefix="ipv%s/" % family)
+    address = t.b.address if family == "4" else t.b.address6
+    t.pair_run("rping -s -C 3 -a " + address, "rping -c -C 3 -a " + address, timeout=20)
+    t.run(t.b, "sleep 0.5")
+    dump.kill(2)
+    said = dump.wait(timeout=30).err
+    t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
+           "\n " + said.replace("\n", "\n "), said)
+    t.run(t.b, "ethtool -K eth0 gro on; true")
+    os.makedirs(where.RESULTS, exist_ok=True)
+    path = os.path.join(where.RESULTS, "wire-%s-%s-ipv%s.pcap" % (t.lab.device, t.pair, family))
+    t.b.pull("/tmp/w.pcap", path)
+    return path
+
+
+def run(t):
+    for family in "46":
+        path = _capture(t, family)
+        seen = wire.Summary(path)
+        t.note("ipv%s: %d packets in %s" % (family, seen.packets, os.path.relpath(path, where.TOP)))
+        t.case("ipv%s: every ICRC is what zlib makes of the packet" % family,
+               seen.packets and not seen.wrong, "\n".join(seen.wrong[:12]))
+        for guest in t.guests:
+            address = guest.address if family == "4" else guest.address6
+            source = socket.inet_pton(socket.AF_INET if family == "4" else socket.AF_INET6,
+                                      address)
+            wanted = dict(RC)
+            # The client's UC and UD messages all come from b ("from-server").
+            if guest is t.b:
+                wanted.update(UC)
+                wanted.update(UD)
+            elif t.lab.driver_of(t.pair, "b") != "rxe":
+                wanted.update({0x16: INVALIDATE[0x16]})
+            missing = [name for code, name in wanted.items() if not seen.opcodes[source][code]]
+            t.case("ipv%s: guest %s sent every opcode" % (family, guest.name), not missing,
+                   "missing: " + ", ".join(missing))
+        if not shutil.which("tshark"):
+            t.skip("tshark", "not on this machine")
+            continue
+        t.case("ipv%s: tshark finds nothing malformed" % family,
+               not (bad := wire.tshark(path, "_ws.malformed", ("frame.number", "infiniband.bth.opcode"))),
+               str(bad[:10]))
+        ours = sum(sum(counter.values()) for counter in seen.opcodes.values())
+        theirs = len(wire.tshark(path, "infiniband.bth"))
+        t.case("ipv%s: tshark reads every packet as RoCEv2" % family, ours == theirs,
+               "%d of %d" % (theirs, ours))
+        fields = wire.tshark(path, "infiniband.bth and (infiniband.bth.tver != 0 or "
+                             "infiniband.bth.p_key != 0xffff)")
+        t.case("ipv%s: header version and P_Key are right" % family, not fields, str(fields[:5]))
