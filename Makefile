@@ -29,10 +29,10 @@ all: module provider	## the module and the provider (default)
 module:			## build/module/tern.ko for KVER= or KDIR=
 	@test -d "$(KDIR)" || { echo "no kernel headers at KDIR=$(KDIR): run make deps" >&2; exit 1; }
 	@mkdir -p $(BUILD)/module
-	$(KBUILD) modules
+	+$(KBUILD) modules
 
 provider:		## the libibverbs provider, in build/provider
-	$(MAKE) -C provider O=$(BUILD)
+	$(MAKE) -C provider O=$(BUILD)/provider
 
 unit:			## GoogleTest: formats, arithmetic, rings, ABI
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
@@ -67,13 +67,13 @@ deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
 install: all		## into /lib/modules/KVER and libibverbs' plugin directory
-	$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
-	$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) install
+	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) install
 
 uninstall:		## the reverse
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
 	$(if $(DESTDIR),,depmod $(KVER))
-	$(MAKE) -C provider O=$(BUILD) DESTDIR=$(DESTDIR) uninstall
+	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) uninstall
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)

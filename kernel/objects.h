@@ -100,7 +100,6 @@ struct tern_av {
 	u32 index;
 	const struct ib_pd *pd;
 	struct rdma_ah_attr attr;	/* attr.grh.sgid_attr is referenced by the ib_ah */
-	u8 dmac[ETH_ALEN];
 };
 
 struct tern_ah {
@@ -113,8 +112,7 @@ enum tern_qp_mark {
 	TERN_QP_MARK_SEND	= 1u << 0,	/* doorbell */
 	TERN_QP_MARK_RX		= 1u << 1,	/* packets queued */
 	TERN_QP_MARK_TIMER	= 1u << 2,
-	TERN_QP_MARK_FLUSH	= 1u << 3,	/* the state is ERR: flush queues */
-	TERN_QP_MARK_TX_SPACE	= 1u << 4,	/* local stack has room again */
+	TERN_QP_MARK_TX_SPACE	= 1u << 3,	/* local stack has room again */
 };
 
 struct tern_qp {
@@ -161,8 +159,6 @@ static inline struct tern_qp *to_tern_qp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct tern_ibqp, ibqp)->qp;
 }
 
-/* QPs by number. get: under RCU or not; NULL if gone. */
-struct tern_qp *tern_qp_get(struct tern_dev *dev, u32 qpn);
 void tern_qp_put(struct tern_qp *qp);
 
 /*

@@ -26,7 +26,7 @@
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
 	X(RX_CNP,		"rp_cnp_handled")				\
 	X(RX_CE,		"np_ecn_marked_roce_packets")			\
-	X(REQ_SENT,		"requests_sent")	/* work requests begun */	\
+	X(REQ_SENT,		"requests_sent")	/* WQEs taken */	\
 	X(RDMA_WRITES,		"rx_write_requests")				\
 	X(RDMA_READS,		"rx_read_requests")				\
 	X(RDMA_ATOMICS,		"rx_atomic_requests")				\
@@ -35,7 +35,7 @@
 	X(OUT_OF_SEQ,		"out_of_sequence")				\
 	X(SEQ_NAK_RX,		"packet_seq_err")				\
 	X(RNR_NAK_RX,		"rnr_nak_rcvd")					\
-	X(RNR_NAK_TX,		"out_of_buffer")				\
+	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE: RNR NAK, or UC message lost */ \
 	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
 	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
 	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\
@@ -45,7 +45,7 @@
 	X(REQ_REMOTE_ERR,	"req_remote_errors")				\
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
-	X(HANDOFFS,		"work_handoffs")	/* budget spent, went on in a kthread */	\
+	X(HANDOFFS,		"work_handoffs")	/* budget spent, a work item went on */	\
 	X(LINK_DOWN,		"link_downed")
 
 enum tern_counter {

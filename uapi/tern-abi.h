@@ -70,8 +70,8 @@ enum tern_ring_flags {
 };
 
 /*
- * CQ arming without a system call: user space stores one of these, executes a
- * full barrier and polls once more. The kernel, having published a CQE and
+ * CQ arming without a system call: user space exchanges one of these in (never
+ * weakening what stands there), a full barrier, and polls once more. The kernel, having published a CQE and
  * executed a full barrier, takes the word with xchg(NONE) if it matches and
  * raises the completion event. ANY also covers SOLICITED.
  */
@@ -148,7 +148,7 @@ struct tern_send_wqe {
 			__u32 pkey_index;	/* GSI QP only, else 0 */
 		} ud;
 		struct {
-			__aligned_u64 addr;	/* 0-based binds: TERN_ACCESS bit in access */
+			__aligned_u64 addr;	/* of the first byte, in the region's terms */
 			__aligned_u64 length;	/* 0: unbind (type 1 only) */
 			__u32 mw_rkey;		/* the window's present rkey */
 			__u32 new_rkey;		/* key after the bind: same index, new low byte */
@@ -264,7 +264,7 @@ struct tern_create_srq_resp {
 	__u32 reserved;
 };
 
-/* ring of bytes 0: none (QP with an SRQ has no RQ; so does a resize to itself). */
+/* A resize answers with the new ring; it needs the ioctl form of the command. */
 struct tern_modify_srq_resp {
 	struct tern_mmap ring;
 };
@@ -283,8 +283,9 @@ struct tern_create_ah_resp {
 
 /*
  * Doorbell: IB_USER_VERBS_CMD_POST_SEND with wr_count 0, sge_count 0 and
- * wqe_size sizeof(struct ib_uverbs_send_wr). It returns once every WQE up to
- * the prod seen is handed over or the QP waits for its peer.
+ * wqe_size sizeof(struct ib_uverbs_send_wr). It returns when every WQE up to
+ * the prod seen is handed over, or when somebody else (another holder of the
+ * QP, a work item, the peer's answer, a timer) will go on with them.
  */
 
 #endif

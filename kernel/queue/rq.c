@@ -121,17 +121,6 @@ static u32 rq_count(const struct tern_rq *rq)
 	return min(READ_ONCE(rq->ring->hdr->prod) - rq->head, rq->ring->nslots);
 }
 
-u32 tern_rq_count(struct tern_rq *rq)
-{
-	unsigned long irq;
-	u32 count;
-
-	spin_lock_irqsave(&rq->take_lock, irq);
-	count = rq_count(rq);
-	spin_unlock_irqrestore(&rq->take_lock, irq);
-	return count;
-}
-
 void tern_rq_kick_wanted(struct tern_rq *rq, bool on)
 {
 	unsigned long irq;

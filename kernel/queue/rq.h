@@ -42,9 +42,6 @@ void tern_rq_reset(struct tern_rq *rq);
  */
 int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit);
 
-/* WQEs posted and not taken, for SRQ queries and UD drops. */
-u32 tern_rq_count(struct tern_rq *rq);
-
 /* Set or clear TERN_RING_F_KICK; after setting, take what came meanwhile. */
 void tern_rq_kick_wanted(struct tern_rq *rq, bool on);
 

@@ -44,7 +44,8 @@ void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)
 	    wqe->opcode != TERN_WR_REG_MR)
 		cqe.byte_len = tern_wqe_bytes(wqe);
 	cqe_set_qp(qp, qp->base.scq, &cqe);
-	tern_cq_post(qp->base.scq, &cqe, status != IB_WC_SUCCESS);
+	if (!tern_cq_post(qp->base.scq, &cqe, status != IB_WC_SUCCESS))
+		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);	/* IBTA 10.2.6.3: overrun */
 }
 
 void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
@@ -56,7 +57,8 @@ void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_sta
 		cqe->opcode = TERN_WC_RECV;
 	cqe_set_qp(qp, qp->base.rcq, cqe);
 	qp->have_rwqe = false;
-	tern_cq_post(qp->base.rcq, cqe, solicited || status != IB_WC_SUCCESS);
+	if (!tern_cq_post(qp->base.rcq, cqe, solicited || status != IB_WC_SUCCESS))
+		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 }
 
 static struct tern_rq *recv_queue(struct roce_qp *qp)
@@ -91,11 +93,15 @@ static void flush_send(struct roce_qp *qp)
 	int ret;
 
 	roce_req_reap(qp);
+	/* UD: taken, and waiting for room in the local queue */
+	for (; !roce_is_connected(qp) && qp->ud_sending != qp->base.sq.head; qp->ud_sending++)
+		roce_complete_send(qp, qp->ud_sending, IB_WC_WR_FLUSH_ERR);
 	for (;;) {
 		ret = tern_sq_take(&qp->base.sq, qp->base.type, &wqe);
 		if (ret == 0 || ret == -EOVERFLOW)
 			break;
 		roce_complete_send(qp, qp->base.sq.head - 1, IB_WC_WR_FLUSH_ERR);
+		qp->ud_sending = qp->base.sq.head;
 		tern_sq_retire(&qp->base.sq, qp->base.sq.head);
 	}
 }
@@ -111,7 +117,13 @@ static void flush_recv(struct roce_qp *qp)
 	}
 	if (qp->base.srq)
 		return;		/* the shared queue's WQEs are not this QP's */
-	for (; n > 0 && roce_take_recv(qp) != 0 && qp->have_rwqe; n--) {
+	for (; n > 0; n--) {
+		int ret = roce_take_recv(qp);
+
+		if (ret == 0 || ret == -EOVERFLOW)
+			return;
+		if (ret < 0)
+			continue;	/* malformed, and complete already */
 		cqe = (struct tern_cqe){ .opcode = TERN_WC_RECV };
 		roce_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	}

@@ -124,6 +124,7 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 		roce_req_reap(qp);
 	} else {
 		more |= roce_ud_send(qp, &budget);
+		roce_check_drained(qp);
 	}
 	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
 		roce_flush(qp);

@@ -37,7 +37,10 @@ void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)
 /* CQE of the receive WQE in hand; cqe has all but wr_id, qp and status. */
 void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
 			bool solicited);
-/* Take a receive WQE in hand if none is. 1, 0 (none posted), -EINVAL (malformed: completed). */
+/*
+ * Take a receive WQE in hand if none is. 1; 0: none posted; -EINVAL: it was malformed and is
+ * complete; -EOVERFLOW: the ring is broken.
+ */
 int roce_take_recv(struct roce_qp *qp);
 /* The QP enters ERR for a reason of its own; the event follows. */
 void roce_qp_fatal(struct roce_qp *qp, enum ib_event_type event);
@@ -55,6 +58,8 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget);
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx);
 void roce_req_timer(struct roce_qp *qp);
 void roce_req_reap(struct roce_qp *qp);
+/* SQD: raise the event once everything begun is complete. */
+void roce_check_drained(struct roce_qp *qp);
 
 /* ---- resp.c: RC and UC responder ---- */
 

@@ -29,7 +29,7 @@ static int path_oif(struct tern_dev *dev, const struct ib_gid_attr *sgid)
 }
 
 int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rdma_ah_attr *attr,
-		   const u8 *dmac, u32 lqpn, u32 rqpn)
+		   u32 lqpn, u32 rqpn)
 {
 	const struct ib_global_route *grh = &attr->grh;
 	const struct ib_gid_attr *sgid = grh->sgid_attr;
@@ -60,8 +60,5 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 	path->sl = rdma_ah_get_sl(attr);
 	path->flow_label = cpu_to_be32(flow_label);
 	path->src_port = cpu_to_be16(rdma_get_udp_sport(flow_label, lqpn, rqpn));
-	path->sgid_index = grh->sgid_index;
-	if (dmac)
-		ether_addr_copy(path->dmac, dmac);
 	return 0;
 }

@@ -78,12 +78,11 @@ static void enter_reset(struct roce_qp *qp)
 	roce_purge_backlog(qp);
 	qp->req_ready = false;
 	qp->resp_ready = false;
-	qp->path_valid = false;
 	qp->have_rwqe = false;
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
-	qp->ud_sending = 0;
 	tern_sq_reset(&base->sq);
+	qp->ud_sending = base->sq.head;
 	if (!base->srq) {
 		tern_rq_reset(&base->rq);
 		tern_rq_kick_wanted(&base->rq, false);
@@ -195,7 +194,6 @@ static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_sta
 		if (cur == IB_QPS_RTS) {
 			if (roce_is_connected(qp))
 				rc_req_drain(&qp->req, true);
-			/* UD has nothing under way: drained at the next look */
 			base->attr.sq_draining = 1;
 		}
 		break;
@@ -217,8 +215,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : base->attr.dest_qp_num;
 
-		ret = roce_path_init(base->dev, &path, &attr->ah_attr, attr->ah_attr.roce.dmac,
-				     base->qpn, dqpn);
+		ret = roce_path_init(base->dev, &path, &attr->ah_attr, base->qpn, dqpn);
 		if (ret)
 			return ret;
 	}
@@ -246,7 +243,6 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	tern_qp_set_attr(base, attr, mask);
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		qp->path = path;
-		qp->path_valid = true;
 		roce_tx_reset_route(&qp->tx);
 	}
 	if (res)

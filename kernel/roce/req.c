@@ -22,7 +22,7 @@ static const u8 rc_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_BIND_MW] = RC_OP_LOCAL,
 	[TERN_WR_SEND_WITH_INV] = RC_OP_SEND,
 	[TERN_WR_REG_MR] = RC_OP_LOCAL,
-	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* refused by the WQE check for RoCE */
+	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* iWARP only: fails in its turn */
 };
 
 static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
@@ -76,6 +76,15 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
 	}
 }
 
+/* READs and atomics need max_rd_atomic, which may be 0 (IBTA 10.2.4.2): they would wait for ever. */
+static bool may_begin(const struct roce_qp *qp, const struct tern_send_wqe *wqe)
+{
+	return qp->req.cfg.max_rd_atomic ||
+	       (wqe->opcode != TERN_WR_RDMA_READ &&
+		wqe->opcode != TERN_WR_ATOMIC_CMP_AND_SWP &&
+		wqe->opcode != TERN_WR_ATOMIC_FETCH_AND_ADD);
+}
+
 /* All that is posted goes to the engine; its ring is as large as the queue. */
 static void take_posted(struct roce_qp *qp)
 {
@@ -90,7 +99,7 @@ static void take_posted(struct roce_qp *qp)
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
 		}
-		if (ret < 0) {
+		if (ret < 0 || !may_begin(qp, wqe)) {
 			/* Fails in its turn, when execute_local() comes to it. */
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;
@@ -244,9 +253,9 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 			--*budget;
 			continue;
 		}
-		if (psn_before(run.psn, req->psn_max))
-			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run.npkts);
 		ret = send_request_run(qp, &run, &sent);
+		if (psn_before(run.psn, req->psn_max))
+			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, sent);
 		rc_req_sent(req, now, &run, sent);
 		*budget -= min(*budget, sent + 1);
 		if (ret == -EFAULT) {
@@ -264,6 +273,7 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 static const enum tern_counter event_counter[] = {
 	[RC_EV_GHOST] = TERN_CNT_GHOST_ACK,
 	[RC_EV_DUPLICATE] = TERN_CNT_GHOST_ACK,
+	[RC_EV_OUT_OF_SEQ] = TERN_CNT_GHOST_ACK,
 	[RC_EV_SEQ_NAK] = TERN_CNT_SEQ_NAK_RX,
 	[RC_EV_RNR_NAK] = TERN_CNT_RNR_NAK_RX,
 	[RC_EV_IMPLIED_NAK] = TERN_CNT_IMPLIED_NAK,
@@ -336,7 +346,8 @@ void roce_req_reap(struct roce_qp *qp)
 			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
 		any = true;
 	}
-	if (any)
+	/* A completion may have ended the QP, whose flush retired more already. */
+	if (any && (s32)(slot + 1 - qp->base.sq.tail) > 0)
 		tern_sq_retire(&qp->base.sq, slot + 1);
 
 	if (rc_req_in_error(&qp->req)) {
@@ -346,10 +357,17 @@ void roce_req_reap(struct roce_qp *qp)
 			roce_qp_error(qp);
 		return;
 	}
-	if (qp->base.state == IB_QPS_SQD && qp->base.attr.sq_draining &&
-	    rc_req_is_drained(&qp->req)) {
-		qp->base.attr.sq_draining = 0;
-		if (qp->base.attr.en_sqd_async_notify)
-			tern_qp_event(&qp->base, IB_EVENT_SQ_DRAINED);
-	}
+	roce_check_drained(qp);
+}
+
+void roce_check_drained(struct roce_qp *qp)
+{
+	if (qp->base.state != IB_QPS_SQD || !qp->base.attr.sq_draining)
+		return;
+	/* A UD WQE is begun and complete at once. */
+	if (roce_is_connected(qp) && !rc_req_is_drained(&qp->req))
+		return;
+	qp->base.attr.sq_draining = 0;
+	if (qp->base.attr.en_sqd_async_notify)
+		tern_qp_event(&qp->base, IB_EVENT_SQ_DRAINED);
 }

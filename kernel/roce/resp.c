@@ -53,12 +53,8 @@ static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
 	u32 budget = ROCE_BUDGET_SOFTIRQ;
 
 	rc_resp_fail(&qp->resp, k, why);
-	if (why == RC_FAIL_RNR) {
-		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
-		return;
-	}
-	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
-	if (qp->base.type == IB_QPT_UC)
+	tern_count(qp->base.dev, why == RC_FAIL_RNR ? TERN_CNT_RNR_NAK_TX : TERN_CNT_RESP_REFUSED);
+	if (why == RC_FAIL_RNR || qp->base.type == IB_QPT_UC)
 		return;
 	roce_resp_send(qp, &budget);
 	roce_qp_fatal(qp, event[why]);
@@ -285,7 +281,7 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 
 	if (!qp->resp_ready || qp->base.type != IB_QPT_RC)
 		return false;
-	/* In ERR nothing but the NAK that says why is still sent. */
+	/* In ERR only the NAK that says why is still sent, after the responses due before it. */
 	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due)
 		return false;
 	while (rc_resp_next(&qp->resp, max(*budget, 1u), &run)) {

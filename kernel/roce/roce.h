@@ -30,8 +30,6 @@ struct roce_path {
 		struct { __be32 saddr, daddr; } v4;
 		struct { struct in6_addr saddr, daddr; } v6;
 	};
-	u8 dmac[ETH_ALEN];
-	u8 sgid_index;
 	int oif;			/* ifindex of the sgid's netdev */
 };
 
@@ -42,7 +40,7 @@ struct roce_path {
  * sgid gone).
  */
 int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rdma_ah_attr *attr,
-		   const u8 *dmac, u32 lqpn, u32 rqpn);
+		   u32 lqpn, u32 rqpn);
 
 /* ---- tx ---- */
 
@@ -149,7 +147,6 @@ void roce_mcast_detach_all(struct tern_qp *qp);
 struct roce_qp {
 	struct tern_qp base;
 	struct roce_path path;		/* RC, UC: the peer */
-	bool path_valid;
 	struct roce_tx tx;
 
 	struct rc_sqe *sqe;		/* RC, UC: parallel to the SQ's slots */

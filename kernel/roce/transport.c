@@ -56,9 +56,8 @@ static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable
 {
 	struct roce_path path;
 
-	memcpy(av->dmac, av->attr.roce.dmac, ETH_ALEN);
 	/* Refuse now what no packet could be sent to. */
-	return roce_path_init(dev, &path, &av->attr, av->dmac, 0, 0);
+	return roce_path_init(dev, &path, &av->attr, 0, 0);
 }
 
 const struct tern_transport_ops tern_roce_transport = {

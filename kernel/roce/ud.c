@@ -21,7 +21,7 @@ static bool prepare(struct roce_qp *qp, const struct tern_send_wqe *wqe, struct 
 	rcu_read_lock();
 	av = xa_load(&qp->base.dev->ahs, wqe->ud.ah);
 	ok = av && av->pd == qp->base.pd &&
-	     !roce_path_init(qp->base.dev, path, &av->attr, av->dmac, qp->base.qpn,
+	     !roce_path_init(qp->base.dev, path, &av->attr, qp->base.qpn,
 			     wqe->ud.remote_qpn);
 	rcu_read_unlock();
 	if (!ok)

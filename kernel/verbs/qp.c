@@ -16,18 +16,6 @@
 
 /* ---- references ---- */
 
-struct tern_qp *tern_qp_get(struct tern_dev *dev, u32 qpn)
-{
-	struct tern_qp *qp;
-
-	rcu_read_lock();
-	qp = xa_load(&dev->qps, qpn);
-	if (qp && !refcount_inc_not_zero(&qp->ref))
-		qp = NULL;
-	rcu_read_unlock();
-	return qp;
-}
-
 static void qp_free(struct tern_qp *qp)
 {
 	atomic_t *num_qp = &qp->dev->num_qp;
