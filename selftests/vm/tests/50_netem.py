@@ -2,6 +2,7 @@
 """A bad network: loss, duplicates, reordering, corruption. RC data arrives right all the same."""
 
 PAIRS = ("tt", "tx", "xt")
+LONG_PAIRS = ("tx", "xt")
 LIMIT = 400
 MATRIX = {
     "loss": "loss 1%",

@@ -29,7 +29,8 @@ class Entry:
         self.pair = pair
         self.name = "%s[%s]" % (re.sub(r"^\d+_", "", base), pair)
         self.limit_s = getattr(self.module, "LIMIT", 60)
-        self.long = getattr(self.module, "LONG", False)
+        self.long = getattr(self.module, "LONG", False) or \
+            pair in getattr(self.module, "LONG_PAIRS", ())
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
 
 

@@ -31,7 +31,10 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	attr.send_cq = send_cq;
 	attr.recv_cq = recv_cq;
 	attr.srq = options.srq;
-	attr.cap = {options.send_wr, options.srq ? 0 : options.recv_wr, options.sges, options.sges,
+	// A UD receive needs a place for the GRH too.
+	uint32_t recv_sges = std::min(options.sges + (options.type == IBV_QPT_UD),
+				      static_cast<uint32_t>(device.attr().max_sge));
+	attr.cap = {options.send_wr, options.srq ? 0 : options.recv_wr, options.sges, recv_sges,
 		    options.inline_bytes};
 	attr.qp_type = options.type;
 	attr.sq_sig_all = options.all_signalled;
