@@ -25,6 +25,7 @@ public:
 	{
 		auto addr = reinterpret_cast<uintptr_t>(words_.data());
 
+		// Aligned by hand. NOLINTNEXTLINE(performance-no-int-to-ptr)
 		memory_.hdr = reinterpret_cast<tern_ring_hdr *>((addr + 63) & ~uintptr_t{63});
 		memory_.slots = slots;
 		memory_.stride = stride;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Plays the kernel; see fake_kernel.h.
+//
+// Addresses come out of commands and system calls as integers. NOLINTBEGIN(performance-no-int-to-ptr)
 #include "fake_kernel.h"
 
 #include <sys/ioctl.h>
@@ -562,3 +564,5 @@ void *FakeKernel::mmap(size_t bytes, uint64_t offset)
 	}
 	return real_mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, it->second->memfd, 0);
 }
+
+// NOLINTEND(performance-no-int-to-ptr)
