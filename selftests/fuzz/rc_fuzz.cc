@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+// RC and UC requester and responder under a hostile peer: any packets that the
+// parser lets through, in any order that the headers allow for the calls. What
+// must hold always is in check() of each half and at each verdict.
+#include <cstdlib>
+
+#include "proto/rc_req.h"
+#include "proto/rc_resp.h"
+
+namespace {
+
+#define REQUIRE(cond)                                                                              \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			abort();                                                                   \
+	} while (0)
+
+// The input, as a string of choices; zeros when it is used up.
+class Choices {
+public:
+	Choices(const u8 *p, size_t n) : p_(p), end_(p + n) {}
+
+	bool more() const { return p_ < end_; }
+	u8 byte() { return p_ < end_ ? *p_++ : 0; }
+	u16 word()
+	{
+		u8 high = byte();
+
+		return static_cast<u16>(high << 8 | byte());
+	}
+	u32 dword()
+	{
+		u32 high = word();
+
+		return high << 16 | word();
+	}
+	u32 below(u32 n) { return byte() % n; }
+
+private:
+	const u8 *p_, *end_;
+};
+
+// A length near what matters, or any.
+u32 draw_length(Choices &in, u32 pmtu)
+{
+	switch (in.below(8)) {
+	case 0:
+		return 0;
+	case 1:
+		return in.byte();
+	case 2:
+		return pmtu;
+	case 3:
+		return pmtu * in.byte();
+	case 4:
+		return pmtu * in.byte() + 1;
+	case 5:
+		return pmtu * (in.byte() + 1u) - 1;
+	case 6:
+		return 0x80000000u - in.byte();
+	default:
+		return in.dword();
+	}
+}
+
+// A PSN near one that matters, or any.
+u32 draw_psn(Choices &in, u32 near)
+{
+	u8 how = in.byte();
+
+	if (how < 160)
+		return near;
+	if (how < 250)
+		return psn_add(near, in.byte() - 100u);
+	return in.dword() & PSN_MASK;
+}
+
+// As pkt_parse() would leave it.
+pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
+{
+	static const u8 syndromes[] = {0x1f, 0x00, 0x60, 0x61, 0x62, 0x63, 0x64, 0x21, 0x20, 0x7f};
+	pkt k = {};
+
+	k.opcode = opcode;
+	k.op_flags = opcode_info(opcode)->flags;
+	k.psn = psn;
+	k.ack_req = in.byte() & 1;
+	k.syndrome = in.below(4) ? syndromes[0] : syndromes[in.below(sizeof(syndromes))];
+	k.msn = in.byte();
+	k.va = in.below(16) * 8 + (in.below(16) == 0);
+	k.rkey = in.below(2);
+	k.swap_add = 1;
+	k.dma_bytes = draw_length(in, pmtu);
+	if (k.op_flags & OPF_PAYLOAD) {
+		u32 n = draw_length(in, pmtu);
+
+		// Most often what a correct peer would send.
+		if (in.below(2))
+			n = (k.op_flags & OPF_LAST) ? in.byte() : pmtu;
+		k.payload_bytes = static_cast<u16>(n > 4096 + pmtu ? 4096 + pmtu : n);
+		if (in.below(4) && (k.op_flags & OPF_FIRST) && (k.op_flags & OPF_LAST))
+			k.dma_bytes = k.payload_bytes;
+	}
+	return k;
+}
+
+class Requester {
+public:
+	explicit Requester(Choices &in) : in_(in)
+	{
+		static const u32 windows[] = {1, 2, 3, 7, 64, 1u << 22};
+		rc_req_cfg cfg = {};
+
+		cfg.service = in.below(4) ? BTH_RC : BTH_UC;
+		cfg.retry_cnt = static_cast<u8>(in.below(8));
+		cfg.rnr_retry = static_cast<u8>(in.below(8));
+		cfg.max_rd_atomic = static_cast<u8>(in.below(5));
+		cfg.pmtu = 256u << in.below(5);
+		cfg.sq_psn = psn_add(0xfffff0, in.byte());
+		cfg.window = windows[in.below(6)];
+		cfg.ack_timeout_ns = in.below(4) ? 1000 : 0;
+		rc_req_init(&q_, ring_, kEntries, &cfg);
+		if (in.below(2))
+			q_.head = q_.cur = q_.una = q_.tail = first_ = 0xfffffff0;
+		reaped_ = first_;
+	}
+
+	void step()
+	{
+		switch (in_.below(12)) {
+		case 0:
+		case 1:
+		case 2:
+			post();
+			break;
+		case 3:
+		case 4:
+		case 5:
+			send();
+			break;
+		case 6:
+		case 7:
+		case 8:
+		case 9:
+			rx();
+			break;
+		case 10:
+			time_passes();
+			break;
+		default:
+			rare();
+			break;
+		}
+		reap();
+		check();
+	}
+
+private:
+	enum { kEntries = 8 };
+
+	bool is_rc() const { return q_.cfg.service == BTH_RC; }
+	rc_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
+	bool is_posted(u32 slot) const { return slot - q_.tail < q_.head - q_.tail; }
+
+	void post()
+	{
+		rc_sqe wr = {};
+		bool room = q_.head - q_.tail < kEntries;
+
+		wr.op = static_cast<u8>(is_rc()		 ? in_.below(RC_OP_LOCAL + 1) :
+					in_.below(3) < 2 ? in_.below(RC_OP_WRITE + 1) :
+							   static_cast<u32>(RC_OP_LOCAL));
+		wr.flags = in_.byte() & 0x1f;
+		wr.length = draw_length(in_, q_.cfg.pmtu);
+		if (wr.length > 0x80000000u)
+			wr.length = 0x80000000u;
+		if (wr.op == RC_OP_CMP_SWAP || wr.op == RC_OP_FETCH_ADD)
+			wr.length = 8;
+		if (wr.op == RC_OP_LOCAL)
+			wr.length = 0;
+		REQUIRE(rc_req_post(&q_, &wr) == room);
+		if (room)
+			local_runs_[(q_.head - 1) & (kEntries - 1)] = 0;
+	}
+
+	void run_local(const run &r)
+	{
+		REQUIRE(at(r.slot).op == RC_OP_LOCAL);
+		REQUIRE(local_runs_[r.slot & (kEntries - 1)]++ == 0);
+		rc_req_local_done(&q_, r.slot, in_.below(8) ? RC_ST_SUCCESS : RC_ST_MW_BIND_ERR);
+		reap();
+	}
+
+	void send()
+	{
+		u32 runs = in_.below(16);
+
+		while (runs--) {
+			u32 max = in_.below(64) + 1, n;
+			run r, again;
+
+			if (!rc_req_next(&q_, now_, max, &r))
+				return;
+			REQUIRE(q_.state != RC_REQ_ERROR && now_ >= q_.rnr_until_ns);
+			REQUIRE(is_posted(r.slot));
+			if (r.kind == RUN_LOCAL) {
+				run_local(r);
+				continue;
+			}
+			REQUIRE(r.kind == RUN_REQUEST && r.npkts >= 1 && r.npkts <= max);
+			REQUIRE(rc_req_next(&q_, now_, max, &again) && again.psn == r.psn &&
+				again.npkts == r.npkts && again.bytes == r.bytes);
+			check_run(r);
+			n = in_.below(4) ? r.npkts : in_.below(r.npkts + 1);
+			rc_req_sent(&q_, now_, &r, n);
+			if (n < r.npkts && in_.below(2)) {
+				rc_req_fail(&q_, r.slot, RC_ST_LOC_PROT_ERR);
+				reap();
+			}
+			if (!is_rc())
+				reap();
+		}
+	}
+
+	void check_run(const run &r)
+	{
+		u32 length = at(r.slot).length;
+
+		REQUIRE(r.offset + r.bytes <= length);
+		for (u32 i = 0; i < r.npkts; i++) {
+			u8 bytes[PKT_HDR_MAX_BYTES];
+			pkt k;
+
+			run_pkt(&r, i, &k);
+			REQUIRE(opcode_info(k.opcode)->flags & OPF_VALID || !is_rc());
+			REQUIRE(k.payload_bytes <= q_.cfg.pmtu);
+			REQUIRE(r.offset + static_cast<u64>(i) * r.pmtu + k.payload_bytes <=
+				length);
+			pkt_build(bytes, &k);
+		}
+	}
+
+	void rx()
+	{
+		static const u8 ops[] = {OP_ACK,
+					 OP_READ_RESP_FIRST,
+					 OP_READ_RESP_MIDDLE,
+					 OP_READ_RESP_LAST,
+					 OP_READ_RESP_ONLY,
+					 OP_ATOMIC_ACK};
+		pkt k = draw_packet(in_, ops[in_.below(sizeof(ops))], draw_psn(in_, q_.psn_una),
+				    q_.cfg.pmtu);
+		rc_req_act act;
+
+		if (!is_rc())
+			return;
+		make_plausible(k);
+		rc_req_rx(&q_, now_, &k, &act);
+		if (act.kind == RC_REQ_DONE)
+			return;
+		REQUIRE(act.slot == q_.una && q_.una != q_.head && q_.state != RC_REQ_ERROR);
+
+		const rc_sqe &s = at(act.slot);
+
+		REQUIRE(s.state == RC_SQE_ACTIVE);
+		if (act.kind == RC_REQ_PLACE) {
+			REQUIRE(s.op == RC_OP_READ && act.bytes == k.payload_bytes);
+			REQUIRE(act.offset <= s.length && act.bytes <= s.length - act.offset);
+		} else {
+			REQUIRE(act.kind == RC_REQ_PLACE_ATOMIC);
+			REQUIRE(s.op == RC_OP_CMP_SWAP || s.op == RC_OP_FETCH_ADD);
+		}
+		if (in_.below(16))
+			rc_req_placed(&q_, now_, &act);
+		else
+			rc_req_fail(&q_, act.slot, RC_ST_LOC_PROT_ERR);
+	}
+
+	// Now and then the response that the oldest request waits for, so that a run gets on.
+	void make_plausible(pkt &k)
+	{
+		const rc_sqe &s = at(q_.una);
+		u32 i = (q_.psn_una - s.first_psn) & PSN_MASK, left;
+
+		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
+			return;
+		k.psn = q_.psn_una;
+		k.opcode = s.op == RC_OP_READ	   ? OP_READ_RESP_MIDDLE :
+			   s.op == RC_OP_CMP_SWAP  ? OP_ATOMIC_ACK :
+			   s.op == RC_OP_FETCH_ADD ? OP_ATOMIC_ACK :
+						     OP_ACK;
+		if (s.op == RC_OP_READ) {
+			left = s.length - i * q_.cfg.pmtu;
+			if ((i + 1) % q_.read_pkts == 0 || i + 1 == s.npkts)
+				k.opcode = OP_READ_RESP_LAST;
+			k.payload_bytes = static_cast<u16>(left < q_.cfg.pmtu ? left : q_.cfg.pmtu);
+		}
+		k.op_flags = opcode_info(k.opcode)->flags;
+	}
+
+	void time_passes()
+	{
+		u64 at = rc_req_deadline(&q_);
+
+		now_ += in_.word();
+		if (at && in_.below(2) && at > now_)
+			now_ = at;
+		if (at && now_ >= at)
+			rc_req_timeout(&q_, now_);
+	}
+
+	void rare()
+	{
+		switch (in_.below(8)) {
+		case 0:
+			rc_req_flush(&q_);
+			break;
+		case 1:
+		case 2:
+			rc_req_drain(&q_, in_.below(2));
+			break;
+		case 3:
+			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), RC_ST_LOC_PROT_ERR);
+			break;
+		default:
+			break;
+		}
+		rc_req_is_drained(&q_);
+	}
+
+	// In order, each once; after a failure nothing but a LOCAL that was executed succeeds.
+	void reap()
+	{
+		rc_status status;
+		u32 slot;
+
+		while (rc_req_reap(&q_, &slot, &status)) {
+			const rc_sqe &s = at(slot);
+
+			REQUIRE(slot == reaped_);
+			reaped_++;
+			if (status == RC_ST_SUCCESS)
+				REQUIRE(!failed_ || s.op == RC_OP_LOCAL);
+			else if (failed_)
+				REQUIRE(status == RC_ST_WR_FLUSH_ERR);
+			if (status != RC_ST_SUCCESS)
+				failed_ = true;
+			if (s.op == RC_OP_LOCAL && status == RC_ST_SUCCESS)
+				REQUIRE(local_runs_[slot & (kEntries - 1)] == 1);
+		}
+	}
+
+	void check()
+	{
+		u32 rd = 0;
+
+		REQUIRE(q_.head - q_.tail <= kEntries);
+		REQUIRE(q_.una - q_.tail <= q_.head - q_.tail);
+		REQUIRE(q_.cur - q_.tail <= q_.head - q_.tail);
+		REQUIRE(q_.cur - q_.tail >= q_.una - q_.tail);
+		REQUIRE(reaped_ == q_.tail);
+		if (q_.state == RC_REQ_ERROR) {
+			REQUIRE(rc_req_deadline(&q_) == 0 && q_.head == q_.tail);
+			return;
+		}
+		for (u32 slot = q_.una; slot != q_.head; slot++)
+			rd += at(slot).rd_held;
+		REQUIRE(rd == q_.rd_out && q_.rd_out <= q_.cfg.max_rd_atomic);
+		if (!is_rc())
+			return;
+		REQUIRE(((q_.psn_max - q_.psn_una) & PSN_MASK) <= q_.cfg.window);
+		// A message is begun within the window and may be half the PSN space long.
+		REQUIRE(((q_.psn_next - q_.psn_una) & PSN_MASK) <= q_.cfg.window + PSN_HALF);
+	}
+
+	Choices &in_;
+	rc_req q_;
+	rc_sqe ring_[kEntries] = {};
+	int local_runs_[kEntries] = {};
+	u32 first_ = 0, reaped_ = 0;
+	u64 now_ = 1;
+	bool failed_ = false;
+};
+
+class Responder {
+public:
+	explicit Responder(Choices &in) : in_(in)
+	{
+		rc_resp_cfg cfg = {};
+
+		cfg.service = in.below(3) ? BTH_RC : BTH_UC;
+		cfg.max_rd_atomic = static_cast<u8>(in.below(kRes + 1));
+		cfg.min_rnr_timer = 1;
+		cfg.access = in.below(4) ? 7 : in.below(8);
+		cfg.pmtu = 256u << in.below(5);
+		cfg.rq_psn = psn_add(0xfffff0, in.byte());
+		rc_resp_init(&r_, res_, &cfg);
+	}
+
+	void step()
+	{
+		if (in_.below(4))
+			rx();
+		else
+			send();
+		check();
+	}
+
+private:
+	enum { kRes = 4 };
+
+	void rx()
+	{
+		static const u8 ops[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+					 0x09, 0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x16, 0x17};
+		u8 opcode = static_cast<u8>(r_.cfg.service | ops[in_.below(sizeof(ops))]);
+		pkt k = draw_packet(in_, opcode, draw_psn(in_, r_.epsn), r_.cfg.pmtu);
+		const rc_resp before = r_;
+
+		if (r_.cfg.service == BTH_RC && in_.below(4) == 0)
+			k = duplicate();
+		u32 took;
+		rc_act act;
+
+		if (!(k.op_flags & OPF_VALID))
+			return;
+		if (r_.cfg.service == BTH_RC)
+			rc_resp_rx(&r_, &k, &act);
+		else
+			uc_resp_rx(&r_, &k, &act);
+		if (act.restart)
+			in_msg_ = false;
+		if (act.kind == RC_ACT_NONE || act.kind == RC_ACT_FATAL) {
+			REQUIRE(act.kind == RC_ACT_NONE || r_.in_error);
+			return;
+		}
+		REQUIRE(!before.in_error);
+		REQUIRE(k.psn == r_.epsn);
+		check_act(k, act);
+		if (in_.below(8) == 0) {
+			rc_resp_fail(&r_, &k, static_cast<rc_fail>(in_.below(RC_FAIL_OP + 1)));
+			if (r_.cfg.service == BTH_UC)
+				in_msg_ = false;
+			else
+				REQUIRE(r_.epsn == k.psn);
+			return;
+		}
+		rc_resp_commit(&r_, &k, &act, in_.byte());
+		took = act.kind == RC_ACT_READ ? (act.length + (u64)r_.cfg.pmtu - 1) / r_.cfg.pmtu :
+						 1;
+		REQUIRE(r_.epsn == psn_add(k.psn, took ? took : 1));
+		in_msg_ = !act.end;
+		if (in_msg_) {
+			placed_ = act.offset + act.bytes;
+			kind_ = act.kind;
+			length_ = act.length;
+		}
+	}
+
+	// An earlier READ or atomic again, the whole, a part, or something beside it.
+	pkt duplicate()
+	{
+		const rc_res &res = res_[in_.below(kRes)];
+		u32 at = in_.below(4) ? 0 : in_.below(res.npkts < 255 ? res.npkts + 1 : 255);
+		pkt k = {};
+
+		k.opcode = res.is_atomic ? OP_FETCH_ADD : OP_READ_REQUEST;
+		k.op_flags = opcode_info(k.opcode)->flags;
+		k.psn = psn_add(res.first_psn, at);
+		k.va = res.va + at * r_.cfg.pmtu;
+		k.rkey = res.rkey;
+		k.dma_bytes = res.length - at * r_.cfg.pmtu;
+		if (in_.below(4) == 0)
+			k.dma_bytes = draw_length(in_, r_.cfg.pmtu);
+		return k;
+	}
+
+	void check_act(const pkt &k, const rc_act &act)
+	{
+		REQUIRE(act.begin == !in_msg_);
+		switch (act.kind) {
+		case RC_ACT_RECV:
+		case RC_ACT_WRITE:
+			REQUIRE(act.bytes == k.payload_bytes && act.bytes <= r_.cfg.pmtu);
+			REQUIRE(act.offset == (in_msg_ ? placed_ : 0));
+			REQUIRE(static_cast<u64>(act.offset) + act.bytes <= act.length);
+			REQUIRE(act.length <= 0x80000000u);
+			if (act.kind == RC_ACT_WRITE && act.end)
+				REQUIRE(act.offset + act.bytes == act.length);
+			if (in_msg_)
+				REQUIRE(act.kind == kind_ &&
+					(act.kind != RC_ACT_WRITE || act.length == length_));
+			break;
+		case RC_ACT_READ:
+			REQUIRE(act.length <= 0x80000000u);
+			break;
+		default:
+			REQUIRE(act.kind == RC_ACT_ATOMIC && !(act.va & 7));
+			break;
+		}
+	}
+
+	void send()
+	{
+		u32 runs = in_.below(16);
+
+		while (runs--) {
+			u32 max = in_.below(64) + 1;
+			run r, again;
+
+			if (!rc_resp_next(&r_, max, &r))
+				return;
+			REQUIRE(r_.cfg.service == BTH_RC);
+			REQUIRE(r.npkts >= 1 && r.npkts <= max);
+			REQUIRE(rc_resp_next(&r_, max, &again) && again.psn == r.psn &&
+				again.npkts == r.npkts && again.kind == r.kind);
+			if (r.kind == RUN_READ_RESP) {
+				const rc_res &res = res_[r.slot];
+
+				REQUIRE(r.slot < kRes && !res.is_atomic);
+				REQUIRE(r.rkey == res.rkey && r.va == res.va);
+				REQUIRE(r.offset + r.bytes <= res.length);
+				for (u32 i = 0; i < r.npkts; i++) {
+					pkt k;
+
+					run_pkt(&r, i, &k);
+					REQUIRE(k.payload_bytes <= r_.cfg.pmtu);
+					REQUIRE(r.offset + static_cast<u64>(i) * r.pmtu +
+							k.payload_bytes <=
+						res.length);
+				}
+				if (in_.below(64) == 0) {
+					rc_resp_read_failed(&r_, &r);
+					continue;
+				}
+			} else {
+				REQUIRE(r.kind == RUN_CONTROL && !r.bytes);
+			}
+			rc_resp_sent(&r_, &r, in_.below(4) ? r.npkts : in_.below(r.npkts + 1));
+		}
+	}
+
+	void check()
+	{
+		u32 pending = 0;
+
+		for (const rc_res &res : res_) {
+			pending += res.state == RC_RES_PENDING;
+			if (res.state == RC_RES_FREE)
+				continue;
+			REQUIRE(res.next_pkt <= res.end_pkt && res.end_pkt <= res.npkts);
+			REQUIRE(res.start_pkt <= res.next_pkt);
+			REQUIRE(res.state != RC_RES_PENDING || res.next_pkt < res.end_pkt);
+		}
+		REQUIRE(pending == r_.npending && pending <= r_.cfg.max_rd_atomic);
+		REQUIRE(r_.res_next < kRes);
+	}
+
+	Choices &in_;
+	rc_resp r_;
+	rc_res res_[kRes] = {};
+	bool in_msg_ = false;
+	u8 kind_ = 0;
+	u32 placed_ = 0, length_ = 0;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	Choices in(data, size);
+
+	if (in.byte() & 1) {
+		for (Requester q(in); in.more();)
+			q.step();
+	} else {
+		for (Responder r(in); in.more();)
+			r.step();
+	}
+	return 0;
+}
