@@ -67,7 +67,8 @@ deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
 install: all		## into /lib/modules/KVER and libibverbs' plugin directory
-	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) install
 
 uninstall:		## the reverse
