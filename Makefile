@@ -36,6 +36,7 @@ provider:		## the libibverbs provider, in build/provider
 
 unit:			## GoogleTest: formats, arithmetic, rings, ABI
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
+	$(MAKE) -C provider O=$(BUILD)/provider check
 
 unit-asan:		## the same under ASan and UBSan
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit-asan SAN=1 check
@@ -57,10 +58,10 @@ vmtest: all		## module and provider in virtual machines
 
 check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
-demo: all		## two virtual machines, ready for ibv_devinfo and friends
+demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
 	qemu/demo
 
-shell:			## a shell in a running virtual machine
+shell: deps all		## a shell in a running virtual machine
 	qemu/rig shell
 
 deps:			## install what all this takes (Debian packages)

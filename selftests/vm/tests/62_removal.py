@@ -57,9 +57,9 @@ def run(t):
 
     # Adding and deleting in a loop, from two sides at once.
     t.run(t.a, "rdma link delete " + (t.dev(t.a) or link), check=True)
-    loop = ("for i in $(seq 15); do rdma link add %s%%d type %s netdev eth0 2>/dev/null; "
-            "rdma link delete %s%%d 2>/dev/null; done; true" % (link, kind, link))
-    both = [t.start(t.a, loop % i, 90) for i in (1, 2)]
+    loop = ("for i in $(seq 15); do rdma link add %(name)s type %(kind)s netdev eth0 2>/dev/null; "
+            "rdma link delete %(name)s 2>/dev/null; done; true")
+    both = [t.start(t.a, loop % {"name": link + str(i), "kind": kind}, 90) for i in (1, 2)]
     t.case("links come and go in two loops", all(c.wait().rc == 0 for c in both))
     t.run(t.a, "for l in $(rdma link | sed -n 's|^link \\([^/]*\\)/.*|\\1|p'); do "
                "rdma link delete $l; done; true")

@@ -29,7 +29,6 @@ bool is_legal(ibv_qp_state from, ibv_qp_state to)
 	case IBV_QPS_RTR:
 		return to == IBV_QPS_RTS;
 	case IBV_QPS_RTS:
-		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
 	case IBV_QPS_SQD:
 		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
 	default:

@@ -3,6 +3,7 @@
 #include "post.h"
 
 #include <arpa/inet.h>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -77,7 +78,7 @@ void build_modern(const Link &link, const Work &work)
 	if (work.flags & IBV_SEND_INLINE) {
 		std::vector<ibv_data_buf> parts;
 		for (const ibv_sge &sge : work.sges)
-			parts.push_back({reinterpret_cast<void *>(sge.addr), sge.length});
+			parts.push_back({std::bit_cast<void *>(sge.addr), sge.length});
 		if (parts.size() == 1)
 			ibv_wr_set_inline_data(qp, parts[0].addr, parts[0].length);
 		else
