@@ -12,10 +12,11 @@ kbuild    Kbuild names exactly the sources that kernel/ has
 
 import os
 import re
+import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SKIP_DIRS = {".git", "build", "LICENSES", "corpus", "__pycache__"}
+SKIP_DIRS = re.compile(r"(^|/)(\.git|build|LICENSES|corpus|__pycache__)/")
 SOURCE = re.compile(r"\.(c|h|cc|inc|py|sh|mk|map|sbatch)$|(^|/)(Makefile|Kbuild|dkms\.conf)$")
 BINARY = re.compile(r"\.(png|jpg|gz|xz|pcap|pcapng|ko|o)$")
 SPDX = re.compile(r"SPDX-License-Identifier: \(?([A-Za-z0-9.-]+)(?: OR ([A-Za-z0-9.-]+))?\)?")
@@ -24,13 +25,23 @@ WORDS = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA
 PATHS = re.compile(r"(?<![\w.$}*])/(" + "|".join(("ho" + "me/[a-z]", "wo" + "rk/", "Us" + "ers/")) + ")")
 
 
+def all_files():
+    """What git has or would take; without git, whatever is there."""
+    try:
+        out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=TOP,
+                             check=True, capture_output=True, text=True).stdout
+        return out.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return [os.path.relpath(os.path.join(folder, name), TOP)
+                for folder, _, names in os.walk(TOP) for name in names]
+
+
 def files():
-    for folder, dirs, names in os.walk(TOP):
-        dirs[:] = sorted(d for d in dirs if d not in SKIP_DIRS)
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) and not os.path.islink(path) and not BINARY.search(name):
-                yield os.path.relpath(path, TOP)
+    for path in sorted(all_files()):
+        full = os.path.join(TOP, path)
+        if os.path.isfile(full) and not os.path.islink(full) \
+                and not SKIP_DIRS.search(path) and not BINARY.search(path):
+            yield path
 
 
 def read(path):
