@@ -19,7 +19,7 @@ const ibv_wr_opcode kRcOpcodes[] = {
 	IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
 
-void all_opcodes(Bench *bench, std::vector<uint32_t> sizes, uint32_t count)
+void all_opcodes(Bench *bench, const std::vector<uint32_t> &sizes, uint32_t count)
 {
 	Batch batch;
 	batch.both_ways = true;
