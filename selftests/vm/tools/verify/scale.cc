@@ -44,7 +44,7 @@ struct ManyLinks {
 void many_qps(Env &env)
 {
 	uint32_t n = env.amount;
-	Bench b(env, {}, 32 << 20, {.entries = static_cast<int>(std::max(4 * n + 64, 512u))});
+	Bench b(env, {}, 32 << 20, {.entries = static_cast<int>(std::max(8 * n + 64, 512u))});
 	LinkOptions options;
 	options.send_wr = options.recv_wr = 4;
 	ManyLinks many(env, &b, n, options);
