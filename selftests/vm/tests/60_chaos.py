@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A hundred processes create and destroy everything for a minute, some killed, under traffic."""
 
-LIMIT = 240
+LIMIT = 280
 
 
 def run(t):
-    server, client = t.tool_start("vverify", "-m scale/mixed -S 45 -t 60", 150)
+    server, client = t.tool_start("vverify", "-m scale/mixed -S 45 -t 100", 200)
     chaos = [t.start(guest, "/tern/vchaos -n eth0 -P 100 -S 60 -s %d" % seed, 170)
              for seed, guest in enumerate(t.guests)]
     for guest, command in zip(t.guests, chaos):

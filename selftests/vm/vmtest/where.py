@@ -34,4 +34,8 @@ def driver_files():
     providers = glob.glob(os.path.join(BUILD, "provider", "libtern-rdmav*.so"))
     if not os.path.exists(module) or not providers:
         raise Missing("no %s or no provider beside it: run make first" % module)
-    return [module, os.path.join(TOP, "qemu", "guest-setup.sh")] + providers
+    # Without its debug information it is a tenth as long to push and to load.
+    os.makedirs(TOOLS, exist_ok=True)
+    stripped = os.path.join(TOOLS, "tern.ko")
+    subprocess.run(["strip", "--strip-debug", "-o", stripped, module], check=True)
+    return [stripped, os.path.join(TOP, "qemu", "guest-setup.sh")] + providers

@@ -139,13 +139,14 @@ void refused_posts(Env &env)
 			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
 	}
 	env.control.sync();
-	if (env.client)
-		return;
+	// Now the receive queue, on a QP that is in no trouble.
+	Link fresh(env.device, b.bench.pd.get(), b.bench.cq.get(), b.bench.cq.get(), options);
+	fresh.to_init();
 	uint32_t taken = 0;
 	std::vector<ibv_sge> sges(init.cap.max_recv_sge + 1, b.bench.arena.sge(0, 1));
-	require(try_post_recv(b.bench.link, 0, sges), "too many receive SGEs were taken");
+	require(try_post_recv(fresh, 0, sges), "too many receive SGEs were taken");
 	while (taken <= init.cap.max_recv_wr + 1024 &&
-	       !try_post_recv(b.bench.link, taken, {b.bench.arena.sge(0, 64)}))
+	       !try_post_recv(fresh, taken, {b.bench.arena.sge(0, 64)}))
 		taken++;
 	require(taken >= 4 && taken <= init.cap.max_recv_wr,
 		"%u receives were taken, the queue has %u", taken, init.cap.max_recv_wr);
