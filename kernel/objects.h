@@ -112,7 +112,6 @@ enum tern_qp_mark {
 	TERN_QP_MARK_SEND	= 1u << 0,	/* doorbell */
 	TERN_QP_MARK_RX		= 1u << 1,	/* packets queued */
 	TERN_QP_MARK_TIMER	= 1u << 2,
-	TERN_QP_MARK_TX_SPACE	= 1u << 3,	/* local stack has room again */
 };
 
 struct tern_qp {

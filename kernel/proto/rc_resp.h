@@ -104,8 +104,8 @@ struct rc_act {
 	bool cmp_swap;		/* ATOMIC: compare and swap, else fetch and add */
 	u32 offset;		/* of this payload in the message */
 	u32 bytes;		/* payload of this packet */
-	u32 length;		/* WRITE: of the whole message, check it all at begin; READ: of the
-				 * request; at end: of the message received, for byte_len */
+	u32 length;		/* of the message: announced (WRITE: check all of it at begin), */
+				/* asked for (READ), received (at end) */
 	u32 rkey;
 	u64 va;			/* of offset 0 */
 	u64 compare;

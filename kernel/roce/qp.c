@@ -25,9 +25,15 @@ static u64 ack_timeout_ns(u8 field)
 	return 4 * rc_ack_timeout_ns(field);
 }
 
+/*
+ * A driver frees sent skbs inside its transmit function, that is with the queue
+ * locked that the next packet needs: only note it here.
+ */
 static void tx_space(void *arg)
 {
-	roce_kick(arg, TERN_QP_MARK_TX_SPACE);
+	struct roce_qp *qp = arg;
+
+	queue_work(roce_wq, &qp->work);
 }
 
 int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)

@@ -63,8 +63,8 @@ struct roce_tx {
 
 /*
  * space(arg) is called once, in softirq or with BHs off, when a full queue has
- * room again. That can be inside roce_tx_end() (the stack freed the skb), so it
- * must not wait for the run lock. May sleep.
+ * room again. That can be inside roce_tx_end() (the stack freed the skb), and
+ * with a transmit queue's lock held, so it must not send. May sleep.
  */
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
 /*

@@ -40,8 +40,8 @@ TEST(MemBounds, WithinIsExactAtEveryEdge)
 		for (u64 size : kEdges)
 			for (u64 va : kEdges)
 				for (u64 length : kEdges) {
-					bool within = va >= base && (u128)va + length <=
-									    (u128)base + size;
+					bool within = va >= base &&
+						      (u128)va + length <= (u128)base + size;
 
 					EXPECT_EQ(mem_range_within(base, size, va, length), within)
 						<< base << " " << size << " " << va;

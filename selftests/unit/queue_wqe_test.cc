@@ -59,10 +59,10 @@ Wqe plain(u8 opcode)
 struct Operation {
 	u8 opcode;
 	const char *name;
-	const char *user;	// letters: R(C), C (UC), D (UD), G(SI)
+	const char *user; // letters: R(C), C (UC), D (UD), G(SI)
 	const char *kernel;
-	bool data;		// takes SGEs or inline bytes to be sent
-	bool sges;		// takes any number of SGEs
+	bool data; // takes SGEs or inline bytes to be sent
+	bool sges; // takes any number of SGEs
 };
 
 // Independent of the table under test: from ibv_post_send(3), tern-abi.h and IBTA opcodes.
