@@ -9,10 +9,11 @@ def run(t):
     if t.pair == "tt":
         for guest in t.guests:
             t.run(guest, "echo 16 >/proc/sys/vm/nr_hugepages")
-        t.tool("vverify", "-f 4", timeout=300)
+        # Longer path MTUs are jumbo's.
+        t.tool("vverify", "-f 4 -x path/mtu-2048 -x path/mtu-4096", timeout=300)
         t.tool("vverify", "-f 6 -m 'rc/*' -m 'uc/*' -m 'ud/*' -m 'mr/iova'", timeout=120,
                prefix="ipv6/")
     else:
-        t.tool("vverify", "-f 4 -x 'path/16MiB*' -x 'scale/*' -x '*/*/deep' -x '*/*/shallow' "
+        t.tool("vverify", "-f 4 -x 'path/16MiB*' -x path/mtu-2048 -x path/mtu-4096 -x 'scale/*' -x '*/*/deep' -x '*/*/shallow' "
                "-x '*/*/unsignalled' -x '*/*/fence'", timeout=300)
         t.tool("vverify", "-f 6 -m 'rc/*/from-server' -m 'ud/*'", timeout=120, prefix="ipv6/")

@@ -47,6 +47,8 @@ void many_qps(Env &env)
 	Bench b(env, {}, 32 << 20, {.entries = static_cast<int>(std::max(8 * n + 64, 512u))});
 	LinkOptions options;
 	options.send_wr = options.recv_wr = 4;
+	// All at once on one slow CPU: an answer may take its time.
+	options.timeout = 18;
 	ManyLinks many(env, &b, n, options);
 	Batch batch;
 	batch.both_ways = true;
