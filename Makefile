@@ -56,6 +56,9 @@ lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 vmtest: all		## module and provider in virtual machines
 	selftests/vm/run
 
+vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
+	selftests/vm/run --long
+
 check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
@@ -88,5 +91,5 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest check \
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long check \
 	demo shell deps install uninstall clean format help

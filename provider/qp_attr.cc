@@ -119,7 +119,7 @@ bool is_iwarp(const ibv_qp *qp)
 
 bool can_send(ibv_qp_state state)
 {
-	return state != IBV_QPS_RESET && state != IBV_QPS_INIT;
+	return state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_RTR;
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 """The programs of librdmacm: rping, ucmatose, udaddy, rdma_client/rdma_server, mckey."""
 
 PAIRS = ("tt", "tx", "xt")
+LONG_PAIRS = ("tx", "xt")
 LIMIT = 150
 
 

@@ -8,7 +8,7 @@ import socket
 from vmtest import where, wire
 
 PAIRS = ("tt", "tx", "xt")
-LONG_PAIRS = ("xt",)
+LONG = True
 LIMIT = 240
 
 RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",

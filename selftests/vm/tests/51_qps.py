@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A thousand QPs connected and used at once."""
 
+LONG = True
 LIMIT = 300
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A hundred processes create and destroy everything for a minute, some killed, under traffic."""
 
+LONG = True
 LIMIT = 280
 
 

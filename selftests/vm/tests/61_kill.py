@@ -3,6 +3,7 @@
 
 import time
 
+LONG = True
 LIMIT = 150
 
 

@@ -5,6 +5,7 @@ import time
 
 from vmtest.lab import LINK, MODULE
 
+LONG = True
 LIMIT = 300
 
 

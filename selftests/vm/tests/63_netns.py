@@ -9,6 +9,7 @@ import time
 
 from vmtest.lab import LINK
 
+LONG = True
 LIMIT = 240
 
 _UP = """set -e

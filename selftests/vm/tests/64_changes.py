@@ -3,6 +3,7 @@
 
 from vmtest.lab import LINK, MODULE
 
+LONG = True
 LIMIT = 180
 
 

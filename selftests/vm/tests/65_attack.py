@@ -3,6 +3,7 @@
 
 import re
 
+LONG = True
 LIMIT = 300
 
 

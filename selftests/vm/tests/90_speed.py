@@ -4,6 +4,7 @@
 import statistics
 
 PAIRS = ("tt",)
+LONG = True
 LIMIT = 420
 ROUNDS = 5
 ROWS = (
