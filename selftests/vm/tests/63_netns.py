@@ -103,7 +103,7 @@ def _vlan(t, kind):
 def _bond(t, kind):
     t.run(t.a, _UP, check=True)
     _links(t, kind)
-    result = t.run(t.a, """set -e; modprobe bonding
+    result = t.run(t.a, """set -e; modprobe bonding max_bonds=0
         ip link add bond0 type bond mode active-backup miimon 100
         ip addr flush dev veth0; ip link set veth0 down; ip link set veth0 master bond0
         ip link set bond0 up; ip addr add 10.88.0.1/24 dev bond0""", 30)

@@ -113,6 +113,7 @@ int run_client(Options &options)
 	options.shared.cases = static_cast<uint32_t>(chosen.size());
 	control.begin_case(0);
 	control.exchange(options.shared);
+	control.set_limit(10 + 4 * options.shared.limit_s);
 	printf("TAP version 13\n1..%zu\n", chosen.size());
 	Tally tally;
 	unsigned number = 0;
@@ -140,6 +141,7 @@ int run_server(Options &options)
 	control.begin_case(0);
 	options.shared = control.exchange(options.shared);
 	options.device.family = options.shared.family;
+	control.set_limit(10 + 4 * options.shared.limit_s);
 	for (uint32_t number = 1; number <= options.shared.cases; number++) {
 		control.begin_case(0);
 		// The name comes first; the answer is the same name if we know it.
