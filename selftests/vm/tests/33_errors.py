@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each error gives exactly its status, event or errno; the QP state machine."""
 
-LONG = True
 LIMIT = 240
 
 
