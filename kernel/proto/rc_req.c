@@ -258,7 +258,9 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 
 static void arm_timer(struct rc_req *q, u64 now_ns)
 {
-	q->deadline_ns = q->cfg.ack_timeout_ns ? now_ns + q->cfg.ack_timeout_ns : 0;
+	u64 wait = q->cfg.ack_timeout_ns << q->backoff;
+
+	q->deadline_ns = wait ? now_ns + wait : 0;
 }
 
 /* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
@@ -428,6 +430,7 @@ static void progress(struct rc_req *q, u64 now_ns)
 {
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
+	q->backoff = 0;
 	q->recovering = false;
 	q->rnr_until_ns = 0;
 	if (q->psn_una == q->psn_max)
@@ -657,6 +660,8 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 	q->deadline_ns = 0;
 	if (q->psn_una == q->psn_max)
 		return RC_EV_NONE;
+	if (q->backoff < RC_REQ_MAX_BACKOFF)
+		q->backoff++;
 	retry(q, now_ns, q->psn_una);
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		arm_timer(q, now_ns);	/* went back before, and could not send since */

@@ -99,8 +99,14 @@ struct rc_req_cfg {
 	u32 pmtu;		/* bytes: 256, 512, 1024, 2048 or 4096 */
 	u32 sq_psn;
 	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
-	u64 ack_timeout_ns;	/* 0: never */
+	u64 ack_timeout_ns;	/* of the first wait; 0: never */
 };
+
+/*
+ * Each expiry of the ACK timer without progress doubles the next wait, so many
+ * times: what the peer or the network is too busy for, more packets do not mend.
+ */
+#define RC_REQ_MAX_BACKOFF	2
 
 enum rc_req_state {
 	RC_REQ_READY,
@@ -145,6 +151,7 @@ struct rc_req {
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;
+	u8  backoff;		/* the next wait is ack_timeout_ns << backoff */
 	bool recovering;	/* went back; until progress, stale evidence of the same loss is ignored */
 	u64 deadline_ns;	/* 0: timer off */
 	u64 rnr_until_ns;	/* 0: not waiting */

@@ -275,11 +275,11 @@ void dead_wire(World &w, const Options &o)
 
 		if (e->req.status != RC_ST_RETRY_EXC_ERR)
 			fail(i, "status %d on a dead wire", e->req.status);
-		/* Unless losses before the cut had used up some. */
-		if (took < 6 * timeout - 50000 && is_clean(o))
+		/* Waits of 1, 2 and four times 4; unless losses before the cut had used up some. */
+		if (took < 19 * timeout - 50000 && is_clean(o))
 			fail(i, "gave up after %" PRIu64 " ns", took);
 		/* A late duplicate of before the cut still counts as progress. */
-		if (took > 8 * timeout + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
+		if (took > 21 * timeout + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
 			fail(i, "took %" PRIu64 " ns to give up", took);
 	}
 }

@@ -510,6 +510,33 @@ TEST_F(RcReq, RetriesExhaust)
 	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
 }
 
+TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
+{
+	cfg.retry_cnt = 7;
+	start();
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (u64 wait : {1, 2, 4, 4, 4}) {
+		EXPECT_EQ(rc_req_deadline(&q), now + wait * kTimeout);
+		time_out();
+		send();
+	}
+	ack(0);
+	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
+}
+
+TEST_F(RcReq, NakDoesNotLengthenTheWait)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	now += 10;
+	ack(1, AETH_NAK_PSN_SEQ);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
+}
+
 TEST_F(RcReq, ProgressRestoresTheRetries)
 {
 	post(RC_OP_SEND, 10);
