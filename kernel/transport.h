@@ -52,7 +52,8 @@ struct tern_transport_ops {
 	/*
 	 * The transition is legal and the attributes are within limits and
 	 * already validated; cur == qp->state when called, but it may change
-	 * to ERR concurrently: the transport takes run_lock and decides.
+	 * to ERR concurrently: the transport takes run_lock and decides. To
+	 * ERR from any state, attributes or not, also beside quiesce.
 	 */
 	int (*qp_modify)(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 enum ib_qp_state cur, enum ib_qp_state next);

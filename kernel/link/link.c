@@ -9,6 +9,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "link/link.h"
+#include "verbs/verbs.h"
 
 DEFINE_MUTEX(tern_links_lock);
 LIST_HEAD(tern_links);
@@ -111,6 +112,27 @@ static struct rdma_link_ops roce_link_ops = {
 	.newlink = roce_newlink,
 };
 
+/*
+ * A client of ib_core only to hear of a device's end before its users do:
+ * clients are removed last come, first gone, and ib_uverbs came before this
+ * module, which needs its symbols. Kernel clients end their QPs themselves.
+ */
+static int client_add(struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == (enum rdma_driver_id)TERN_DRIVER_ID ? 0 : -EOPNOTSUPP;
+}
+
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	tern_qps_end(to_tern_dev(ibdev));
+}
+
+static struct ib_client tern_client = {
+	.name = "tern",
+	.add = client_add,
+	.remove = client_remove,
+};
+
 int tern_link_init(void)
 {
 	int err;
@@ -119,12 +141,19 @@ int tern_link_init(void)
 	if (err)
 		return err;
 	err = tern_netdev_init();
-	if (err) {
-		tern_netns_exit();
-		return err;
-	}
+	if (err)
+		goto netns_exit;
+	err = ib_register_client(&tern_client);
+	if (err)
+		goto netdev_exit;
 	rdma_link_register(&roce_link_ops);
 	return 0;
+
+netdev_exit:
+	tern_netdev_exit();
+netns_exit:
+	tern_netns_exit();
+	return err;
 }
 
 void tern_link_exit(void)
@@ -132,6 +161,7 @@ void tern_link_exit(void)
 	/* No new links; then no links; then nobody who looks for them. */
 	rdma_link_unregister(&roce_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)TERN_DRIVER_ID);
+	ib_unregister_client(&tern_client);
 	tern_netdev_exit();
 	tern_netns_exit();
 }

@@ -87,55 +87,67 @@ int roce_take_recv(struct roce_qp *qp)
 	return ret;
 }
 
-static void flush_send(struct roce_qp *qp)
+static bool flush_send(struct roce_qp *qp, u32 *budget)
 {
+	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
+	u32 index;
 	int ret;
 
-	roce_req_reap(qp);
 	/* UD: taken, and waiting for room in the local queue */
-	for (; !roce_is_connected(qp) && qp->ud_sending != qp->base.sq.head; qp->ud_sending++)
-		roce_complete_send(qp, qp->ud_sending, IB_WC_WR_FLUSH_ERR);
-	for (;;) {
-		ret = tern_sq_take(&qp->base.sq, qp->base.type, &wqe);
-		if (ret == 0 || ret == -EOVERFLOW)
-			break;
-		roce_complete_send(qp, qp->base.sq.head - 1, IB_WC_WR_FLUSH_ERR);
-		qp->ud_sending = qp->base.sq.head;
-		tern_sq_retire(&qp->base.sq, qp->base.sq.head);
+	while (!roce_is_connected(qp) && qp->ud_sending != sq->head) {
+		index = qp->ud_sending++;
+		roce_complete_send(qp, index, IB_WC_WR_FLUSH_ERR);
 	}
+	for (; *budget; --*budget) {
+		ret = tern_sq_take(sq, qp->base.type, &wqe);
+		if (ret == 0 || ret == -EOVERFLOW)
+			return false;
+		roce_complete_send(qp, sq->head - 1, IB_WC_WR_FLUSH_ERR);
+		qp->ud_sending = sq->head;
+		tern_sq_retire(sq, sq->head);
+	}
+	return true;
 }
 
-static void flush_recv(struct roce_qp *qp)
+static bool flush_recv(struct roce_qp *qp, u32 *budget)
 {
 	struct tern_cqe cqe;
-	int n = qp->base.rq.ring ? qp->base.rq.ring->nslots : 0;
 
 	if (qp->have_rwqe) {
 		cqe = (struct tern_cqe){ .opcode = TERN_WC_RECV };
 		roce_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	}
 	if (qp->base.srq)
-		return;		/* the shared queue's WQEs are not this QP's */
-	for (; n > 0; n--) {
+		return false;	/* the shared queue's WQEs are not this QP's */
+	for (; *budget; --*budget) {
 		int ret = roce_take_recv(qp);
 
 		if (ret == 0 || ret == -EOVERFLOW)
-			return;
+			return false;
 		if (ret < 0)
 			continue;	/* malformed, and complete already */
 		cqe = (struct tern_cqe){ .opcode = TERN_WC_RECV };
 		roce_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	}
+	return true;
 }
 
-void roce_flush(struct roce_qp *qp)
+bool roce_flush(struct roce_qp *qp, u32 *budget)
 {
+	bool more;
+
 	/* Nobody drains a dead queue by itself: posters must ring. */
 	tern_sq_draining(&qp->base.sq, false);
-	flush_send(qp);
-	if (qp->base.state == IB_QPS_ERR)
-		flush_recv(qp);
+	more = flush_send(qp, budget);
+	if (qp->base.state != IB_QPS_ERR)
+		return more;
+	more |= flush_recv(qp, budget);
+	if (qp->base.srq && !qp->last_wqe_told) {
+		qp->last_wqe_told = true;
+		tern_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
+	}
+	return more;
 }
 
 void roce_qp_error(struct roce_qp *qp)
@@ -148,9 +160,6 @@ void roce_qp_error(struct roce_qp *qp)
 		rc_req_flush(&qp->req);
 	if (!qp->base.srq)
 		tern_rq_kick_wanted(&qp->base.rq, true);
-	roce_flush(qp);
-	if (qp->base.srq)
-		tern_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 void roce_qp_fatal(struct roce_qp *qp, enum ib_event_type event)
@@ -169,5 +178,4 @@ void roce_sq_error(struct roce_qp *qp)
 	qp->base.attr.qp_state = IB_QPS_SQE;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
-	roce_flush(qp);
 }

@@ -127,7 +127,7 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 		roce_check_drained(qp);
 	}
 	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
-		roce_flush(qp);
+		more |= roce_flush(qp, &budget);
 	arm_timer(qp);
 	return more;
 }

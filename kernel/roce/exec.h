@@ -42,14 +42,19 @@ void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_sta
  * complete; -EOVERFLOW: the ring is broken.
  */
 int roce_take_recv(struct roce_qp *qp);
+/*
+ * The ways into an error state only change the state and stop the engines, for
+ * they are taken in the middle of things; whoever runs the QP flushes when it
+ * is done with the rest. After a modify, roce_kick() does.
+ */
 /* The QP enters ERR for a reason of its own; the event follows. */
 void roce_qp_fatal(struct roce_qp *qp, enum ib_event_type event);
-/* The QP enters ERR: engines off, all that is and will be posted is flushed. */
+/* The QP enters ERR: all that is and will be posted is flushed. */
 void roce_qp_error(struct roce_qp *qp);
 /* UC, UD: the send queue alone stops (SQE) and is flushed. */
 void roce_sq_error(struct roce_qp *qp);
-/* ERR and SQE: flush what is posted. */
-void roce_flush(struct roce_qp *qp);
+/* ERR and SQE: flush what is posted. True: budget spent, more to do. */
+bool roce_flush(struct roce_qp *qp, u32 *budget);
 
 /* ---- req.c: RC and UC requester ---- */
 

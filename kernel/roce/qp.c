@@ -87,6 +87,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->have_rwqe = false;
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
+	qp->last_wqe_told = false;
 	tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
 	if (!base->srq) {
@@ -232,6 +233,10 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	}
 
 	spin_lock_bh(&base->run_lock);
+	if (base->dead) {
+		ret = -EINVAL;
+		goto unlock;
+	}
 	if (base->state != cur && next != IB_QPS_RESET && next != IB_QPS_ERR) {
 		/* Went to ERR or SQE by itself since verbs/ looked. */
 		ret = -EINVAL;

@@ -346,8 +346,7 @@ void roce_req_reap(struct roce_qp *qp)
 			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
 		any = true;
 	}
-	/* A completion may have ended the QP, whose flush retired more already. */
-	if (any && (s32)(slot + 1 - qp->base.sq.tail) > 0)
+	if (any)
 		tern_sq_retire(&qp->base.sq, slot + 1);
 
 	if (rc_req_in_error(&qp->req)) {

@@ -159,6 +159,7 @@ struct roce_qp {
 	struct tern_rwqe rwqe;		/* the receive WQE being filled */
 	bool have_rwqe;
 	bool comm_est;
+	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy */
 	struct hrtimer timer;

@@ -110,7 +110,8 @@ bool roce_ud_send(struct roce_qp *qp, u32 *budget)
 	if (qp->base.state != IB_QPS_RTS)
 		return false;
 	tern_sq_draining(sq, true);
-	for (;;) {
+	/* A completion without room ends the QP. */
+	while (qp->base.state == IB_QPS_RTS) {
 		struct tern_send_wqe *wqe = NULL;
 		int ret = 1;
 
@@ -146,6 +147,7 @@ bool roce_ud_send(struct roce_qp *qp, u32 *budget)
 			return false;
 		}
 	}
+	return false;
 }
 
 /* Header bytes, then payload, into the receive WQE. */

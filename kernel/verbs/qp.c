@@ -279,6 +279,27 @@ int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* ---- the device ends ---- */
+
+void tern_qps_end(struct tern_dev *dev)
+{
+	struct tern_qp *qp;
+	unsigned long qpn;
+
+	WRITE_ONCE(dev->ending, true);
+	rcu_read_lock();
+	xa_for_each(&dev->qps, qpn, qp) {
+		if (!qp->user || !refcount_inc_not_zero(&qp->ref))
+			continue;
+		rcu_read_unlock();
+		/* Refused if it is being destroyed, which is as good. */
+		dev->transport->qp_modify(qp, NULL, 0, READ_ONCE(qp->state), IB_QPS_ERR);
+		tern_qp_put(qp);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
 /* ---- destroy ---- */
 
 int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)

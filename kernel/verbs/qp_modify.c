@@ -102,6 +102,8 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 	enum ib_qp_state next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	int err;
 
+	if (READ_ONCE(dev->ending) && next != IB_QPS_RESET && next != IB_QPS_ERR)
+		return -ENODEV;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
 		return -EINVAL;
 	if (next > IB_QPS_ERR || !ib_modify_qp_is_ok(cur, next, ibqp->qp_type, mask) ||

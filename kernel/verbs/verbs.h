@@ -136,6 +136,11 @@ int tern_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
 /* ---- qp.c, qp_modify.c ---- */
 int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+/*
+ * The device is about to be unregistered: user QPs go to ERR, and stay there,
+ * so that programs that poll hear of it by flushed completions.
+ */
+void tern_qps_end(struct tern_dev *dev);
 int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int tern_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
