@@ -13,6 +13,7 @@ KDIR	?= /lib/modules/$(KVER)/build
 # Of make fuzz, for each target.
 SECONDS	?= 60
 DESTDIR	?=
+MANDIR	?= /usr/local/share/man
 
 # Suites run one after the other; each builds with all processors.
 .NOTPARALLEL:
@@ -22,13 +23,16 @@ MAKEFLAGS += -j$(JOBS)
 endif
 MAKEFLAGS += --no-print-directory
 
-KBUILD	= $(MAKE) -C $(KDIR) M=$(BUILD)/module src=$(CURDIR)
+KBUILD	= $(MAKE) -C $(KDIR) M=$(BUILD)/module
 
 all: module provider	## the module and the provider (default)
 
+# Kbuild before 6.13 has no way to build beside the sources: it sees a tree of links.
 module:			## build/module/tern.ko for KVER= or KDIR=
 	@test -d "$(KDIR)" || { echo "no kernel headers at KDIR=$(KDIR): run make deps" >&2; exit 1; }
 	@mkdir -p $(BUILD)/module
+	@find $(BUILD)/module -type l -delete
+	@cp -rs $(CURDIR)/Kbuild $(CURDIR)/kernel $(CURDIR)/uapi $(BUILD)/module
 	+$(KBUILD) modules
 
 provider:		## the libibverbs provider, in build/provider
@@ -70,15 +74,17 @@ shell: deps all		## a shell in a running virtual machine
 deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
-install: all		## into /lib/modules/KVER and libibverbs' plugin directory
+install: all		## into /lib/modules/KVER, libibverbs' plugin directory, MANDIR
 	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) install
+	install -D -m 0644 Documentation/tern.7 $(DESTDIR)$(MANDIR)/man7/tern.7
 
 uninstall:		## the reverse
 	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) uninstall
+	rm -f $(DESTDIR)$(MANDIR)/man7/tern.7
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)

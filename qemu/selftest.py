@@ -193,6 +193,9 @@ def expect_lost(guest, what):
 
 
 def main():
+    if len(sys.argv) > 1:
+        print("usage: selftest.py\n\n" + __doc__)
+        return 0 if sys.argv[1] in ("-h", "--help") else 2
     print("KTAP version 1\n1..%d" % len(TESTS))
     passed, began = 0, time.monotonic()
     rig = Rig(name=NAME, mem=512)

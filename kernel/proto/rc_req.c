@@ -678,7 +678,8 @@ bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
 	if (q->state != RC_REQ_ERROR && (q->tail == q->una || s->state != RC_SQE_DONE))
 		return false;
 	*slot = q->tail;
-	*status = s->state == RC_SQE_DONE ? (enum rc_status)s->status : RC_ST_WR_FLUSH_ERR;
+	/* From una on there may be local operations, executed behind what failed: flushed too. */
+	*status = (s32)(q->tail - q->una) < 0 ? (enum rc_status)s->status : RC_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)
 		q->una = q->tail;

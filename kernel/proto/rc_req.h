@@ -187,7 +187,10 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run);
 /* n <= run->npkts packets of the run were handed to the network. 0: none, try later. */
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n);
 
-/* A RUN_LOCAL was executed; status RC_ST_SUCCESS or the error that ends the QP. */
+/*
+ * A RUN_LOCAL was executed, before the next call of rc_req_next(); status
+ * RC_ST_SUCCESS or the error that ends the QP.
+ */
 void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status);
 
 /* An acknowledge, READ response or atomic acknowledge came in (pkt_parse()d). */

@@ -380,8 +380,7 @@ void Requester::reap()
 		progress_ns = world_.now_ns;
 		world_.trace.add(world_.now_ns, ep_, "complete", 0, q.psn_una, w.number, status);
 		if (status == RC_ST_SUCCESS) {
-			/* A LOCAL that was executed stays so, whatever failed before it. */
-			if (failed() && w.wr.op != RC_OP_LOCAL)
+			if (failed())
 				fail(ep_, "work request %" PRIu64 " succeeded after a failure",
 				     w.number);
 			check_success(w);

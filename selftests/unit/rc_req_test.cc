@@ -1058,6 +1058,20 @@ TEST_F(RcReq, LocalRunsInOrder)
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}}));
 }
 
+TEST_F(RcReq, LocalBehindAFailureIsFlushedThoughExecuted)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_LOCAL);
+	post(RC_OP_SEND, 10);
+	post(RC_OP_LOCAL);
+	ASSERT_EQ(send().size(), 4u);
+	ack(0, AETH_NAK_REM_OP);
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_REM_OP_ERR},
+				       {1, RC_ST_WR_FLUSH_ERR},
+				       {2, RC_ST_WR_FLUSH_ERR},
+				       {3, RC_ST_WR_FLUSH_ERR}}));
+}
+
 TEST_F(RcReq, LocalIsNeverReplayedByGoingBack)
 {
 	post(RC_OP_SEND, 10);
