@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs of librdmacm: rping, ucmatose, udaddy, rdma_client/rdma_server, mckey."""
 
+from riglib.rping import rping
+
 PAIRS = ("tt", "tx", "xt")
-LONG_PAIRS = ("tx", "xt")
 LIMIT = 150
 
 
 def run(t):
     host, host6 = t.b.address, t.b.address6
-    t.pair_case("rping ipv4", "rping -s -C 20 -V -a " + host, "rping -c -C 20 -V -a " + host)
-    t.pair_case("rping ipv6", "rping -s -C 20 -V -a " + host6, "rping -c -C 20 -V -a " + host6)
-    t.pair_case("rping 60000 bytes", "rping -s -C 10 -V -S 60000 -a " + host,
-                "rping -c -C 10 -V -S 60000 -a " + host)
+    for name, count, options, address in (("ipv4", 20, "", host), ("ipv6", 20, "", host6),
+                                          ("60000 bytes", 10, "-S 60000 ", host)):
+        t.pair_case("rping " + name, rping(count, "-s %s-a %s" % (options, address)),
+                    rping(count, "-c %s-a %s" % (options, address)))
     t.pair_case("rping in a persistent server, twice",
                 "timeout -s INT 6 rping -s -P -a %s; true" % host,
-                "rping -c -C 5 -V -a %s && rping -c -C 5 -V -a %s" % (host, host))
+                "(%s) && (%s)" % (rping(5, "-c -a " + host), rping(5, "-c -a " + host)))
     t.pair_case("ucmatose", "ucmatose -c 5 -C 10 -S 4096",
                 "ucmatose -c 5 -C 10 -S 4096 -s " + host)
     t.pair_case("udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host)

@@ -2,7 +2,6 @@
 """perftest: send, write, read and atomics at 2 B, 1 KiB, 64 KiB and 1 MiB, over RC, UC and UD."""
 
 PAIRS = ("tt", "tx", "xt")
-LONG_PAIRS = ("tx", "xt")
 LIMIT = 240
 SIZES = (2, 1024, 65536, 1 << 20)
 

@@ -2,7 +2,6 @@
 """Every opcode, size and feature of the verbs, with every byte verified."""
 
 PAIRS = ("tt", "tx", "xt")
-LONG_PAIRS = ("tx", "xt")
 LIMIT = 420
 
 

@@ -2,7 +2,7 @@
 """A netdev with jumbo frames: the port's MTU follows, and path MTUs 2048 and 4096 work."""
 
 PAIRS = ("tt", "tx", "xt")
-LONG = True
+LONG_PAIRS = ("tx", "xt")
 LIMIT = 150
 
 

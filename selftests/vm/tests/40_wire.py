@@ -5,10 +5,10 @@ import os
 import shutil
 import socket
 
+from riglib.rping import rping
 from vmtest import where, wire
 
 PAIRS = ("tt", "tx", "xt")
-LONG = True
 LIMIT = 240
 
 RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",
@@ -33,7 +33,7 @@ def _capture(t, family):
             "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
     t.tool("vverify", "-f %s %s" % (family, cases), timeout=150, prefix="ipv%s/" % family)
     address = t.b.address if family == "4" else t.b.address6
-    t.pair_run("rping -s -C 3 -a " + address, "rping -c -C 3 -a " + address, timeout=20)
+    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), timeout=20)
     t.run(t.b, "sleep 0.5")
     dump.kill(2)
     said = dump.wait(timeout=30).err

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A thousand QPs connected and used at once."""
 
-LONG = True
 LIMIT = 300
 
 

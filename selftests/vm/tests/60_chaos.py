@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A hundred processes create and destroy everything for a minute, some killed, under traffic."""
 
-LONG = True
 LIMIT = 280
 
 

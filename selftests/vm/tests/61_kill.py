@@ -3,7 +3,6 @@
 
 import time
 
-LONG = True
 LIMIT = 150
 
 

@@ -5,7 +5,6 @@ import time
 
 from vmtest.lab import LINK, MODULE
 
-LONG = True
 LIMIT = 300
 
 

@@ -9,7 +9,6 @@ import time
 
 from vmtest.lab import LINK
 
-LONG = True
 LIMIT = 240
 
 _UP = """set -e

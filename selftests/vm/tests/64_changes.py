@@ -3,7 +3,6 @@
 
 from vmtest.lab import LINK, MODULE
 
-LONG = True
 LIMIT = 180
 
 

@@ -3,7 +3,6 @@
 
 import re
 
-LONG = True
 LIMIT = 300
 
 

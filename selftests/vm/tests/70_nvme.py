@@ -2,7 +2,6 @@
 """NVMe over fabrics: target in b, host in a, fio with verification for a minute."""
 
 PAIRS = ("tt",)
-LONG = True
 LIMIT = 240
 NQN = "nqn.2024-01.org.example:ram"
 
