@@ -44,6 +44,8 @@ void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)
 	    wqe->opcode != TERN_WR_REG_MR)
 		cqe.byte_len = tern_wqe_bytes(wqe);
 	cqe_set_qp(qp, qp->base.scq, &cqe);
+	/* Who sees the CQE may post at once: the room must be there before it. wqe is over. */
+	tern_sq_retire(&qp->base.sq, index + 1);
 	if (!tern_cq_post(qp->base.scq, &cqe, status != IB_WC_SUCCESS))
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);	/* IBTA 10.2.6.3: overrun */
 }
@@ -105,7 +107,6 @@ static bool flush_send(struct roce_qp *qp, u32 *budget)
 			return false;
 		roce_complete_send(qp, sq->head - 1, IB_WC_WR_FLUSH_ERR);
 		qp->ud_sending = sq->head;
-		tern_sq_retire(sq, sq->head);
 	}
 	return true;
 }

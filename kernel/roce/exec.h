@@ -32,7 +32,10 @@ void roce_purge_backlog(struct roce_qp *qp);
 
 /* ---- complete.c: CQEs, flushing, errors ---- */
 
-/* CQE of SQ element index: on error, or if its poster wants one. */
+/*
+ * SQ element index, the next in order, is over. On error, or if its poster wants
+ * one, a CQE, and the room before it; else the caller retires it in time.
+ */
 void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status);
 /* CQE of the receive WQE in hand; cqe has all but wr_id, qp and status. */
 void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,

@@ -346,6 +346,7 @@ void roce_req_reap(struct roce_qp *qp)
 			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
 		any = true;
 	}
+	/* Those without a CQE */
 	if (any)
 		tern_sq_retire(&qp->base.sq, slot + 1);
 
