@@ -42,7 +42,7 @@ class Channel:
         deadline = time.monotonic() + limit_s
         guest.check_alive()
         while True:
-            for port in range(PORTS):
+            for port in cls._by_last_use(guest):
                 lock = os.open(guest.path("port%d.lock" % port), os.O_RDWR | os.O_CREAT, 0o644)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,6 +59,20 @@ class Channel:
             if time.monotonic() > deadline:
                 raise RigError("guest %s: all %d command channels are busy" % (guest.name, PORTS))
             time.sleep(0.05)
+
+    @staticmethod
+    def _by_last_use(guest):
+        """The ports, the one longest unused first.
+
+        A guest hears of a port's end by another queue than of what is sent to it next: a slow one
+        may take the old end for one of the new conversation if that follows at once.
+        """
+        def last_use(port):
+            try:
+                return os.stat(guest.path("port%d.lock" % port)).st_mtime_ns
+            except FileNotFoundError:
+                return 0
+        return sorted(range(PORTS), key=last_use)
 
     def _shake(self, deadline):
         start = time.monotonic()
