@@ -22,6 +22,7 @@ environment:
   RIG_NAME     the rig that --name defaults to (else: tern)
   RIG_ACCEL    kvm or tcg, instead of trying
   RIG_SILENCE  seconds without a sign of life that count as a hang (15)
+  RIG_SLOW     multiplies all time limits of guests (debug kernel: 6)
   RIG_BUILD    where images and state live (build/rig)
   RIG_QUIET=1  no progress lines
   RIG_QEMU_ARGS  more arguments for QEMU
@@ -58,8 +59,10 @@ def _run(args):
     what = words[0] if len(words) == 1 else words
     env = dict(pair.split("=", 1) for pair in args.env)
     stdin = sys.stdin.buffer if args.stdin else None
-    result = Rig.attach(args.name)[args.guest].run(
-        what, timeout=args.time, env=env, stdin=stdin, on_output=_write)
+    guest = Rig.attach(args.name)[args.guest]
+    # A person's seconds are seconds, however slow the guest.
+    result = guest.run(what, timeout=args.time / guest.slow, env=env, stdin=stdin,
+                       on_output=_write)
     if result.timed_out:
         print("rig: killed after %g s" % args.time, file=sys.stderr)
     return result.rc
@@ -164,15 +167,16 @@ def _parser():
         return p
 
     p = add("image", _image, "build what guests boot from, if it is not there")
-    p.add_argument("--kernel", metavar="V", help="a kernel version apt has, such as 6.12 "
-                   "(default: the one the host has headers of)")
+    p.add_argument("--kernel", metavar="V", help="a kernel version apt has, such as 6.12, or "
+                   "'debug' (default: the one the host has headers of)")
     p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
     p.add_argument("--clean", action="store_true", help="remove images of older versions")
 
     def shape(p):
         p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")
         p.add_argument("--smp", type=int, default=1, metavar="S", help="virtual CPUs of each (1)")
-        p.add_argument("--mem", type=int, default=1024, metavar="M", help="MiB of each (1024)")
+        p.add_argument("--mem", type=int, metavar="M",
+                       help="MiB of each (1024; debug kernel: 2048)")
         p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
         p.add_argument("--kernel", metavar="V", help="as for 'image'")
         p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "

@@ -61,7 +61,8 @@ class Command:
                  on_output=None):
         self.guest = guest
         self.argv = ["sh", "-c", what] if isinstance(what, str) else [str(w) for w in what]
-        self._limit_s = float(timeout) if timeout else 0.0
+        self._limit_s = float(timeout) * guest.slow if timeout else 0.0
+        self._silence_s = SILENCE_S * guest.slow
         self._stdin = self._reader(stdin)
         self._on_output = on_output
         self._streams = {"o": bytearray(), "e": bytearray()}
@@ -70,8 +71,11 @@ class Command:
         self._result = self._error = None
         self._abandoned = False
         self._began = time.monotonic()
-        self._channel = wire.Channel.open(guest, SILENCE_S)
-        self._channel.execute(self.argv, {k: str(v) for k, v in (env or {}).items()}, cwd,
+        self._channel = wire.Channel.open(guest, self._silence_s)
+        env = dict(env or {})
+        if guest.slow != 1:
+            env.setdefault("RIG_SLOW", "%g" % guest.slow)
+        self._channel.execute(self.argv, {k: str(v) for k, v in env.items()}, cwd,
                               self._limit_s, 0)
         self._thread = threading.Thread(target=self._work, daemon=True,
                                         name="%s: %s" % (guest.name, self.argv[0]))
@@ -108,7 +112,7 @@ class Command:
                 now = time.monotonic()
                 if frames:
                     heard = now
-                elif now - heard > SILENCE_S:
+                elif now - heard > self._silence_s:
                     raise trouble.of_silent(self.guest, now - heard)
                 if self._limit_s and now - self._began > self._limit_s + _GRACE_S:
                     raise RigError("guest %s: the agent did not enforce the time limit of %s"
@@ -154,7 +158,7 @@ class Command:
 
     def wait_for(self, pattern, timeout=30):
         """Wait until its output matches the regular expression; returns the match."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * self.guest.slow
         with self._changed:
             while True:
                 for kind in "oe":
@@ -173,8 +177,10 @@ class Command:
 
     def wait(self, timeout=None, check=False):
         """Wait for its end; returns the Result. Without `timeout` its own limit holds."""
-        if timeout is None:
-            timeout = self._limit_s + _GRACE_S + 10 if self._limit_s else None
+        if timeout is not None:
+            timeout *= self.guest.slow
+        elif self._limit_s:
+            timeout = self._limit_s + _GRACE_S + 10
         deadline = None if timeout is None else time.monotonic() + timeout
         # In short steps, because a join without end cannot be interrupted by Ctrl-C.
         while self._thread.is_alive():

@@ -30,6 +30,8 @@ class Guest:
     def __init__(self, rig_name, record):
         self.name, self.index = record["name"], record["index"]
         self.process = state.Process(*record["process"])
+        # Every time limit in seconds is one of a guest of common speed; this makes it real.
+        self.slow = record.get("slow", 1)
         self._folder = paths.run_dir(rig_name)
         self.address = "10.77.0.%d" % self.index
         self.address6 = "fd77::%d" % self.index
@@ -85,7 +87,7 @@ class Guest:
 
     def wait_until(self, what, timeout=10, every=0.1):
         """Repeat a command until it succeeds; RigError if it never does."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * self.slow
         while True:
             result = self.run(what, timeout=max(1, timeout))
             if result.ok:

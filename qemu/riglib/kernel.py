@@ -16,7 +16,7 @@ import struct
 import subprocess
 import tempfile
 
-from . import apt, paths, tool
+from . import apt, debug, paths, tool
 from .say import RigError, progress
 
 _FORMAT = "3"  # raise it when what a kernel's folder holds changes
@@ -116,6 +116,8 @@ def _modules_image(root, release, out):
 
 def ensure(version=None, rebuild=False):
     """Return (release, folder); the folder holds kernel, modules.img and boot-modules/."""
+    if version == debug.NAME:
+        return debug.build(_install_debug, rebuild)
     release = choose(version)
     folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (release, _FORMAT))
     if os.path.exists(folder) and not rebuild:
@@ -144,13 +146,22 @@ def ensure(version=None, rebuild=False):
             if not _extract_vmlinux(bzimage, os.path.join(keep, "kernel")):
                 progress("cannot take vmlinux out of the bzImage: guests will boot slower")
                 shutil.copy(bzimage, os.path.join(keep, "kernel"))
-            _modules_image(root, release, os.path.join(keep, "modules.img"))
-            _boot_modules(os.path.join(root, "lib/modules", release),
-                          os.path.join(keep, "boot-modules"))
+            _modules(root, release, keep)
             os.rename(keep, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return release, folder
+
+
+def _modules(root, release, keep):
+    _modules_image(root, release, os.path.join(keep, "modules.img"))
+    _boot_modules(os.path.join(root, "lib/modules", release), os.path.join(keep, "boot-modules"))
+
+
+def _install_debug(root, release, bzimage, keep):
+    """What debug.build() made, as guests want it. KASAN is not ready for entry through PVH."""
+    shutil.copy(bzimage, os.path.join(keep, "kernel"))
+    _modules(root, release, keep)
 
 
 # What it takes to reach the root image and the agent's port; virtio_net comes from the image.

@@ -33,10 +33,16 @@ def base(accel):
             + _CPU[accel])
 
 
+def _patience(slow):
+    """Kernel options for a slow guest. Its own watchdogs bark at 20 s; KASAN says all it sees."""
+    return "watchdog_thresh=%d kasan_multi_shot " % min(60, 10 * slow) if slow > 1 else ""
+
+
 def command_line(guest, images, options, netdev):
     """The QEMU command for a guest. Paths are relative to the rig's folder, its cwd."""
     name = guest["name"]
-    append = _APPEND + "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
+    append = _APPEND + _patience(options["slow"])
+    append += "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
         name, guest["index"], options["mtu"], wire.PORTS) + options["append"]
     disk = "if=none,format=raw,readonly=on,file.locking=off,id=%s,file=%s"
     argv = base(options["accel"]) + [

@@ -14,16 +14,30 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import accel, initrd, kernel, machine, net, paths, state, trouble, userland, wire
+from . import accel, debug, initrd, kernel, machine, net, paths, state, trouble, userland, wire
 from .guest import Guest
 from .say import RigError, notice, progress
 
 BOOT_LIMIT_S = 90
+MEM_MIB = 1024
 GUEST_NAMES = "abcdefghi"
 
 
 def default_name():
     return os.environ.get("RIG_NAME") or "tern"
+
+
+def _slow(kernel_version):
+    """By what all time limits are multiplied: RIG_SLOW, or what suits the kernel."""
+    usual = debug.SLOW if kernel_version == debug.NAME else 1
+    text = os.environ.get("RIG_SLOW") or str(usual)
+    try:
+        slow = float(text)
+    except ValueError:
+        slow = 0
+    if not 1 <= slow <= 100:
+        raise RigError("RIG_SLOW is %r; it multiplies time limits, and can be 1 to 100" % text)
+    return slow
 
 
 def images(kernel_version=None, rebuild=False):
@@ -58,8 +72,9 @@ def clean(keep):
 class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
-    def __init__(self, name=None, guests=2, smp=1, mem=1024, mtu=1500, kernel=None,
+    def __init__(self, name=None, guests=2, smp=1, mem=None, mtu=1500, kernel=None,
                  net="stream", append=""):
+        """mem: MiB a guest; None is what the kernel needs."""
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
         if not 1 <= guests <= len(GUEST_NAMES):
@@ -67,8 +82,9 @@ class Rig:
         if not 68 <= mtu <= 65000:
             raise RigError("an MTU of %d is not possible (68 to 65000)" % mtu)
         self._count, self._kernel = guests, kernel
-        self.options = {"name": self.name, "smp": smp, "mem": mem, "mtu": mtu, "net": net,
-                        "append": append}
+        self.options = {"name": self.name, "smp": smp, "mtu": mtu, "net": net, "append": append,
+                        "mem": mem or (debug.MEM_MIB if kernel == debug.NAME else MEM_MIB),
+                        "kernel": kernel, "slow": _slow(kernel)}
         self.guests = {}
 
     @classmethod
@@ -129,8 +145,8 @@ class Rig:
         self.options["accel"] = accel.choose(disks)
         record = {"name": self.name, "options": self.options, "release": disks["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
-                  "guests": [{"name": GUEST_NAMES[i], "index": i + 1}
-                             for i in range(self._count)]}
+                  "guests": [{"name": GUEST_NAMES[i], "index": i + 1,
+                              "slow": self.options["slow"]} for i in range(self._count)]}
         with paths.locked("names", limit_s=60):
             self._clear_way()
             os.makedirs(paths.run_dir(self.name))
@@ -138,7 +154,7 @@ class Rig:
         self._ours = True
         try:
             self._start(record, disks)
-            self._wait_ready(time.monotonic() + BOOT_LIMIT_S)
+            self._wait_ready(time.monotonic() + BOOT_LIMIT_S * self.options["slow"])
             record["starting"] = False
             state.save(self.name, record)
         except BaseException:

@@ -27,7 +27,7 @@ def enter(guest, argv=("bash", "-l")):
     if not sys.stdin.isatty():
         raise RigError("'rig enter' needs a terminal; 'rig run' does not")
     keys, screen = sys.stdin.fileno(), sys.stdout.fileno()
-    channel = wire.Channel.open(guest, command.SILENCE_S)
+    channel = wire.Channel.open(guest, command.SILENCE_S * guest.slow)
     channel.execute(list(argv), {"TERM": os.environ.get("TERM", "linux")}, "/root", 0, wire.PTY)
     resized = [True]
     signal.signal(signal.SIGWINCH, lambda *_: resized.append(True))
@@ -50,7 +50,7 @@ def _relay(guest, channel, keys, screen, resized):
         frames = channel.exchange(0.25, also=[keys])
         if frames:
             heard = time.monotonic()
-        elif time.monotonic() - heard > command.SILENCE_S:
+        elif time.monotonic() - heard > command.SILENCE_S * guest.slow:
             raise trouble.of_silent(guest, time.monotonic() - heard)
         for kind, payload in frames:
             if kind == "o":

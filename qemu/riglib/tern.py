@@ -2,14 +2,15 @@
 """Brings tern into a rig's guests: finds what the host built, pushes it, runs guest-setup.sh.
 
 TERN_KO and TERN_PROVIDER name the module and the provider; without them the places where
-the checkout's Makefile may leave them are searched, and the newest is taken.
+the checkout's Makefile may leave them are searched, and the newest is taken. The debug kernel's
+module is built for it.
 """
 
 import glob
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from . import paths, tool
+from . import debug, paths, tool
 from .say import RigError, progress
 
 _PLACES = ("", "build", "build/*", "kernel", "provider")
@@ -28,9 +29,12 @@ def _newest(variable, pattern):
     return max(found, key=os.path.getmtime) if found else None
 
 
-def artifacts():
+def artifacts(kernel=None):
     """The files to push: tern.ko (RigError if it is not built) and, if built, the provider."""
-    module = _newest("TERN_KO", "tern.ko")
+    if kernel == debug.NAME and not os.environ.get("TERN_KO"):
+        module = debug.module()
+    else:
+        module = _newest("TERN_KO", "tern.ko")
     if not module:
         raise RigError("tern.ko is not built: run 'make' first (or set TERN_KO)")
     provider = _newest("TERN_PROVIDER", "libtern-rdmav*.so")
@@ -40,8 +44,10 @@ def artifacts():
 def _without_debug(path):
     """A copy without debug information, which is nine tenths of a module; cached by its time."""
     folder = os.path.join(paths.BUILD, "stripped")
-    os.makedirs(folder, exist_ok=True)
-    small = os.path.join(folder, os.path.basename(path))
+    # Two kernels' modules have one name: a folder each.
+    small = os.path.join(folder, os.path.basename(os.path.dirname(os.path.dirname(path))),
+                         os.path.basename(path))
+    os.makedirs(os.path.dirname(small), exist_ok=True)
     built = os.stat(path).st_mtime_ns
     if not os.path.exists(small) or os.stat(small).st_mtime_ns != built:
         with paths.locked("strip"):
@@ -53,7 +59,7 @@ def _without_debug(path):
 
 def install(rig, link="tern0", kind="tern_roce", guests=None):
     """Load tern in each guest and add an RDMA link on eth0."""
-    files = [_without_debug(path) for path in artifacts()] + [SETUP]
+    files = [_without_debug(path) for path in artifacts(rig.options.get("kernel"))] + [SETUP]
 
     def set_up(guest):
         guest.push(files, "/tern/")

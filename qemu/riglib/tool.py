@@ -14,6 +14,7 @@ _PACKAGE = {
     "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "depmod": "kmod", "zstd": "zstd",
     "cpio": "cpio", "g++": "build-essential", "objcopy": "binutils",
     "qemu-system-x86_64": "qemu-system-x86",
+    "flex": "flex", "bison": "bison", "make": "build-essential",
     "ip": "iproute2", "tmux": "tmux", "xz": "xz-utils",
 }
 

@@ -82,7 +82,7 @@ def of_silent(guest, silence_s):
     proof = ""
     try:
         monitor(guest.path("qmp"), "inject-nmi")
-        deadline = time.monotonic() + 8
+        deadline = time.monotonic() + 8 * guest.slow
         while time.monotonic() < deadline and state.alive(guest.process):
             time.sleep(0.1)
         text = console_text(guest.console_path)
