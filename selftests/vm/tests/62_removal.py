@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Links deleted, modules removed, the netdev taken down, all under load."""
 
-import time
-
 from vmtest.lab import LINK, MODULE
 
 LIMIT = 300
@@ -11,7 +9,7 @@ LIMIT = 300
 def _under_load(t, name, act):
     """Traffic, then `act` on guest a, then both processes must end."""
     server, client = t.tool_start("vverify", "-m scale/mixed -S 60 -t 5", 90)
-    time.sleep(3)
+    t.sleep(3)
     act()
     t.case(name + ": the client ends", t.finish(client, 40))
     t.case(name + ": the server ends", t.finish(server, 60))
@@ -49,7 +47,7 @@ def run(t):
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after module removal: ")
 
     server, client = t.tool_start("vverify", "-m scale/mixed -S 6 -t 20", 90)
-    time.sleep(2)
+    t.sleep(2)
     _down_up(t)
     t.case("netdev down and up: traffic ends", t.finish(client, 60) and t.finish(server, 60))
     t.lab.wait_gids(t.a)

@@ -5,8 +5,6 @@
     veth0 10.88.0.1 ------ veth1 10.88.0.2
 """
 
-import time
-
 from vmtest.lab import LINK
 
 LIMIT = 240
@@ -42,7 +40,7 @@ def _links(t, kind):
 
 def _start_pair(t, what):
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
-    time.sleep(1.5)
+    t.sleep(1.5)
     client = t.start(t.a, "/tern/vverify -n veth0 %s 10.88.0.2" % what, 100)
     return server, client
 
@@ -56,7 +54,7 @@ def _across(t, kind):
 
 def _namespace_goes(t):
     server, client = _start_pair(t, "-m scale/mixed -S 60 -t 5")
-    time.sleep(3)
+    t.sleep(3)
     t.run(t.a, "ip netns del n1")
     # A process inside keeps the namespace; with it everything goes at once.
     server.kill(9)
@@ -70,7 +68,7 @@ def _netdev_goes(t, kind):
     t.run(t.a, _UP, check=True)
     _links(t, kind)
     server, client = _start_pair(t, "-m scale/mixed -S 60 -t 5")
-    time.sleep(3)
+    t.sleep(3)
     t.check_run("a netdev is deleted under load", t.a, "ip link del veth0", 30)
     t.case("the client ends", t.finish(client, 40))
     t.case("the server ends", t.finish(server, 60))
@@ -89,9 +87,9 @@ def _vlan(t, kind):
     _gids_named(t, "nsa", "veth0.5", 1)
     t.case("a VLAN's addresses are GIDs of the device below", True)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -n veth1.5", 60)
-    time.sleep(1.5)
+    t.sleep(1.5)
     dump = t.start(t.a, "tcpdump -i veth0 -c 20 -nn vlan 5 and udp port 4791", 30)
-    time.sleep(1)
+    t.sleep(1)
     client = t.start(t.a, "/tern/vverify -n veth0.5 -m rc/write -m ud/send 10.89.0.2", 60)
     t.take_tap(client.wait(), prefix="over VLAN: ")
     t.finish(server)
@@ -112,7 +110,7 @@ def _bond(t, kind):
     _gids_named(t, "nsa", "bond0", 1)
     t.case("a bond's addresses are GIDs of its active member", True)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 60)
-    time.sleep(1.5)
+    t.sleep(1.5)
     client = t.start(t.a, "/tern/vverify -n bond0 -m rc/write -m ud/send 10.88.0.2", 60)
     t.take_tap(client.wait(), prefix="over bond: ")
     t.finish(server)

@@ -19,7 +19,9 @@ class Test:
         self.lab, self.pair, self._report = lab, pair, report
         self.a, self.b = lab.guests()
         self.guests = (self.a, self.b)
-        self._deadline = time.monotonic() + limit_s
+        # Limits are those of guests of common speed, as everywhere in the rig.
+        self.slow = self.a.slow
+        self._deadline = time.monotonic() + limit_s * self.slow
         self.allowed_log = []
         self.is_tern = lab.device == "tern"
 
@@ -46,10 +48,14 @@ class Test:
 
     def left(self):
         """Seconds until the limit."""
-        left = self._deadline - time.monotonic()
+        left = (self._deadline - time.monotonic()) / self.slow
         if left <= 0:
             raise TimeUp("the test's time limit is over")
         return left
+
+    def sleep(self, seconds):
+        """Give slow guests longer."""
+        time.sleep(seconds * self.slow)
 
     def run(self, guest, what, timeout=30, **how):
         """Run a command to its end, within both limits."""
@@ -97,11 +103,11 @@ class Test:
             if port:
                 self.wait_port(self.b, port)
             else:
-                time.sleep(head_start)
+                self.sleep(head_start)
             result = self.run(self.a, client, timeout)
             if result.rc:
                 # A server whose client failed may wait for ever.
-                time.sleep(0.5)
+                self.sleep(0.5)
                 listening.kill(15)
             return listening.wait(), result
         finally:
@@ -140,7 +146,7 @@ class Test:
     @staticmethod
     def finish(command, limit_s=15):
         """Wait for a command's end, or make one: True if it ended by itself."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + limit_s * command.guest.slow
         while command.running and time.monotonic() < deadline:
             time.sleep(0.1)
         if not command.running:

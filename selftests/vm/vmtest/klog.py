@@ -12,6 +12,8 @@ _BAD = re.compile(r"""
     | ODEBUG | list_(add|del)\ corruption | page\ allocation\ failure | Out\ of\ memory
     | still\ reference | restrack:\ | double\ free | bad\ page | scheduling\ while\ atomic
     | sleeping\ function | leaked | Bad\ rss | tern.*(leak|busy)
+    | ref_tracker | DEBUG_LOCKS | usercopy | DMA-API | invalid\ wait\ context
+    | lockdep\ is\ turned\ off
     """, re.VERBOSE)
 
 # Said by the emulated machine itself.
@@ -31,3 +33,8 @@ def problems(text, allowed=()):
         found += lines[i:i + 25]
         break
     return found
+
+
+def is_ours(leak):
+    """Does a report of kmemleak name tern, or a module that is gone, among the callers?"""
+    return "[tern]" in leak or re.search(r"\] 0xffffffffc", leak) is not None

@@ -9,7 +9,8 @@ import json
 import re
 import time
 
-from riglib import GuestLost, Rig, RigError
+from riglib import GuestLost, Rig, RigError, debug
+from riglib.rig import images
 
 from . import where
 
@@ -17,7 +18,7 @@ LINK = {"tern": ("tern0", "tern_roce"), "rxe": ("rxe0", "rxe")}
 MODULE = {"tern": "tern", "rxe": "rdma_rxe"}
 KERNEL_MODULES = "ib_core ib_uverbs rdma_ucm ib_umad rdma_cm"
 
-_SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=30; "
+_SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=%d; "
              "modprobe -a " + KERNEL_MODULES)
 
 # A depmod over all modules takes minutes under emulation: let modprobe's configuration
@@ -37,9 +38,10 @@ echo driver tern >/etc/libibverbs.d/tern.driver
 class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
 
-    def __init__(self, rig_name, device, smp=1, mem=1024, keep=False):
+    def __init__(self, rig_name, device, smp=1, mem=None, kernel=None, keep=False):
         self.device = device
-        self._name, self._options, self._keep = rig_name, {"smp": smp, "mem": mem}, keep
+        self._options = {"smp": smp, "mem": mem, "kernel": kernel}
+        self._name, self._keep = rig_name, keep
         self._rig = None
         self._ours = False
         self._baseline = {}
@@ -48,14 +50,21 @@ class Lab:
 
     def up(self):
         """Attach to a rig of that name, or boot one; put our files into the guests."""
-        files = where.build_tools() + (where.driver_files() if self.device == "tern" else [])
         try:
             self._rig = Rig.attach(self._name)
+            self._options["kernel"] = self._rig.options.get("kernel")
         except GuestLost:
+            self._rig = None
+        files = where.build_tools()
+        if self._options["kernel"] == debug.NAME:
+            images(debug.NAME)
+        if self.device == "tern":
+            files += where.driver_files(self._options["kernel"])
+        if not self._rig:
             self._boot()
         for guest in self.guests():
             guest.push(files, "/tern/")
-            guest.run(_SETTINGS, timeout=60, check=True)
+            guest.run(_SETTINGS % (30 * guest.slow), timeout=60, check=True)
             if self.device == "tern":
                 guest.run(_INSTALL, timeout=120, check=True)
         self._baseline = {}
@@ -162,12 +171,23 @@ class Lab:
                 table[found.group(1)] = dict(zip(words[::2], map(int, words[1::2])))
         return table
 
+    @staticmethod
+    def lost_memory(guest):
+        """kmemleak's reports, a text each; None where there is none, or it is off."""
+        done = guest.run("cd /sys/kernel/debug && [ -e kmemleak ] || exit 9; sleep 6; "
+                         "echo scan >kmemleak || exit 9; sleep 1; echo scan >kmemleak; "
+                         "cat kmemleak; echo clear >kmemleak", timeout=120)
+        if done.rc:
+            return None
+        reports = re.split(r"(?m)^(?=unreferenced object)", done.out)
+        return [text for text in reports if text.startswith("unreferenced")]
+
     def _remember(self, guest):
         self._baseline[guest.name] = self.objects(guest)
 
     def leaks(self, guest, limit_s=10):
         """Objects above what a fresh link has, as text; waits for late ends."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + limit_s * guest.slow
         while True:
             left = []
             base = self._baseline.get(guest.name, {})

@@ -87,7 +87,7 @@ class Runner:
             entry.module.run(test)
         except TimeUp:
             broken = True
-            self.report.case("within %d s" % entry.limit_s, False, "time limit")
+            self.report.case("within %d s" % (entry.limit_s * test.slow), False, "time limit")
         except (GuestLost, KeyboardInterrupt):
             raise
         except Exception:  # a bug in the test, or a command that had to succeed
@@ -116,17 +116,31 @@ class Runner:
             elif left:
                 self.report.note("rxe's guest %s leaks: %s" % (guest.name, left))
 
+    def _check_memory(self, guest, when):
+        """With a debug kernel: is there memory that nothing points to, got by tern or for it?"""
+        found = self.lab.lost_memory(guest)
+        if found is not None:
+            ours = [text for text in found if klog.is_ours(text)]
+            self.report.case("guest %s: no memory is lost %s" % (guest.name, when), not ours,
+                             "\n".join(ours[:5]))
+            if len(found) > len(ours):
+                self.report.note("guest %s: %d lost objects of others, such as\n%s" % (
+                    guest.name, len(found) - len(ours),
+                    next(text for text in found if text not in ours)))
+
     def unload(self):
         """The end of every run: the module goes, and says nothing."""
         self.report.begin("unload")
         try:
             for guest in self.lab.guests():
+                self._check_memory(guest, "before the module goes")
                 mark = guest.dmesg_mark()
                 for driver in ("rxe", self.lab.device):
                     self.lab.unload(guest, driver)
                 bad = klog.problems(guest.dmesg_since(mark))
                 self.report.case("guest %s: the module unloads quietly" % guest.name, not bad,
                                  "\n".join(bad))
+                self._check_memory(guest, "after the module went")
         except RigError as error:
             self.report.case("the module unloads", False, str(error)[-3000:])
         return self.report.end()
@@ -145,7 +159,11 @@ def _arguments():
                         help="the rig's name; if it is up already it is used and left up")
     parser.add_argument("--keep", action="store_true", help="leave the guests up at the end")
     parser.add_argument("--smp", type=int, default=1, help="virtual CPUs of each guest")
-    parser.add_argument("--mem", type=int, default=1024, help="MiB of each guest")
+    parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernel: 2048)")
+    parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' has lockdep, KASAN "
+                        "and others; of other versions, tern.ko is to be built for them")
+    parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
+                        "debug kernel: 6); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
     return args
@@ -162,7 +180,9 @@ def main():
         return 0
     if not entries:
         sys.exit("run: no test matches")
-    lab = Lab(args.rig, args.device, args.smp, args.mem, args.keep)
+    if args.slow:
+        os.environ["RIG_SLOW"] = "%g" % args.slow
+    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep)
     try:
         lab.up()
     except where.Missing as missing:

@@ -5,6 +5,8 @@ import glob
 import os
 import subprocess
 
+from riglib import debug
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM = os.path.dirname(HERE)
 TOP = os.path.dirname(os.path.dirname(VM))
@@ -28,14 +30,16 @@ def build_tools():
         sorted(glob.glob(os.path.join(VM, "tools", "guest", "*")))
 
 
-def driver_files():
-    """tern.ko, the provider, and the script that sets a guest up."""
-    module = os.path.join(BUILD, "module", "tern.ko")
+def driver_files(kernel=None):
+    """tern.ko for that kernel, the provider, and the script that sets a guest up."""
+    is_debug = kernel == debug.NAME
+    module = debug.module() if is_debug else os.path.join(BUILD, "module", "tern.ko")
     providers = glob.glob(os.path.join(BUILD, "provider", "libtern-rdmav*.so"))
     if not os.path.exists(module) or not providers:
         raise Missing("no %s or no provider beside it: run make first" % module)
     # Without its debug information it is a tenth as long to push and to load.
-    os.makedirs(TOOLS, exist_ok=True)
-    stripped = os.path.join(TOOLS, "tern.ko")
+    folder = os.path.join(TOOLS, "debug") if is_debug else TOOLS
+    os.makedirs(folder, exist_ok=True)
+    stripped = os.path.join(folder, "tern.ko")
     subprocess.run(["strip", "--strip-debug", "-o", stripped, module], check=True)
     return [stripped, os.path.join(TOP, "qemu", "guest-setup.sh")] + providers

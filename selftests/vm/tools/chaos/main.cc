@@ -70,7 +70,7 @@ int play(const Options &o)
 			started++;
 		}
 	}
-	double limit = vt::now_s() + 60;
+	double limit = vt::now_s() + 60 * vt::slow();
 	unsigned stuck = 0;
 	for (pid_t child : children) {
 		int status = 0;
@@ -78,7 +78,7 @@ int play(const Options &o)
 			if (vt::now_s() > limit) {
 				kill(child, SIGKILL);
 				stuck++;
-				limit = vt::now_s() + 5;
+				limit = vt::now_s() + 5 * vt::slow();
 			}
 			usleep(5000);
 		}

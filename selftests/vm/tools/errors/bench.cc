@@ -21,7 +21,7 @@ std::optional<ibv_event_type> next_event(const Device &device, double limit_s)
 void expect_event(const Device &device, ibv_event_type type, double limit_s)
 {
 	std::string others;
-	double deadline = now_s() + limit_s;
+	double deadline = now_s() + limit_s * slow();
 	while (now_s() < deadline) {
 		std::optional<ibv_event_type> event = next_event(device, deadline - now_s());
 		if (event == type)

@@ -27,7 +27,7 @@ Control::Control(int fd) : fd_(fd)
 {
 	int one = 1;
 	setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	set_limit(90);
+	set_limit(90 * slow());
 }
 
 Control::Control(Control &&other) noexcept

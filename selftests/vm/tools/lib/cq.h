@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "objects.h"
+#include "outcome.h"
 
 namespace vt {
 
@@ -41,9 +42,9 @@ public:
 	// One completion, if there is one.
 	bool poll(Completion *completion);
 	// Waits for one; Failure after limit_s.
-	Completion next(double limit_s = 20);
+	Completion next(double limit_s = 20 * slow());
 	// Waits for one and requires its status.
-	Completion expect(ibv_wc_status status, uint64_t wr_id, double limit_s = 20);
+	Completion expect(ibv_wc_status status, uint64_t wr_id, double limit_s = 20 * slow());
 	// Requires that nothing comes for a while.
 	void expect_none(double for_s);
 

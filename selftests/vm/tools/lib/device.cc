@@ -62,7 +62,7 @@ bool Device::find_gid(const DeviceChoice &choice)
 
 Device::Device(const DeviceChoice &choice)
 {
-	double deadline = now_s() + 5;
+	double deadline = now_s() + 5 * slow();
 	bool usable = false;
 	while (!usable) {
 		int count = 0;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -83,6 +84,13 @@ double now_s()
 	timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+double slow()
+{
+	const char *text = getenv("RIG_SLOW");
+	double factor = text ? atof(text) : 1;
+	return factor > 1 ? factor : 1;
 }
 
 } // namespace vt

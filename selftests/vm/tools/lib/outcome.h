@@ -42,6 +42,9 @@ const char *take_teardown_failure();
 
 double now_s();
 
+// What time limits are multiplied by: slow guests say so in $RIG_SLOW.
+double slow();
+
 } // namespace vt
 
 #endif

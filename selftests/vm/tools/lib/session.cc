@@ -109,7 +109,7 @@ int run_client(Options &options)
 		fprintf(stderr, "no case matches\n");
 		return 2;
 	}
-	Control control = Control::connect_to(options.host, options.port, 20);
+	Control control = Control::connect_to(options.host, options.port, 20 * slow());
 	options.shared.cases = static_cast<uint32_t>(chosen.size());
 	control.begin_case(0);
 	control.exchange(options.shared);
@@ -137,7 +137,7 @@ int run_client(Options &options)
 
 int run_server(Options &options)
 {
-	Control control = Control::accept_one(options.port, 60);
+	Control control = Control::accept_one(options.port, 60 * slow());
 	control.begin_case(0);
 	options.shared = control.exchange(options.shared);
 	options.device.family = options.shared.family;
@@ -225,6 +225,7 @@ bool parse(int argc, char **argv, Options *o)
 	}
 	if (optind < argc)
 		o->host = argv[optind++];
+	o->shared.limit_s *= slow();
 	return optind == argc;
 }
 

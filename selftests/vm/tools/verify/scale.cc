@@ -173,7 +173,7 @@ private:
 
 void two_gib(Env &env, ibv_wr_opcode opcode)
 {
-	env.control.set_limit(900);
+	env.control.set_limit(900 * slow());
 	LinkOptions options;
 	options.sges = 2;
 	Bench b(env, options, 65536);
