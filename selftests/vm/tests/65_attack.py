@@ -15,7 +15,7 @@ def _qpns(t):
 def run(t):
     # QPs that exist and wait for packets: RC, UC and UD ones.
     server, client = t.tool_start("vverify", "-m scale/mixed -S 90 -t 30", 280)
-    t.run(t.b, "sleep 4")
+    t.sleep(4)
     numbers = [n for n in _qpns(t) if n > 1][:6]
     t.case("there are QPs to attack", numbers)
     # Few live ones: an attacker who guesses QPN and PSN may break a connection (RC has no
