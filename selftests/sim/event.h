@@ -11,24 +11,15 @@ namespace sim {
 
 struct Packet;
 
-enum EventKind : uint8_t {
-	EV_WIRE,    /* the next packet in order is due at the endpoint */
-	EV_ARRIVE,  /* a packet out of order reaches the endpoint */
-	EV_SERVICE, /* the endpoint works through its inbox, then sends */
-	EV_TIMER,   /* rc_req_deadline() may have come */
-	EV_REFILL,  /* receive WQEs are posted */
-	EV_SCRIPT,  /* the scenario's next step */
-};
-
 struct Event {
 	uint64_t at_ns;
-	uint64_t order; /* creation number << 16 | endpoint << 8 | kind */
+	uint64_t order; /* creation number << 16 | endpoint << 8 | kind (the world's) */
 	union {
 		Packet *packet;
 		uint64_t arg;
 	};
 
-	EventKind kind() const { return (EventKind)(order & 0xff); }
+	uint8_t kind() const { return order & 0xff; }
 	uint32_t endpoint() const { return (order >> 8) & 0xff; }
 	bool before(const Event &o) const
 	{

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "arena.h"
 #include "pattern.h"
 #include "rng.h"
 #include "trace.h"
@@ -21,7 +22,6 @@ extern "C" {
 
 namespace sim {
 
-constexpr uint32_t SGE_MAX = 4;
 constexpr uint32_t AREAS = 8;
 constexpr uint32_t AREA_BYTES = 64 << 10;
 constexpr uint32_t BIG_BYTES = 1 << 20;
@@ -49,10 +49,6 @@ enum Fault {
 	FAULT_GATHER,	 /* requester: source SGEs refused */
 	FAULT_SINK,	 /* requester: sink SGEs refused */
 	FAULT_LOCAL,	 /* requester: the LOCAL operation fails */
-};
-
-struct Piece {
-	uint32_t at, bytes; /* in the requester's arena */
 };
 
 struct Work {

@@ -5,59 +5,15 @@
  * events, and exits with 1.
  */
 #include <cinttypes>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
+#include "cli.h"
 #include "scenario.h"
 
 namespace {
 
 using sim::Options;
-
-void usage(FILE *f)
-{
-	fprintf(f, "usage: sim [--scenario NAME] [--seed N] [--packets N] [--pairs N]\n"
-		   "           [--loss P] [--dup P] [--reorder P] [--corrupt P]\n"
-		   "           [--pmtu BYTES] [--window PACKETS]\nscenarios:\n");
-	for (const sim::Scenario *s = sim::scenarios; s->name; s++)
-		fprintf(f, "  %-16s %s\n", s->name, s->what);
-}
-
-bool parse(int argc, char **argv, Options *o)
-{
-	for (int i = 1; i < argc; i += 2) {
-		std::string name = argv[i];
-		const char *value = i + 1 < argc ? argv[i + 1] : nullptr;
-
-		if (!value)
-			return false;
-		if (name == "--scenario")
-			o->scenario = value;
-		else if (name == "--seed")
-			o->seed = strtoull(value, nullptr, 0);
-		else if (name == "--packets")
-			o->packets = strtoull(value, nullptr, 0);
-		else if (name == "--pairs")
-			o->pairs = (uint32_t)strtoul(value, nullptr, 0);
-		else if (name == "--loss")
-			o->loss = strtod(value, nullptr);
-		else if (name == "--dup")
-			o->dup = strtod(value, nullptr);
-		else if (name == "--reorder")
-			o->reorder = strtod(value, nullptr);
-		else if (name == "--corrupt")
-			o->corrupt = strtod(value, nullptr);
-		else if (name == "--pmtu")
-			o->pmtu = (uint32_t)strtoul(value, nullptr, 0);
-		else if (name == "--window")
-			o->window = (uint32_t)strtoul(value, nullptr, 0);
-		else
-			return false;
-	}
-	/* Endpoint numbers are eight bits. */
-	return o->pairs >= 1 && o->pairs <= 128;
-}
 
 void report(const sim::World &w, const Options &o, double seconds)
 {
@@ -81,7 +37,7 @@ void report(const sim::World &w, const Options &o, double seconds)
 	       seconds > 0 ? (double)w.packets / seconds / 1e6 : 0);
 }
 
-int simulate(const sim::Scenario &s, const Options &o)
+int simulate(const sim::Scenario &s, const Options &o, const sim::Cli &cli)
 {
 	sim::WorldCfg cfg;
 	sim::World w(cfg);
@@ -92,18 +48,7 @@ int simulate(const sim::Scenario &s, const Options &o)
 	try {
 		s.run(w, o);
 	} catch (const sim::Failure &f) {
-		printf("last events:\n");
-		w.trace.print(stdout, 60);
-		printf("FAILED at %" PRIu64 " ns: %s\n", w.now_ns, f.what());
-		printf("replay: sim --scenario %s --seed %" PRIu64 " --packets %" PRIu64
-		       " --pairs %u --loss %g --dup %g --reorder %g --corrupt %g",
-		       o.scenario.c_str(), o.seed, o.packets, o.pairs, o.loss, o.dup, o.reorder,
-		       o.corrupt);
-		if (o.pmtu)
-			printf(" --pmtu %u", *o.pmtu);
-		if (o.window)
-			printf(" --window %u", *o.window);
-		printf("\n");
+		cli.print_failure(f, w.trace, w.now_ns);
 		return 1;
 	}
 	report(w, o, (double)(clock() - start) / CLOCKS_PER_SEC);
@@ -114,16 +59,30 @@ int simulate(const sim::Scenario &s, const Options &o)
 
 int main(int argc, char **argv)
 {
+	sim::Cli cli("sim");
 	Options o;
 
-	if (argc == 2 && !strcmp(argv[1], "--help")) {
-		usage(stdout);
-		return 0;
-	}
-	if (parse(argc, argv, &o))
+	cli.add("--scenario", "NAME", &o.scenario);
+	cli.add("--seed", "N", &o.seed);
+	cli.add("--packets", "N", &o.packets);
+	cli.add("--pairs", "N", &o.pairs);
+	cli.add("--loss", "P", &o.loss);
+	cli.add("--dup", "P", &o.dup);
+	cli.add("--reorder", "P", &o.reorder);
+	cli.add("--corrupt", "P", &o.corrupt);
+	cli.add("--pmtu", "BYTES", &o.pmtu);
+	cli.add("--window", "PACKETS", &o.window);
+	/* Endpoint numbers are eight bits. */
+	if (cli.parse(argc, argv) && o.pairs >= 1 && o.pairs <= 128)
 		for (const sim::Scenario *s = sim::scenarios; s->name; s++)
 			if (o.scenario == s->name)
-				return simulate(*s, o);
-	usage(stderr);
-	return 2;
+				return simulate(*s, o, cli);
+
+	bool help = argc == 2 && !strcmp(argv[1], "--help");
+	FILE *f = help ? stdout : stderr;
+
+	cli.usage(f);
+	for (const sim::Scenario *s = sim::scenarios; s->name; s++)
+		fprintf(f, "  %-16s %s\n", s->name, s->what);
+	return help ? 0 : 2;
 }

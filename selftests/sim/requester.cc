@@ -101,40 +101,6 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 		fail(ep_, "%u packets outstanding, window is %u", ahead, cfg.window);
 }
 
-void Requester::gather(const Work &w, uint32_t offset, uint8_t *to, uint32_t n) const
-{
-	for (uint32_t i = 0; n; i++) {
-		uint32_t bytes;
-
-		if (offset >= w.piece[i].bytes) {
-			offset -= w.piece[i].bytes;
-			continue;
-		}
-		bytes = std::min(n, w.piece[i].bytes - offset);
-		memcpy(to, &arena_.mem[w.piece[i].at + offset], bytes);
-		to += bytes;
-		n -= bytes;
-		offset = 0;
-	}
-}
-
-void Requester::scatter(const Work &w, uint32_t offset, const uint8_t *from, uint32_t n)
-{
-	for (uint32_t i = 0; n; i++) {
-		uint32_t bytes;
-
-		if (offset >= w.piece[i].bytes) {
-			offset -= w.piece[i].bytes;
-			continue;
-		}
-		bytes = std::min(n, w.piece[i].bytes - offset);
-		memcpy(&arena_.mem[w.piece[i].at + offset], from, bytes);
-		from += bytes;
-		n -= bytes;
-		offset = 0;
-	}
-}
-
 /* Returns how many went out: fewer than n if the source was refused. */
 uint32_t Requester::transmit(Wire &wire, const struct run &run, uint32_t n, Work &w)
 {
@@ -155,7 +121,7 @@ uint32_t Requester::transmit(Wire &wire, const struct run &run, uint32_t n, Work
 		p->number = w.number;
 		p->offset = (uint32_t)offset;
 		to = frame_begin(p, &k);
-		gather(w, (uint32_t)offset, to, k.payload_bytes);
+		arena_.gather(w.piece, (uint32_t)offset, to, k.payload_bytes);
 		frame_end(p, &k);
 		world_.trace.add(world_.now_ns, ep_, "tx request", k.opcode, k.psn, w.number,
 				 offset);
@@ -264,7 +230,8 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 			gone = w.fault == FAULT_SINK && (act.offset >= w.wr.length / 2 ||
 							 act.offset + act.bytes == w.wr.length);
 			if (!gone)
-				scatter(w, act.offset, p.data + k.hdr_bytes, act.bytes);
+				arena_.scatter(w.piece, act.offset, p.data + k.hdr_bytes,
+					       act.bytes);
 			w.placed += act.bytes;
 		} else {
 			if (!is_atomic(w.wr.op) || w.placed)
@@ -297,22 +264,6 @@ void Requester::timer()
 	reap();
 }
 
-void Requester::check_sink(const Work &w)
-{
-	uint32_t offset = 0;
-
-	for (uint32_t i = 0; i < w.pieces; i++) {
-		const uint8_t *p = &arena_.mem[w.piece[i].at];
-
-		for (int k = 1; k <= 8; k++)
-			if (p[-k] != 0xa5 || p[w.piece[i].bytes + k - 1] != 0xa5)
-				fail(ep_, "READ %" PRIu64 " wrote outside its sink", w.number);
-		if (!pattern_matches(w.key, w.key_offset + offset, p, w.piece[i].bytes))
-			fail(ep_, "READ %" PRIu64 " brought wrong data", w.number);
-		offset += w.piece[i].bytes;
-	}
-}
-
 void Requester::check_success(const Work &w)
 {
 	if (!w.begun)
@@ -330,7 +281,7 @@ void Requester::check_success(const Work &w)
 		if (w.placed != w.wr.length)
 			fail(ep_, "READ %" PRIu64 " complete with %u of %u bytes", w.number,
 			     w.placed, w.wr.length);
-		check_sink(w);
+		arena_.check_sink(ep_, w.number, w.piece, w.pieces, w.key, w.key_offset);
 	}
 	if (is_atomic(w.wr.op)) {
 		if (w.placed != 8)

@@ -49,10 +49,7 @@ private:
 	void begin(Work &w);
 	uint32_t transmit(Wire &wire, const struct run &run, uint32_t n, Work &w);
 	void run_local(const struct run &run);
-	void gather(const Work &w, uint32_t offset, uint8_t *to, uint32_t n) const;
-	void scatter(const Work &w, uint32_t offset, const uint8_t *from, uint32_t n);
 	void check_success(const Work &w);
-	void check_sink(const Work &w);
 	void drain_step();
 	Work &work_at(uint32_t slot);
 

@@ -29,9 +29,9 @@ void Trace::print(FILE *f, size_t last) const
 		const Entry &e = ring_[i % ring_.size()];
 
 		fprintf(f,
-			"  %12" PRIu64 " ns  ep %-2u %-14s op 0x%02x psn 0x%06x  %" PRIu64
+			"  %12" PRIu64 " ns  ep %-2u %-14s op 0x%02x %s 0x%06x  %" PRIu64
 			" %" PRIu64 "\n",
-			e.now_ns, e.endpoint, e.what, e.opcode, e.psn, e.a, e.b);
+			e.now_ns, e.endpoint, e.what, e.opcode, sequence_, e.seq, e.a, e.b);
 	}
 }
 

@@ -23,11 +23,14 @@ struct Failure : std::runtime_error {
 
 class Trace {
 public:
-	/* what: a literal; a, b: up to the event (work number, PSN, count). */
-	void add(uint64_t now_ns, int endpoint, const char *what, uint8_t opcode, uint32_t psn,
+	/* sequence: what the protocol's sequence numbers are called. */
+	explicit Trace(const char *sequence) : sequence_(sequence) {}
+
+	/* what: a literal; a, b: up to the event (work number, sequence number, count). */
+	void add(uint64_t now_ns, int endpoint, const char *what, uint8_t opcode, uint32_t seq,
 		 uint64_t a = 0, uint64_t b = 0)
 	{
-		ring_[n_++ % ring_.size()] = {now_ns, what, a, b, psn, (uint8_t)endpoint, opcode};
+		ring_[n_++ % ring_.size()] = {now_ns, what, a, b, seq, (uint8_t)endpoint, opcode};
 	}
 
 	void print(FILE *f, size_t last) const;
@@ -37,11 +40,12 @@ private:
 		uint64_t now_ns;
 		const char *what;
 		uint64_t a, b;
-		uint32_t psn;
+		uint32_t seq;
 		uint8_t endpoint, opcode;
 	};
 
 	std::array<Entry, 256> ring_ = {};
+	const char *sequence_;
 	uint64_t n_ = 0;
 };
 

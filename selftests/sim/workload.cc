@@ -5,48 +5,6 @@
 
 namespace sim {
 
-bool Arena::get(uint32_t bytes, uint32_t *at)
-{
-	uint32_t size = (uint32_t)mem.size();
-
-	if (empty_) {
-		head_ = tail_ = 0;
-	} else if (head_ == tail_) {
-		return false;
-	}
-	if (head_ >= tail_) {
-		if (bytes <= size - head_) {
-			*at = head_;
-			head_ += bytes;
-			if (head_ == size)
-				head_ = 0;
-			empty_ = false;
-			return true;
-		}
-		if (bytes >= tail_) /* equality would look like empty */
-			return false;
-		*at = 0;
-		head_ = bytes;
-		empty_ = false;
-		return true;
-	}
-	if (bytes >= tail_ - head_)
-		return false;
-	*at = head_;
-	head_ += bytes;
-	return true;
-}
-
-void Arena::put_until(uint32_t end)
-{
-	tail_ = end == mem.size() ? 0 : end;
-}
-
-void Arena::put_all()
-{
-	empty_ = true;
-}
-
 Workload::Workload(const QpCfg &cfg, Ledger &ledger, Arena &arena, uint64_t seed)
 	: cfg_(cfg), ledger_(ledger), arena_(arena), rng_(seed)
 {}
@@ -98,36 +56,6 @@ uint32_t Workload::draw_length(uint8_t op)
 		return rng_.range(1, op == RC_OP_READ ? std::min(cfg_.big_max, 128 * cfg_.pmtu) :
 							cfg_.big_max);
 	return std::min(n, most);
-}
-
-/* Cut the message into pieces of the arena; sinks get a guard around each. */
-bool Workload::scatter(Work &w, bool sink)
-{
-	uint32_t length = w.wr.length, guard = sink ? 8 : 0, at, used = 0;
-	uint32_t pieces = length < 2 ? 1 : rng_.range(1, std::min<uint32_t>(SGE_MAX, length));
-	uint32_t cut[SGE_MAX + 1] = {};
-
-	if (!arena_.get(length + pieces * 2 * guard + 8, &at))
-		return false;
-	w.arena_end = at + length + pieces * 2 * guard + 8;
-	w.pieces = (uint8_t)pieces;
-	for (uint32_t i = 1; i < pieces; i++)
-		cut[i] = rng_.below(length + 1);
-	cut[pieces] = length;
-	std::sort(cut, cut + pieces + 1);
-	for (uint32_t i = 0; i < pieces; i++) {
-		uint32_t bytes = cut[i + 1] - cut[i];
-
-		w.piece[i] = {at + used + guard, bytes};
-		if (sink) {
-			memset(&arena_.mem[at + used], 0xa5, guard);
-			memset(&arena_.mem[at + used + guard + bytes], 0xa5, guard);
-		} else {
-			pattern_fill(w.key, cut[i], &arena_.mem[at + used], bytes);
-		}
-		used += bytes + 2 * guard;
-	}
-	return true;
 }
 
 /*
@@ -238,8 +166,13 @@ Work *Workload::draw()
 		if (!w.wr.length && op != RC_OP_LOCAL)
 			w.wr.length = 100;
 	}
-	if (op != RC_OP_LOCAL && !scatter(w, is_rd(op)))
-		return nullptr;
+	if (op != RC_OP_LOCAL) {
+		int pieces = arena_.cut(rng_, w.wr.length, is_rd(op), w.key, w.piece, &w.arena_end);
+
+		if (!pieces)
+			return nullptr;
+		w.pieces = (uint8_t)pieces;
+	}
 	held_ = false;
 	if (w.fault)
 		faulted_ = true;

@@ -7,25 +7,10 @@
 #ifndef TERN_SIM_WORKLOAD_H
 #define TERN_SIM_WORKLOAD_H
 
+#include "arena.h"
 #include "qp.h"
 
 namespace sim {
-
-/* Local memory of a requester, handed out and given back in posting order. */
-class Arena {
-public:
-	explicit Arena(uint32_t bytes) : mem(bytes) {}
-	/* False if it does not fit now. */
-	bool get(uint32_t bytes, uint32_t *at);
-	void put_until(uint32_t end);
-	void put_all();
-
-	std::vector<uint8_t> mem;
-
-private:
-	uint32_t head_ = 0, tail_ = 0;
-	bool empty_ = true;
-};
 
 class Workload {
 public:
@@ -39,7 +24,6 @@ public:
 private:
 	uint8_t draw_op();
 	uint32_t draw_length(uint8_t op);
-	bool scatter(Work &w, bool sink);
 	void aim_write(Work &w);
 	void aim_read(Work &w);
 	void aim_atomic(Work &w);

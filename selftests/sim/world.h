@@ -13,6 +13,15 @@
 
 namespace sim {
 
+enum EventKind : uint8_t {
+	EV_WIRE,    /* the next packet in order is due at the endpoint */
+	EV_ARRIVE,  /* a packet out of order reaches the endpoint */
+	EV_SERVICE, /* the endpoint works through its inbox, then sends */
+	EV_TIMER,   /* rc_req_deadline() may have come */
+	EV_REFILL,  /* receive WQEs are posted */
+	EV_SCRIPT,  /* the scenario's next step */
+};
+
 struct WorldCfg {
 	uint64_t seed = 1;
 	uint64_t packets = 100000;     /* work is posted until so many have arrived */
@@ -58,7 +67,7 @@ public:
 
 	WorldCfg cfg;
 	uint64_t now_ns = 0;
-	Trace trace;
+	Trace trace{"psn"};
 	PacketPool pool;
 	std::vector<std::unique_ptr<Endpoint>> ep;
 

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requester of an iWARP stream; the contract is in iw_req.h.
+ *
+ *   tail ... una ... resp ... cur ... head
+ *   done,    READs and      to     free
+ *   to reap  atomics out    send
+ */
+#include "iw_req.h"
+
+static struct iw_sqe *sqe_at(const struct iw_req *q, u32 slot)
+{
+	return &q->ring[slot & q->mask];
+}
+
+static bool op_has_response(u8 op)
+{
+	return op == IW_OP_READ || op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
+}
+
+void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg)
+{
+	*q = (struct iw_req){
+		.cfg = *cfg,
+		.ring = ring,
+		.mask = entries - 1,
+		.send_msn = 1,
+		.read_msn = 1,
+		.atomic_resp_msn = 1,
+		.state = IW_REQ_READY,
+	};
+}
+
+bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
+{
+	struct iw_sqe *s;
+
+	if (q->head - q->tail > q->mask)
+		return false;
+	s = sqe_at(q, q->head);
+	*s = *wr;
+	s->state = IW_SQE_QUEUED;
+	s->status = IW_ST_SUCCESS;
+	s->body_sent = false;
+	s->msn = 0;
+	s->done_bytes = 0;
+	q->head++;
+	return true;
+}
+
+/* ---- sending ---- */
+
+/* May the queued work request begin now? */
+static bool sqe_begin(struct iw_req *q, struct iw_sqe *s)
+{
+	if ((s->flags & IW_SQE_FENCE) && q->rd_out)
+		return false;
+	if (s->op == IW_OP_LOCAL)
+		return !(s->flags & IW_SQE_WAIT_ALL) || q->una == q->cur;
+	if (op_has_response(s->op)) {
+		if (q->rd_out >= q->cfg.ord)
+			return false;
+		s->msn = q->read_msn++;
+	} else if (s->op == IW_OP_SEND || (s->flags & IW_SQE_IMM)) {
+		s->msn = q->send_msn++;
+	}
+	s->state = IW_SQE_ACTIVE;
+	return true;
+}
+
+static u8 send_opcode(const struct iw_sqe *s)
+{
+	bool solicited = s->flags & IW_SQE_SOLICITED;
+
+	if (s->flags & IW_SQE_INV)
+		return solicited ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
+	return solicited ? RDMAP_SEND_SE : RDMAP_SEND;
+}
+
+static u32 min_u32(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static void seg_header(struct iw_seg *seg, struct ddp_seg *s)
+{
+	seg->last = s->last;
+	seg->hdr_bytes = (u16)ddp_build(seg->hdr, s);
+}
+
+static void send_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+{
+	struct ddp_seg h = {
+		.opcode = send_opcode(s),
+		.qn = DDP_QN_SEND,
+		.msn = s->msn,
+		.mo = s->done_bytes,
+		.inv_stag = s->flags & IW_SQE_INV ? s->inv_stag : 0,
+	};
+
+	seg->offset = s->done_bytes;
+	seg->bytes = (u16)min_u32(s->length - s->done_bytes, q->cfg.max_ulpdu - DDP_UNTAGGED_BYTES);
+	h.last = s->done_bytes + seg->bytes == s->length;
+	seg_header(seg, &h);
+}
+
+static void write_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+{
+	struct ddp_seg h = {
+		.opcode = RDMAP_WRITE,
+		.tagged = true,
+		.stag = s->rkey,
+		.to = s->va + s->done_bytes,
+	};
+
+	seg->offset = s->done_bytes;
+	seg->bytes = (u16)min_u32(s->length - s->done_bytes, q->cfg.max_ulpdu - DDP_TAGGED_BYTES);
+	h.last = s->done_bytes + seg->bytes == s->length;
+	seg_header(seg, &h);
+}
+
+/* RFC 7306 6: eight bytes; the four that verbs have, then zeros. */
+static void imm_seg(const struct iw_sqe *s, struct iw_seg *seg)
+{
+	struct ddp_seg h = {
+		.opcode = s->flags & IW_SQE_SOLICITED ? RDMAP_IMM_SE : RDMAP_IMM,
+		.last = true,
+		.qn = DDP_QN_SEND,
+		.msn = s->msn,
+	};
+
+	seg_header(seg, &h);
+	memcpy(seg->hdr + seg->hdr_bytes, &s->imm, sizeof(s->imm));
+	memset(seg->hdr + seg->hdr_bytes + sizeof(s->imm), 0, RDMAP_IMM_BYTES - sizeof(s->imm));
+	seg->hdr_bytes += RDMAP_IMM_BYTES;
+}
+
+static void read_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+{
+	struct ddp_seg h = {
+		.opcode = RDMAP_READ_REQ,
+		.last = true,
+		.qn = DDP_QN_READ_REQ,
+		.msn = s->msn,
+	};
+	struct rdmap_read r = {
+		.sink_stag = q->cur,
+		.bytes = s->length,
+		.src_stag = s->rkey,
+		.src_to = s->va,
+	};
+
+	seg_header(seg, &h);
+	rdmap_read_build(seg->hdr + seg->hdr_bytes, &r);
+	seg->hdr_bytes += RDMAP_READ_BYTES;
+}
+
+static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+{
+	struct ddp_seg h = {
+		.opcode = RDMAP_ATOMIC_REQ,
+		.last = true,
+		.qn = DDP_QN_READ_REQ,
+		.msn = s->msn,
+	};
+	struct rdmap_atomic a = {
+		.op = s->op == IW_OP_CMP_SWAP ? RDMAP_CMP_SWAP : RDMAP_FETCH_ADD,
+		.id = q->cur,
+		.stag = s->rkey,
+		.to = s->va,
+		.swap_add = s->swap_add,
+		.compare = s->compare,
+	};
+
+	/* A swap replaces where the mask is one; an add carries except out of bits marked. */
+	if (s->op == IW_OP_CMP_SWAP) {
+		a.swap_add_mask = ~0ull;
+		a.compare_mask = ~0ull;
+	}
+	seg_header(seg, &h);
+	rdmap_atomic_build(seg->hdr + seg->hdr_bytes, &a);
+	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
+}
+
+bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
+{
+	for (; q->state == IW_REQ_READY && q->cur != q->head; q->cur++) {
+		struct iw_sqe *s = sqe_at(q, q->cur);
+
+		if (s->state > IW_SQE_ACTIVE)
+			continue;
+		if (s->state == IW_SQE_QUEUED && !sqe_begin(q, s))
+			return false;
+		seg->kind = IW_SEG_REQUEST;
+		seg->slot = q->cur;
+		seg->offset = 0;
+		seg->bytes = 0;
+		switch (s->op) {
+		case IW_OP_LOCAL:
+			seg->kind = IW_SEG_LOCAL;
+			seg->hdr_bytes = 0;
+			seg->last = true;
+			break;
+		case IW_OP_SEND:
+			send_seg(q, s, seg);
+			break;
+		case IW_OP_WRITE:
+			if (s->body_sent)
+				imm_seg(s, seg);
+			else
+				write_seg(q, s, seg);
+			break;
+		case IW_OP_READ:
+			read_seg(q, s, seg);
+			break;
+		default:
+			atomic_seg(q, s, seg);
+			break;
+		}
+		return true;
+	}
+	return false;
+}
+
+static void advance_una(struct iw_req *q)
+{
+	while (q->una != q->head && sqe_at(q, q->una)->state == IW_SQE_DONE)
+		q->una++;
+}
+
+static void sqe_complete(struct iw_req *q, struct iw_sqe *s, enum iw_status status)
+{
+	s->state = IW_SQE_DONE;
+	s->status = (u8)status;
+	advance_una(q);
+}
+
+void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
+{
+	struct iw_sqe *s = sqe_at(q, q->cur);
+
+	if (seg->slot != q->cur || q->state != IW_REQ_READY || s->state != IW_SQE_ACTIVE)
+		return;
+	if (op_has_response(s->op)) {
+		if (!q->rd_out++)
+			q->resp = q->cur;
+		s->state = IW_SQE_SENT;
+		q->cur++;
+		return;
+	}
+	s->done_bytes += seg->bytes;
+	if (!seg->last)
+		return;
+	if (s->op == IW_OP_WRITE && (s->flags & IW_SQE_IMM) && !s->body_sent) {
+		s->body_sent = true;
+		return;
+	}
+	q->cur++;
+	sqe_complete(q, s, IW_ST_SUCCESS);
+}
+
+void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status)
+{
+	struct iw_sqe *s = sqe_at(q, slot);
+
+	if (slot != q->cur || s->op != IW_OP_LOCAL || s->state != IW_SQE_QUEUED)
+		return;
+	if (status != IW_ST_SUCCESS) {
+		iw_req_fail(q, slot, status);
+		return;
+	}
+	q->cur++;
+	sqe_complete(q, s, IW_ST_SUCCESS);
+}
+
+/* ---- responses ---- */
+
+static void fatal(struct iw_req_act *act, int term)
+{
+	act->kind = IW_REQ_FATAL;
+	act->term = term;
+}
+
+static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_req_act *act)
+{
+	const struct iw_sqe *s = sqe_at(q, q->resp);
+	u32 left;
+
+	if (!q->rd_out || s->op != IW_OP_READ) {
+		fatal(act, TERM_OP_OPCODE);
+		return;
+	}
+	if (seg->stag != q->resp) {
+		fatal(act, TERM_DDP_STAG);
+		return;
+	}
+	left = s->length - s->done_bytes;
+	if (seg->to != s->done_bytes || seg->payload_bytes > left ||
+	    seg->last != (seg->payload_bytes == left)) {
+		fatal(act, TERM_DDP_BOUNDS);
+		return;
+	}
+	/* Nothing would ever come of it, and as often as the peer likes. */
+	if (!seg->payload_bytes && !seg->last) {
+		fatal(act, TERM_OP_OTHER);
+		return;
+	}
+	act->kind = IW_REQ_PLACE;
+	act->slot = q->resp;
+	act->offset = s->done_bytes;
+	act->bytes = seg->payload_bytes;
+}
+
+static void rx_atomic_resp(struct iw_req *q, const struct ddp_seg *seg, const u8 *p,
+			   struct iw_req_act *act)
+{
+	const struct iw_sqe *s = sqe_at(q, q->resp);
+
+	if (seg->msn != q->atomic_resp_msn) {
+		fatal(act, TERM_DDP_MSN_RANGE);
+		return;
+	}
+	if (!q->rd_out || s->op == IW_OP_READ || get_unaligned_be32(p) != q->resp) {
+		fatal(act, TERM_OP_OPCODE);
+		return;
+	}
+	q->atomic_resp_msn++;
+	act->kind = IW_REQ_PLACE_ATOMIC;
+	act->slot = q->resp;
+	act->bytes = 8;
+	act->value = get_unaligned_be64(p + 4);
+}
+
+void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw_req_act *act)
+{
+	*act = (struct iw_req_act){ .term = TERM_NONE };
+	if (q->state != IW_REQ_READY)
+		fatal(act, TERM_OP_STREAM);
+	else if (s->opcode == RDMAP_READ_RESP)
+		rx_read_resp(q, s, act);
+	else
+		rx_atomic_resp(q, s, p, act);
+}
+
+/* The next slot that waits for a response, if one does. */
+static void advance_resp(struct iw_req *q)
+{
+	if (!--q->rd_out)
+		return;
+	do {
+		q->resp++;
+	} while (sqe_at(q, q->resp)->state != IW_SQE_SENT);
+}
+
+void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
+{
+	struct iw_sqe *s = sqe_at(q, act->slot);
+
+	if (q->state != IW_REQ_READY || !q->rd_out || act->slot != q->resp)
+		return;
+	s->done_bytes += act->bytes;
+	if (!last)
+		return;
+	advance_resp(q);
+	sqe_complete(q, s, IW_ST_SUCCESS);
+}
+
+/* ---- completion, errors ---- */
+
+void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
+{
+	struct iw_sqe *s = sqe_at(q, slot);
+	u32 i;
+
+	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == IW_SQE_DONE ||
+	    q->state == IW_REQ_ERROR)
+		return;
+	/*
+	 * What precedes it and waits for a response will not see one any more;
+	 * what is done behind that is flushed with it.
+	 */
+	for (i = q->una; i != slot; i++) {
+		struct iw_sqe *before = sqe_at(q, i);
+
+		before->state = IW_SQE_DONE;
+		before->status = IW_ST_WR_FLUSH_ERR;
+	}
+	s->state = IW_SQE_DONE;
+	s->status = (u8)status;
+	q->una = slot + 1;
+	iw_req_flush(q);
+}
+
+/* Has something of it gone out, but not all? */
+static bool is_half_sent(const struct iw_sqe *s)
+{
+	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
+}
+
+/* Which of ours does the peer mean, and what does it hold against it? */
+void iw_req_terminated(struct iw_req *q, int code)
+{
+	enum iw_status status;
+
+	if (q->state != IW_REQ_READY)
+		return;
+	switch (code & 0xff00) {
+	case 0x0100:		/* RDMAP: remote protection */
+	case 0x1100:		/* DDP: tagged buffer */
+		status = IW_ST_REM_ACCESS_ERR;
+		break;
+	case 0x1200:		/* DDP: untagged buffer */
+		status = IW_ST_REM_INV_REQ_ERR;
+		break;
+	case 0x0000:
+	case 0x0200:
+	case 0x1000:
+		status = IW_ST_REM_OP_ERR;
+		break;
+	default:
+		iw_req_flush(q);
+		return;
+	}
+	if (q->rd_out)
+		iw_req_fail(q, q->resp, status);
+	else if (q->una != q->head && is_half_sent(sqe_at(q, q->una)))
+		iw_req_fail(q, q->una, status);
+	else
+		iw_req_flush(q);
+}
+
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
+{
+	if (q->tail == q->head)
+		return false;
+	if (q->state != IW_REQ_ERROR && q->tail == q->una)
+		return false;
+	*slot = q->tail;
+	/* From una on there may be some done behind what failed: flushed too. */
+	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)sqe_at(q, q->tail)->status :
+						IW_ST_WR_FLUSH_ERR;
+	q->tail++;
+	if ((s32)(q->tail - q->una) > 0)
+		q->una = q->tail;
+	if ((s32)(q->tail - q->cur) > 0)
+		q->cur = q->tail;
+	return true;
+}
+
+void iw_req_flush(struct iw_req *q)
+{
+	q->state = IW_REQ_ERROR;
+	q->rd_out = 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Requester of an iWARP stream: which segment of which work request goes out
+ * next, what a Read or Atomic Response means, when a work request is complete.
+ * RFC 5040 5 (ordering and completion), RFC 7306 (atomics, immediate data).
+ *
+ * TCP neither loses nor reorders, so nothing here is ever sent twice. A Send
+ * or Write is complete once the stream has taken its last segment; READs and
+ * atomics once their response is placed. Completions are in order.
+ *
+ * A READ's sink is named to the peer by its slot and an offset, not by a key:
+ * only the response to the oldest READ under way is taken, at the very place
+ * where it goes on. So its SGEs need no remote rights and may be many, and a
+ * peer cannot write into anything else.
+ *
+ * Sans-IO: the caller serialises calls, moves the bytes, and keeps the WQEs.
+ * Work requests live in a ring of struct iw_sqe that the caller allocates, as
+ * large as its send queue; indices are free-running.
+ */
+#ifndef TERN_PROTO_IW_REQ_H
+#define TERN_PROTO_IW_REQ_H
+
+#include "ddp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum iw_op {
+	IW_OP_SEND,
+	IW_OP_WRITE,
+	IW_OP_READ,
+	IW_OP_CMP_SWAP,
+	IW_OP_FETCH_ADD,
+	IW_OP_LOCAL,		/* executed by the caller in send queue order */
+};
+
+enum iw_sqe_flags {
+	IW_SQE_SOLICITED = 1u << 0,
+	IW_SQE_FENCE	 = 1u << 1,	/* wait for all prior READs and atomics */
+	IW_SQE_IMM	 = 1u << 2,	/* WRITE: immediate data follow it */
+	IW_SQE_INV	 = 1u << 3,	/* SEND: invalidate inv_stag there */
+	IW_SQE_WAIT_ALL	 = 1u << 4,	/* LOCAL: wait until every prior request is complete */
+};
+
+enum iw_sqe_state {
+	IW_SQE_QUEUED,
+	IW_SQE_ACTIVE,
+	IW_SQE_SENT,		/* READ, atomic: waits for the response */
+	IW_SQE_DONE,
+};
+
+/* Values of enum ib_wc_status, as far as this engine gives them. */
+enum iw_status {
+	IW_ST_SUCCESS		= 0,
+	IW_ST_LOC_LEN_ERR	= 1,
+	IW_ST_LOC_QP_OP_ERR	= 2,
+	IW_ST_LOC_PROT_ERR	= 4,
+	IW_ST_WR_FLUSH_ERR	= 5,
+	IW_ST_MW_BIND_ERR	= 6,
+	IW_ST_REM_INV_REQ_ERR	= 9,
+	IW_ST_REM_ACCESS_ERR	= 10,
+	IW_ST_REM_OP_ERR	= 11,
+	IW_ST_FATAL_ERR		= 19,
+};
+
+struct iw_sqe {
+	/* the caller's */
+	u8  op;			/* enum iw_op */
+	u8  flags;		/* enum iw_sqe_flags */
+	__be32 imm;
+	u32 inv_stag;
+	u32 length;		/* bytes; READ: at most 2^31; atomics: 8 */
+	u32 rkey;		/* WRITE: sink; READ, atomic: source */
+	u64 va;
+	u64 compare;
+	u64 swap_add;
+	/* the engine's */
+	u8  state;		/* enum iw_sqe_state */
+	u8  status;		/* enum iw_status */
+	bool body_sent;		/* WRITE with immediate: the Write is out */
+	u32 msn;		/* of the untagged message */
+	u32 done_bytes;		/* sent (SEND, WRITE) or placed (READ) */
+};
+
+struct iw_req_cfg {
+	u16 ord;		/* READs and atomics under way, at most; 0: none may be posted */
+	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES */
+};
+
+enum iw_req_state {
+	IW_REQ_READY,
+	IW_REQ_ERROR,		/* everything left is flushed */
+};
+
+struct iw_req {
+	struct iw_req_cfg cfg;
+	struct iw_sqe *ring;
+	u32 mask;
+
+	u32 head;		/* iw_req_post() fills this slot */
+	u32 cur;		/* slot being sent */
+	u32 una;		/* oldest slot that is not DONE */
+	u32 tail;		/* oldest slot that is not reaped */
+	u32 resp;		/* oldest slot that waits for a response, if rd_out */
+
+	u32 rd_out;		/* READs and atomics under way */
+	u32 send_msn;		/* of the next message on each queue: the first is 1 */
+	u32 read_msn;
+	u32 atomic_resp_msn;	/* expected */
+	u8  state;		/* enum iw_req_state */
+};
+
+enum iw_seg_kind {
+	IW_SEG_REQUEST,		/* payload: bytes at offset of slot's SGEs */
+	IW_SEG_LOCAL,		/* execute slot, then iw_req_local_done() */
+	IW_SEG_READ_RESP,	/* payload: bytes at va of key stag */
+	IW_SEG_RESP,		/* headers only: Atomic Response, Terminate */
+};
+
+/* One segment for the stream: hdr, then bytes of payload. */
+struct iw_seg {
+	u8  kind;		/* enum iw_seg_kind */
+	bool last;		/* of its message */
+	u16 hdr_bytes;
+	u16 bytes;		/* payload that the caller adds */
+	u32 slot;		/* REQUEST, LOCAL */
+	u32 offset;		/* REQUEST */
+	u32 stag;		/* READ_RESP */
+	u64 va;
+	u8  hdr[DDP_UNTAGGED_BYTES + RDMAP_TERM_MAX_BYTES];
+};
+
+static_assert(DDP_UNTAGGED_BYTES + RDMAP_TERM_MAX_BYTES >= DDP_CTRL_MAX_BYTES,
+	      "an Atomic Request fits");
+
+enum iw_req_act_kind {
+	IW_REQ_PLACE,		/* payload to offset of slot's SGEs, then iw_req_placed() */
+	IW_REQ_PLACE_ATOMIC,	/* value (host order) to slot's SGE, then iw_req_placed() */
+	IW_REQ_FATAL,		/* terminate the stream with term */
+};
+
+struct iw_req_act {
+	u8  kind;		/* enum iw_req_act_kind */
+	u32 slot;
+	u32 offset;
+	u32 bytes;
+	u64 value;
+	int term;		/* enum rdmap_term_code */
+};
+
+/* entries: power of two. */
+void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg);
+
+/* Append a work request; false if the ring is full. */
+bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
+
+/*
+ * The next segment; false if there is nothing to do now. Again without
+ * iw_req_sent(): the same.
+ */
+bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
+
+/* The stream has taken it, whole. */
+void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);
+
+/* An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). */
+void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status);
+
+/*
+ * A parsed RDMAP_READ_RESP or RDMAP_ATOMIC_RESP; payload is readable at p for
+ * the latter.
+ */
+void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw_req_act *act);
+
+/* The placement that iw_req_rx() asked for succeeded. last: the segment's. */
+void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last);
+
+/* Work request slot fails for a local reason; the QP is in error from then on. */
+void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status);
+
+/*
+ * The peer terminated the stream: the oldest incomplete request that has gone
+ * out is what it must mean, if code says that a request of ours was wrong.
+ */
+void iw_req_terminated(struct iw_req *q, int code);
+
+/* Next completion in order; false if none. */
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status);
+
+/* QP to ERROR: what is not complete is reaped with IW_ST_WR_FLUSH_ERR. */
+void iw_req_flush(struct iw_req *q);
+
+static inline bool iw_req_in_error(const struct iw_req *q)
+{
+	return q->state == IW_REQ_ERROR;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * MPA start-up frames and stream arithmetic; the contract is in mpa.h.
+ */
+#include "mpa.h"
+
+enum mpa_flags {
+	MPA_F_MARKERS	= 0x80,
+	MPA_F_CRC	= 0x40,
+	MPA_F_REJECT	= 0x20,
+	MPA_F_ENHANCED	= 0x10,		/* RFC 6581 */
+};
+
+/* Of the two 16-bit words before version 2's private data (RFC 6581 9). */
+enum mpa_depth_bits {
+	MPA_IRD_P2P	= 0x8000,
+	MPA_IRD_SEND	= 0x4000,
+	MPA_ORD_WRITE	= 0x8000,
+	MPA_ORD_READ	= 0x4000,
+	MPA_DEPTH_MASK	= 0x3fff,
+};
+
+enum { MPA_KEY_BYTES = 16 };
+
+static const char request_key[] = "MPA ID Req Frame";
+static const char reply_key[] = "MPA ID Rep Frame";
+
+static_assert(sizeof(request_key) == MPA_KEY_BYTES + 1);
+static_assert(sizeof(reply_key) == MPA_KEY_BYTES + 1);
+
+static u32 min_u32(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- frames (RFC 5044 7.1.1) ---- */
+
+static void parse_enhanced(const u8 *p, struct mpa_frame *f)
+{
+	u16 ird = get_unaligned_be16(p), ord = get_unaligned_be16(p + 2);
+
+	f->p2p = ird & MPA_IRD_P2P;
+	f->rtr = (u8)((ird & MPA_IRD_SEND ? MPA_RTR_SEND : 0) |
+		      (ord & MPA_ORD_WRITE ? MPA_RTR_WRITE : 0) |
+		      (ord & MPA_ORD_READ ? MPA_RTR_READ : 0));
+	f->ird = ird & MPA_DEPTH_MASK;
+	f->ord = ord & MPA_DEPTH_MASK;
+}
+
+enum mpa_error mpa_frame_parse(const u8 *p, u32 have, bool reply, struct mpa_frame *out)
+{
+	struct mpa_frame f = { .reply = reply, .bytes = MPA_FRAME_BYTES };
+	u16 pd_bytes;
+
+	*out = f;
+	if (memcmp(p, reply ? reply_key : request_key, min_u32(have, MPA_KEY_BYTES)))
+		return MPA_BAD_KEY;
+	if (have < MPA_FRAME_BYTES)
+		return MPA_MORE;
+
+	f.markers = p[16] & MPA_F_MARKERS;
+	f.crc = p[16] & MPA_F_CRC;
+	f.reject = p[16] & MPA_F_REJECT;
+	f.revision = p[17];
+	pd_bytes = get_unaligned_be16(p + 18);
+	if (f.revision < 1 || f.revision > 2)
+		return MPA_BAD_REVISION;
+	/* In version 1 the bit is reserved, to be ignored. */
+	f.enhanced = f.revision == 2 && (p[16] & MPA_F_ENHANCED);
+	if (pd_bytes > MPA_MAX_PRIVATE_BYTES || (f.enhanced && pd_bytes < MPA_ENHANCED_BYTES))
+		return MPA_BAD_LENGTH;
+
+	f.bytes = (u16)(MPA_FRAME_BYTES + pd_bytes);
+	out->bytes = f.bytes;
+	if (have < f.bytes)
+		return MPA_MORE;
+
+	f.private_at = MPA_FRAME_BYTES;
+	f.private_bytes = pd_bytes;
+	if (f.enhanced) {
+		parse_enhanced(p + MPA_FRAME_BYTES, &f);
+		f.private_at += MPA_ENHANCED_BYTES;
+		f.private_bytes -= MPA_ENHANCED_BYTES;
+	}
+	*out = f;
+	return MPA_OK;
+}
+
+u32 mpa_frame_build(u8 *p, struct mpa_frame *f)
+{
+	u32 n = MPA_FRAME_BYTES;
+
+	memcpy(p, f->reply ? reply_key : request_key, MPA_KEY_BYTES);
+	p[16] = (u8)((f->markers ? MPA_F_MARKERS : 0) | (f->crc ? MPA_F_CRC : 0) |
+		     (f->reject ? MPA_F_REJECT : 0) | (f->enhanced ? MPA_F_ENHANCED : 0));
+	p[17] = f->revision;
+	put_unaligned_be16((u16)(f->private_bytes + (f->enhanced ? MPA_ENHANCED_BYTES : 0)), p + 18);
+	if (f->enhanced) {
+		put_unaligned_be16((u16)((f->ird & MPA_DEPTH_MASK) |
+					 (f->p2p ? MPA_IRD_P2P : 0) |
+					 (f->rtr & MPA_RTR_SEND ? MPA_IRD_SEND : 0)), p + n);
+		put_unaligned_be16((u16)((f->ord & MPA_DEPTH_MASK) |
+					 (f->rtr & MPA_RTR_WRITE ? MPA_ORD_WRITE : 0) |
+					 (f->rtr & MPA_RTR_READ ? MPA_ORD_READ : 0)), p + n + 2);
+		n += MPA_ENHANCED_BYTES;
+	}
+	f->private_at = (u16)n;
+	f->bytes = (u16)(n + f->private_bytes);
+	return n;
+}
+
+/* ---- negotiation ---- */
+
+/* One of those that both know: the Write costs the peer least, the Read most. */
+static u8 choose_rtr(u8 both)
+{
+	if (both & MPA_RTR_WRITE)
+		return MPA_RTR_WRITE;
+	if (both & MPA_RTR_SEND)
+		return MPA_RTR_SEND;
+	return both & MPA_RTR_READ;
+}
+
+/* What we may ask of a peer that lets in so many. */
+static u16 fit_depth(u16 ours, u16 theirs)
+{
+	return theirs == MPA_DEPTH_ANY || ours < theirs ? ours : theirs;
+}
+
+void mpa_request(const struct mpa_offer *mine, struct mpa_frame *f)
+{
+	*f = (struct mpa_frame){
+		.crc = mine->crc,
+		.revision = mine->revision,
+		.enhanced = mine->revision == 2,
+	};
+	if (f->enhanced) {
+		f->p2p = mine->p2p;
+		f->rtr = mine->p2p ? mine->rtr : 0;
+		f->ird = mine->ird;
+		f->ord = mine->ord;
+	}
+}
+
+static void reply_base(const struct mpa_offer *mine, const struct mpa_frame *request,
+		       struct mpa_frame *reply)
+{
+	*reply = (struct mpa_frame){
+		.reply = true,
+		.crc = mine->crc || request->crc,
+		.revision = request->revision,
+		.enhanced = request->enhanced,
+		.ird = mine->ird,
+		.ord = mine->ord,
+	};
+}
+
+enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame *request,
+			    struct mpa_terms *terms, struct mpa_frame *reply)
+{
+	reply_base(mine, request, reply);
+	*terms = (struct mpa_terms){
+		.revision = request->revision,
+		.crc = reply->crc,
+		.tx_markers = request->markers,
+		.enhanced = request->enhanced,
+		.ird = mine->ird,
+		.ord = mine->ord,
+	};
+	if (!request->enhanced)
+		return MPA_AGREED;
+
+	/* Never more than the initiator lets in, nor offered more than it will use. */
+	terms->ord = fit_depth(mine->ord, request->ird);
+	reply->ord = terms->ord;
+	if (request->p2p) {
+		u8 both = request->rtr & mine->rtr;
+
+		if (!both)
+			return MPA_NO_RTR;
+		reply->p2p = true;
+		reply->rtr = both;
+		terms->p2p = true;
+		/* The initiator chooses among both: any of them may come. */
+		terms->rtr = both;
+	}
+	return MPA_AGREED;
+}
+
+void mpa_reject(const struct mpa_offer *mine, const struct mpa_frame *request,
+		struct mpa_frame *reply)
+{
+	reply_base(mine, request, reply);
+	reply->reject = true;
+}
+
+enum mpa_verdict mpa_finish(const struct mpa_offer *mine, const struct mpa_frame *reply,
+			    struct mpa_terms *terms)
+{
+	*terms = (struct mpa_terms){
+		.revision = reply->revision,
+		.crc = mine->crc || reply->crc,
+		.tx_markers = reply->markers,
+		.enhanced = reply->enhanced,
+		.ird = mine->ird,
+		.ord = mine->ord,
+	};
+	if (reply->reject)
+		return MPA_REJECTED;
+	if (!reply->enhanced)
+		return mine->revision == 2 && mine->p2p ? MPA_NO_RTR : MPA_AGREED;
+
+	terms->ord = fit_depth(mine->ord, reply->ird);
+	if (reply->ord != MPA_DEPTH_ANY && reply->ord > mine->ird)
+		return MPA_NO_IRD;
+	if (mine->p2p) {
+		if (reply->p2p)
+			terms->rtr = choose_rtr(reply->rtr & mine->rtr);
+		if (!terms->rtr)
+			return MPA_NO_RTR;
+		terms->p2p = true;
+	}
+	return MPA_AGREED;
+}
+
+/* ---- stream arithmetic (RFC 5044 4) ---- */
+
+/* Data bytes from pos to the next marker; 0: one is due right here. */
+static u32 to_marker(u64 pos)
+{
+	u32 in = (u32)(pos % MPA_MARKER_SPACING);
+
+	return in ? MPA_MARKER_SPACING - in : 0;
+}
+
+u32 mpa_marker_count(u64 pos, u32 bytes)
+{
+	u32 first = to_marker(pos);
+
+	if (bytes <= first)
+		return 0;
+	/* Between two markers there are 508 bytes of data. */
+	return 1 + (bytes - first - 1) / (MPA_MARKER_SPACING - MPA_MARKER_BYTES);
+}
+
+u32 mpa_ulpdu_max(u32 stream_bytes, bool markers)
+{
+	u32 overhead = MPA_LENGTH_BYTES + MPA_CRC_BYTES;
+	u32 spacings;
+
+	/* The FPDU's length is a multiple of four, with markers too. */
+	stream_bytes &= ~3u;
+	/* Wherever it begins: most are in it if one is its start. */
+	spacings = stream_bytes / MPA_MARKER_SPACING + !!(stream_bytes % MPA_MARKER_SPACING);
+	if (markers)
+		overhead += spacings * MPA_MARKER_BYTES;
+	if (stream_bytes <= overhead)
+		return 0;
+	return min_u32(stream_bytes - overhead, MPA_MAX_ULPDU_BYTES - 1);
+}
+
+u32 mpa_insert_markers(u8 *dst, const u8 *src, u32 bytes, u64 pos)
+{
+	u64 start = pos;
+	bool begun = false;
+	u8 *to = dst;
+
+	for (;;) {
+		u32 n = to_marker(pos);
+
+		if (n && !bytes)
+			break;
+		n = min_u32(bytes, n);
+		if (!n) {
+			/* 16 reserved bits, then how far back the length field is (RFC 5044 4.3) */
+			put_unaligned_be16(0, to);
+			put_unaligned_be16((u16)(pos - start), to + 2);
+			to += MPA_MARKER_BYTES;
+			pos += MPA_MARKER_BYTES;
+			/* The marker before that field says 0; the next do not count it. */
+			if (!begun)
+				start = pos;
+			continue;
+		}
+		begun = true;
+		memcpy(to, src, n);
+		to += n;
+		src += n;
+		pos += n;
+		bytes -= n;
+	}
+	return (u32)(to - dst);
+}

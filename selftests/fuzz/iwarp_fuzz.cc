@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: GPL-2.0
+// iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the
+// input or near what the engines expect, parsed and handed on as the module does,
+// with requests posted, segments drained and placements that fail in between. What
+// must hold always is in check() of each half and at each verdict.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "proto/iw_req.h"
+#include "proto/iw_resp.h"
+
+namespace {
+
+#define REQUIRE(cond)                                                                              \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			abort();                                                                   \
+	} while (0)
+
+// The input, as a string of choices; zeros when it is used up.
+class Choices {
+public:
+	Choices(const u8 *p, size_t n) : p_(p), end_(p + n) {}
+
+	bool more() const { return p_ < end_; }
+	u8 byte() { return p_ < end_ ? *p_++ : 0; }
+	u16 word()
+	{
+		u8 high = byte();
+
+		return static_cast<u16>(high << 8 | byte());
+	}
+	u32 dword()
+	{
+		u32 high = word();
+
+		return high << 16 | word();
+	}
+	u32 below(u32 n) { return byte() % n; }
+	// Most often this, else near it or anything.
+	u32 near(u32 expected)
+	{
+		u8 how = byte();
+
+		if (how < 200)
+			return expected;
+		return how < 245 ? expected + how - 222u : dword();
+	}
+
+private:
+	const u8 *p_, *end_;
+};
+
+// A length near what matters, or any.
+u32 draw_length(Choices &in, u32 max_ulpdu)
+{
+	switch (in.below(7)) {
+	case 0:
+		return 0;
+	case 1:
+		return in.byte();
+	case 2:
+		return max_ulpdu - DDP_UNTAGGED_BYTES;
+	case 3:
+		return (max_ulpdu - DDP_TAGGED_BYTES) * in.byte();
+	case 4:
+		return max_ulpdu * in.byte() + 1;
+	case 5:
+		return 0x80000000u - in.byte();
+	default:
+		return in.dword() & 0x7fffffff;
+	}
+}
+
+// Of our own making: correct, and within the longest ULPDU.
+ddp_seg parse_own(const iw_seg &seg, u32 max_ulpdu)
+{
+	ddp_seg s;
+
+	REQUIRE(seg.hdr_bytes <= sizeof(seg.hdr) && seg.hdr_bytes + seg.bytes <= max_ulpdu);
+	REQUIRE(ddp_parse(seg.hdr, seg.hdr_bytes, seg.hdr_bytes + seg.bytes, &s) == TERM_NONE);
+	REQUIRE(s.last == seg.last);
+	return s;
+}
+
+void require_same(const iw_seg &a, const iw_seg &b)
+{
+	REQUIRE(a.kind == b.kind && a.last == b.last && a.bytes == b.bytes);
+	REQUIRE(a.hdr_bytes == b.hdr_bytes && memcmp(a.hdr, b.hdr, a.hdr_bytes) == 0);
+}
+
+class Requester {
+public:
+	Requester(Choices &in, u16 max_ulpdu) : in_(in)
+	{
+		iw_req_cfg cfg = {};
+
+		cfg.ord = static_cast<u16>(in.below(5));
+		cfg.max_ulpdu = max_ulpdu;
+		iw_req_init(&q, ring_, kEntries, &cfg);
+		if (in.below(2))
+			q.head = q.cur = q.una = q.tail = reaped_ = 0xfffffff0;
+		if (in.below(2))
+			q.send_msn = q.read_msn = send_msn_ = read_msn_ = 0xfffffffe;
+	}
+
+	iw_req q;
+
+	void post()
+	{
+		iw_sqe wr = {};
+		bool room = q.head - q.tail < kEntries;
+
+		wr.op = static_cast<u8>(in_.below(IW_OP_LOCAL + 1));
+		wr.flags = in_.byte() & 0x1f;
+		wr.length = draw_length(in_, q.cfg.max_ulpdu);
+		if (wr.op == IW_OP_CMP_SWAP || wr.op == IW_OP_FETCH_ADD)
+			wr.length = 8;
+		if (wr.op == IW_OP_LOCAL)
+			wr.length = 0;
+		if (!q.cfg.ord && wr.op >= IW_OP_READ && wr.op <= IW_OP_FETCH_ADD)
+			wr.op = IW_OP_SEND;
+		REQUIRE(iw_req_post(&q, &wr) == room);
+		if (room)
+			moved(q.head - 1) = 0;
+	}
+
+	void send()
+	{
+		for (u32 n = in_.below(8); n; n--) {
+			iw_seg seg = {}, again = {};
+
+			if (!iw_req_next(&q, &seg))
+				return;
+			REQUIRE(!iw_req_in_error(&q) && iw_req_next(&q, &again));
+			REQUIRE(seg.slot == q.cur && is_posted(seg.slot));
+			if (seg.kind == IW_SEG_LOCAL) {
+				run_local(seg);
+				continue;
+			}
+			require_same(seg, again);
+			look(seg);
+			if (in_.below(16))
+				took(seg);
+		}
+	}
+
+	// A response, as near to the truth as the input wants.
+	ddp_seg draw_response(u8 *payload)
+	{
+		const iw_sqe &s = at(q.resp);
+		ddp_seg h = {};
+
+		if (in_.below(2)) {
+			u32 left = s.length - s.done_bytes;
+			u32 n = in_.below(4) ? std::min<u32>(left, in_.word()) : in_.word();
+
+			h.opcode = RDMAP_READ_RESP;
+			h.tagged = true;
+			h.stag = in_.near(q.resp);
+			h.to = in_.near(s.done_bytes);
+			h.payload_bytes = static_cast<u16>(n);
+			h.last = in_.below(16) ? n == left : in_.below(2);
+			return h;
+		}
+		h.opcode = RDMAP_ATOMIC_RESP;
+		h.last = true;
+		h.qn = DDP_QN_ATOMIC_RESP;
+		h.msn = in_.near(q.atomic_resp_msn);
+		h.payload_bytes = RDMAP_ATOMIC_RESP_BYTES;
+		put_unaligned_be32(in_.near(q.resp), payload);
+		return h;
+	}
+
+	// What to terminate with, or TERM_NONE.
+	int rx(const ddp_seg &s, const u8 *payload)
+	{
+		iw_req_act act;
+
+		iw_req_rx(&q, &s, payload, &act);
+		if (act.kind == IW_REQ_FATAL) {
+			REQUIRE(act.term >= 0);
+			iw_req_flush(&q);
+			return act.term;
+		}
+		REQUIRE(!iw_req_in_error(&q) && q.rd_out && act.slot == q.resp);
+		const iw_sqe &sqe = at(act.slot);
+		REQUIRE(sqe.state == IW_SQE_SENT);
+		REQUIRE((act.kind == IW_REQ_PLACE) == (sqe.op == IW_OP_READ));
+		REQUIRE((act.kind == IW_REQ_PLACE_ATOMIC) == (s.opcode == RDMAP_ATOMIC_RESP));
+		if (act.kind == IW_REQ_PLACE) {
+			REQUIRE(act.offset == moved(act.slot) && act.bytes == s.payload_bytes);
+			REQUIRE(act.bytes <= sqe.length - act.offset);
+		} else {
+			REQUIRE(act.bytes == 8 && act.offset == 0);
+		}
+		if (!in_.below(32)) {
+			iw_req_fail(&q, act.slot, IW_ST_LOC_PROT_ERR);
+			REQUIRE(iw_req_in_error(&q));
+			return TERM_LOCAL;
+		}
+		moved(act.slot) += act.bytes;
+		iw_req_placed(&q, &act, s.last);
+		return TERM_NONE;
+	}
+
+	void fail() { iw_req_fail(&q, q.una + in_.near(0), IW_ST_LOC_LEN_ERR); }
+
+	void reap()
+	{
+		iw_status status;
+		u32 slot;
+
+		while (iw_req_reap(&q, &slot, &status)) {
+			REQUIRE(slot == reaped_++);
+			if (status == IW_ST_SUCCESS)
+				REQUIRE(at(slot).op == IW_OP_LOCAL ||
+					moved(slot) == at(slot).length);
+			else
+				REQUIRE(iw_req_in_error(&q));
+		}
+		if (iw_req_in_error(&q))
+			REQUIRE(q.tail == q.head);
+	}
+
+	void check()
+	{
+		REQUIRE(q.head - q.tail <= kEntries && q.una - q.tail <= q.head - q.tail);
+		REQUIRE(q.cur - q.una <= q.head - q.una || iw_req_in_error(&q));
+		REQUIRE(q.rd_out <= q.cfg.ord);
+		if (q.rd_out) {
+			REQUIRE(q.resp == q.una && q.resp - q.tail < q.cur - q.tail);
+			REQUIRE(at(q.resp).state == IW_SQE_SENT);
+		}
+		u32 under_way = 0;
+		for (u32 i = q.una; i != q.head; i++)
+			under_way += at(i).state == IW_SQE_SENT;
+		REQUIRE(iw_req_in_error(&q) || under_way == q.rd_out);
+	}
+
+private:
+	enum { kEntries = 8 };
+
+	iw_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
+	u32 &moved(u32 slot) { return moved_[slot & (kEntries - 1)]; }
+	bool is_posted(u32 slot) const { return slot - q.tail < q.head - q.tail; }
+
+	void run_local(const iw_seg &seg)
+	{
+		const iw_sqe &s = at(seg.slot);
+
+		REQUIRE(s.op == IW_OP_LOCAL);
+		REQUIRE(!(s.flags & IW_SQE_WAIT_ALL) || seg.slot == q.una);
+		REQUIRE(!(s.flags & IW_SQE_FENCE) || !q.rd_out);
+		iw_req_local_done(&q, seg.slot, in_.below(8) ? IW_ST_SUCCESS : IW_ST_MW_BIND_ERR);
+		REQUIRE(s.state == IW_SQE_DONE);
+	}
+
+	void look(const iw_seg &seg)
+	{
+		ddp_seg h = parse_own(seg, q.cfg.max_ulpdu);
+		const iw_sqe &s = at(seg.slot);
+
+		REQUIRE(seg.kind == IW_SEG_REQUEST);
+		REQUIRE(seg.bytes <= s.length && seg.offset <= s.length - seg.bytes);
+		if (h.qn == DDP_QN_READ_REQ) {
+			REQUIRE(h.msn == read_msn_ && q.rd_out < q.cfg.ord && !seg.bytes);
+		} else if (!h.tagged) {
+			REQUIRE(h.qn == DDP_QN_SEND && h.msn == send_msn_);
+			REQUIRE(s.op == IW_OP_WRITE ||
+				(h.mo == seg.offset && h.mo == moved(seg.slot)));
+		} else {
+			REQUIRE(s.op == IW_OP_WRITE && h.opcode == RDMAP_WRITE);
+			REQUIRE(h.stag == s.rkey && h.to == s.va + seg.offset);
+			REQUIRE(seg.offset == moved(seg.slot));
+		}
+		REQUIRE(!(s.flags & IW_SQE_FENCE) || !q.rd_out);
+		// Progress, or the last.
+		REQUIRE(seg.bytes || seg.last);
+	}
+
+	void took(const iw_seg &seg)
+	{
+		ddp_seg h = parse_own(seg, q.cfg.max_ulpdu);
+
+		iw_req_sent(&q, &seg);
+		moved(seg.slot) += seg.bytes;
+		if (h.tagged || !h.last)
+			return;
+		if (h.qn == DDP_QN_READ_REQ)
+			read_msn_++;
+		else
+			send_msn_++;
+	}
+
+	Choices &in_;
+	iw_sqe ring_[kEntries] = {};
+	u32 moved_[kEntries] = {};
+	u32 reaped_ = 0;
+	u32 send_msn_ = 1, read_msn_ = 1;
+};
+
+class Responder {
+public:
+	Responder(Choices &in, u16 max_ulpdu) : in_(in)
+	{
+		iw_resp_cfg cfg = {};
+
+		cfg.ird = static_cast<u16>(in.below(6));
+		cfg.max_ulpdu = max_ulpdu;
+		cfg.access = in.below(4) ? 7 : in.byte() & 7;
+		irq_.resize(iw_irq_entries(cfg.ird));
+		iw_resp_init(&r, irq_.data(), &cfg);
+		if (in.below(2))
+			r.irq_head = r.irq_tail = 0xfffffffd;
+		if (in.below(2))
+			r.recv_msn = r.read_msn = 0xffffffff;
+	}
+
+	iw_resp r;
+
+	ddp_seg draw_request(u8 *payload)
+	{
+		static const u8 opcodes[] = {RDMAP_WRITE,  RDMAP_READ_REQ,    RDMAP_SEND,
+					     RDMAP_SEND,   RDMAP_SEND_SE_INV, RDMAP_IMM,
+					     RDMAP_IMM_SE, RDMAP_ATOMIC_REQ,  RDMAP_TERMINATE};
+		ddp_seg h = {};
+
+		h.opcode = opcodes[in_.below(in_.below(8) ? 8 : 9)];
+		h.last = in_.below(2);
+		h.payload_bytes = in_.below(2) ? in_.byte() : in_.word() % 0xff00;
+		switch (h.opcode) {
+		case RDMAP_WRITE:
+			h.tagged = true;
+			h.to = in_.below(8) ? in_.byte() : ~0ull - in_.byte();
+			return h;
+		case RDMAP_READ_REQ: {
+			rdmap_read rd = {};
+
+			rd.bytes = draw_length(in_, r.cfg.max_ulpdu) + !in_.below(16);
+			rd.src_to = in_.below(8) ? 0x1000 : ~0ull - in_.dword();
+			rdmap_read_build(payload, &rd);
+			fixed(&h, DDP_QN_READ_REQ, RDMAP_READ_BYTES, r.read_msn);
+			return h;
+		}
+		case RDMAP_ATOMIC_REQ: {
+			rdmap_atomic a = {};
+
+			a.op = in_.below(4) ? RDMAP_FETCH_ADD : in_.byte() & 0xf;
+			a.swap_add_mask = a.compare_mask = a.op == RDMAP_FETCH_ADD ? 0 : ~0ull;
+			a.to = in_.below(8) ? 0x1000 : in_.byte();
+			rdmap_atomic_build(payload, &a);
+			fixed(&h, DDP_QN_READ_REQ, RDMAP_ATOMIC_BYTES, r.read_msn);
+			return h;
+		}
+		case RDMAP_IMM:
+		case RDMAP_IMM_SE:
+			fixed(&h, DDP_QN_SEND, RDMAP_IMM_BYTES, r.recv_msn);
+			return h;
+		case RDMAP_TERMINATE:
+			put_unaligned_be16(in_.word(), payload);
+			fixed(&h, DDP_QN_TERMINATE, static_cast<u16>(in_.below(8)), 1);
+			return h;
+		default:
+			h.qn = DDP_QN_SEND;
+			h.msn = in_.near(r.recv_msn);
+			h.mo = in_.near(r.in_msg ? r.msg_bytes : 0);
+			if (r.in_msg && in_.below(16))
+				h.opcode = r.msg_opcode;
+			return h;
+		}
+	}
+
+	// Returns true if the stream is over for the requester; *terminated: how, if the peer
+	// said so.
+	bool rx(const ddp_seg &s, const u8 *p, u32 have, int *terminated)
+	{
+		bool was_in_error = r.in_error;
+		iw_act act;
+
+		iw_resp_rx(&r, &s, p, have, &act);
+		*terminated = TERM_NONE;
+		switch (act.kind) {
+		case IW_ACT_TERMINATED:
+			REQUIRE(s.opcode == RDMAP_TERMINATE && r.in_error && !r.term_due);
+			*terminated = act.term;
+			return true;
+		case IW_ACT_FATAL:
+			REQUIRE(!was_in_error && r.in_error && r.term == act.term);
+			return true;
+		case IW_ACT_NONE:
+			REQUIRE(was_in_error || (s.opcode == RDMAP_WRITE && !s.payload_bytes));
+			return false;
+		default:
+			REQUIRE(!was_in_error && !r.in_error);
+			look(s, act);
+		}
+		if (!in_.below(16)) {
+			iw_fail why = iw_fail(in_.below(IW_FAIL_LOCAL + 1));
+
+			REQUIRE(iw_resp_fail(&r, &s, p, have, why) == r.term && r.in_error);
+			return true;
+		}
+		iw_resp_commit(&r, &s, &act, p, in_.byte());
+		if (act.kind == IW_ACT_READ || act.kind == IW_ACT_ATOMIC)
+			owed_.push_back({act.kind == IW_ACT_ATOMIC, act.va, act.length, 0});
+		in_message_ = act.kind == IW_ACT_RECV ? !act.end : in_message_;
+		message_bytes_ = act.kind == IW_ACT_RECV ? act.length : message_bytes_;
+		return false;
+	}
+
+	void send()
+	{
+		for (u32 n = in_.below(8); n; n--) {
+			iw_seg seg = {}, again = {};
+
+			if (!iw_resp_next(&r, &seg))
+				return;
+			REQUIRE(iw_resp_next(&r, &again));
+			require_same(seg, again);
+			ddp_seg h =
+				parse_own(seg, std::max<u32>(r.cfg.max_ulpdu, DDP_CTRL_MAX_BYTES));
+			if (r.in_error) {
+				REQUIRE(h.opcode == RDMAP_TERMINATE && h.msn == 1);
+				REQUIRE(!terminates_++);
+				iw_resp_sent(&r, &seg);
+				REQUIRE(!iw_resp_next(&r, &again));
+				return;
+			}
+			REQUIRE(!owed_.empty());
+			answer(seg, h);
+			if (r.in_error)
+				return;
+		}
+	}
+
+	void check() const
+	{
+		REQUIRE(r.irq_head - r.irq_tail <= r.cfg.ird);
+		REQUIRE(r.irq_head - r.irq_tail == owed_.size());
+		REQUIRE(r.in_error || r.in_msg == in_message_);
+		REQUIRE(!r.term_due || (r.in_error && !terminates_));
+	}
+
+private:
+	struct Owed {
+		bool is_atomic;
+		u64 va;
+		u32 bytes, sent;
+	};
+
+	void fixed(ddp_seg *h, u32 qn, u16 bytes, u32 msn)
+	{
+		h->qn = qn;
+		h->msn = in_.near(msn);
+		h->last = in_.below(32) != 0;
+		h->payload_bytes = bytes;
+	}
+
+	void look(const ddp_seg &s, const iw_act &act)
+	{
+		switch (act.kind) {
+		case IW_ACT_RECV:
+			REQUIRE(act.begin == !in_message_ && act.end == s.last);
+			REQUIRE(act.offset == (in_message_ ? message_bytes_ : 0));
+			REQUIRE(act.length == act.offset + act.bytes && act.length <= 0x80000000u);
+			break;
+		case IW_ACT_IMM:
+			REQUIRE(act.begin && act.end && !act.bytes && !in_message_);
+			break;
+		case IW_ACT_WRITE:
+			REQUIRE(act.bytes && act.va + (act.bytes - 1) >= act.va);
+			REQUIRE(r.cfg.access & IW_ACCESS_WRITE);
+			break;
+		case IW_ACT_READ:
+			REQUIRE(owed_.size() < r.cfg.ird && act.length <= 0x80000000u);
+			REQUIRE(!act.length || act.va + (act.length - 1) >= act.va);
+			REQUIRE(!act.length || (r.cfg.access & IW_ACCESS_READ));
+			break;
+		case IW_ACT_ATOMIC:
+			REQUIRE(owed_.size() < r.cfg.ird && !(act.va & 7) && act.length == 8);
+			REQUIRE(r.cfg.access & IW_ACCESS_ATOMIC);
+			break;
+		default:
+			abort();
+		}
+	}
+
+	void answer(const iw_seg &seg, const ddp_seg &h)
+	{
+		Owed &o = owed_.front();
+
+		if (o.is_atomic) {
+			REQUIRE(h.opcode == RDMAP_ATOMIC_RESP && seg.kind == IW_SEG_RESP);
+		} else {
+			REQUIRE(h.opcode == RDMAP_READ_RESP && seg.kind == IW_SEG_READ_RESP);
+			REQUIRE(seg.va == o.va + o.sent && seg.bytes <= o.bytes - o.sent);
+			REQUIRE(seg.last == (o.sent + seg.bytes == o.bytes));
+			REQUIRE(seg.bytes || seg.last);
+			if (!in_.below(32)) {
+				iw_resp_read_failed(&r, &seg);
+				REQUIRE(r.in_error && r.term_due);
+				return;
+			}
+		}
+		if (!in_.below(16))
+			return;
+		iw_resp_sent(&r, &seg);
+		o.sent += seg.bytes;
+		if (seg.last)
+			owed_.pop_front();
+	}
+
+	Choices &in_;
+	std::vector<iw_irq> irq_;
+	std::deque<Owed> owed_;
+	bool in_message_ = false;
+	u32 message_bytes_ = 0;
+	u32 terminates_ = 0;
+};
+
+class Stream {
+public:
+	Stream(Choices &in, u16 max_ulpdu) : in_(in), req_(in, max_ulpdu), resp_(in, max_ulpdu) {}
+
+	void step()
+	{
+		switch (in_.below(16)) {
+		case 0:
+		case 1:
+		case 2:
+			req_.post();
+			break;
+		case 3:
+		case 4:
+		case 5:
+			req_.send();
+			break;
+		case 6:
+		case 7:
+			resp_.send();
+			break;
+		case 8:
+			rx_bytes();
+			break;
+		case 9:
+			rare();
+			break;
+		default:
+			rx_drawn();
+		}
+		req_.reap();
+		req_.check();
+		resp_.check();
+	}
+
+private:
+	// As many bytes as the input says are there; the rest of a long one is payload.
+	void rx_bytes()
+	{
+		u32 n = in_.byte(), extra = n >= DDP_CTRL_MAX_BYTES ? in_.word() : 0;
+		std::vector<u8> b(n);
+
+		for (u8 &c : b)
+			c = in_.byte();
+		rx(b, n + extra);
+	}
+
+	void rx_drawn()
+	{
+		u8 payload[RDMAP_ATOMIC_BYTES] = {}, hdr[DDP_UNTAGGED_BYTES];
+		ddp_seg h =
+			in_.below(2) ? req_.draw_response(payload) : resp_.draw_request(payload);
+		u32 n = ddp_build(hdr, &h);
+		std::vector<u8> b(hdr, hdr + n);
+
+		b.insert(b.end(), payload,
+			 payload + std::min<u32>(h.payload_bytes, sizeof(payload)));
+		if (!in_.below(32))
+			b[in_.below(static_cast<u32>(b.size()))] ^= in_.byte();
+		rx(b, n + h.payload_bytes);
+	}
+
+	void rx(const std::vector<u8> &b, u32 ulpdu_bytes)
+	{
+		u32 have = std::min<u32>(static_cast<u32>(b.size()), DDP_CTRL_MAX_BYTES);
+		std::unique_ptr<u8[]> p(new u8[have]);
+		int code, terminated;
+		ddp_seg s;
+
+		std::copy_n(b.begin(), have, p.get());
+		code = ddp_parse(p.get(), have, ulpdu_bytes, &s);
+		if (code == TERM_NONE) {
+			REQUIRE(u32(s.hdr_bytes) + s.payload_bytes == ulpdu_bytes);
+			if (s.opcode != RDMAP_READ_RESP && s.opcode != RDMAP_ATOMIC_RESP) {
+				if (!resp_.rx(s, p.get(), have, &terminated))
+					return;
+				if (terminated == TERM_NONE)
+					iw_req_flush(&req_.q);
+				else
+					iw_req_terminated(&req_.q, terminated);
+				REQUIRE(iw_req_in_error(&req_.q));
+				return;
+			}
+			code = req_.rx(s, p.get() + s.hdr_bytes);
+		}
+		if (code == TERM_NONE)
+			return;
+		iw_resp_terminate(&resp_.r, code, p.get(), have, ulpdu_bytes);
+		iw_req_flush(&req_.q);
+	}
+
+	void rare()
+	{
+		switch (in_.below(16)) {
+		case 0:
+			iw_req_flush(&req_.q);
+			break;
+		case 1:
+			iw_req_terminated(&req_.q, in_.word());
+			break;
+		case 2:
+			iw_resp_terminate(&resp_.r, TERM_MPA_CRC, nullptr, 0, 0);
+			break;
+		case 3:
+			req_.fail();
+			break;
+		default:
+			break;
+		}
+	}
+
+	Choices &in_;
+	Requester req_;
+	Responder resp_;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static const u16 ulpdus[] = {DDP_CTRL_MAX_BYTES, 100, 1454, 8942, 0xffff};
+	Choices in(data, std::min<size_t>(size, 4096));
+	Stream stream(in, ulpdus[in.below(5)]);
+
+	while (in.more())
+		stream.step();
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The truth about one direction of a connection: every work request that was
+ * posted, what it must do at the peer and what it must bring back, and what is
+ * made to go wrong. Also the layout of the memory that the peer exposes. The
+ * engines never see it.
+ */
+#ifndef TERN_SIM_IW_LEDGER_H
+#define TERN_SIM_IW_LEDGER_H
+
+#include <vector>
+
+#include "arena.h"
+#include "pattern.h"
+#include "trace.h"
+
+extern "C" {
+#include "iw_req.h"
+#include "iw_resp.h"
+#include "mpa.h"
+}
+
+namespace sim {
+
+constexpr uint32_t AREAS = 8;
+constexpr uint32_t AREA_BYTES = 32 << 10;
+constexpr uint32_t STATIC_BYTES = 64 << 10; /* never written: READ any part of it */
+constexpr uint32_t COUNTERS = 16;	    /* the last one is shared by all connections */
+constexpr uint32_t GUARD_BYTES = 64;
+
+constexpr uint32_t STATIC_AT = GUARD_BYTES;
+constexpr uint32_t AREAS_AT = STATIC_AT + STATIC_BYTES + GUARD_BYTES;
+constexpr uint32_t COUNTERS_AT = AREAS_AT + AREAS * (AREA_BYTES + GUARD_BYTES);
+constexpr uint32_t REMOTE_BYTES = COUNTERS_AT + COUNTERS * 8 + GUARD_BYTES;
+
+constexpr uint32_t NO_AREA = ~0u;
+constexpr uint32_t LEDGER_ENTRIES = 2048;
+
+/* The peer's keys, as distances from the one that allows everything. */
+enum Key { KEY_ALL, KEY_NO_RIGHTS, KEY_OTHER_PD, KEY_NONE };
+
+/* The one thing of a connection that goes wrong on purpose. */
+enum Fault : uint8_t {
+	FAULT_NONE,
+	/* a work request names what it may not */
+	FAULT_KEY,
+	FAULT_BOUNDS,
+	FAULT_ACCESS,
+	FAULT_STREAM,
+	FAULT_WRAP, /* atomics: not aligned */
+	/* receive queue */
+	FAULT_NO_RECV,
+	FAULT_TOO_LONG,
+	FAULT_INVALIDATE,
+	FAULT_RECV_LOCAL,
+	/* headers of a request, changed before the CRC is computed */
+	FAULT_MSN,
+	FAULT_MO,
+	FAULT_QN,
+	FAULT_VERSION,
+	FAULT_RDMAP_VERSION,
+	FAULT_OPCODE,
+	FAULT_LAST,
+	FAULT_SHORT,
+	/* likewise, of the answer */
+	FAULT_ANSWER_STAG,
+	FAULT_ANSWER_TO,
+	FAULT_ANSWER_LAST,
+	FAULT_ANSWER_MSN,
+	FAULT_ANSWER_ID,
+	FAULT_CRC,	 /* a bit of the FPDU, behind its length */
+	FAULT_READ_GONE, /* memory vanishes while the READ is answered */
+	/* at the requester itself */
+	FAULT_GATHER,
+	FAULT_SINK,
+	FAULT_LOCAL,
+	FAULT_ORD, /* more READs at once than the peer lets in */
+};
+
+struct Work {
+	uint64_t number;     /* as posted, from 0 */
+	uint64_t net;	     /* among those that reach the network */
+	uint64_t key;	     /* contents: of what is sent, or of what is read */
+	uint32_t key_offset; /* READ: where in that string */
+	uint64_t orig;	     /* atomics: value before, unless shared */
+	struct iw_sqe wr;
+	uint32_t area; /* it reads, or NO_AREA */
+	uint32_t arena_end;
+	uint32_t taken;	  /* bytes that the stream took */
+	uint32_t arrived; /* bytes that the peer placed */
+	uint32_t came;	  /* bytes that came back */
+	uint64_t result;
+	uint8_t pieces;
+	uint8_t fault;
+	bool rtr;    /* the first message of a peer-to-peer connection */
+	bool shared; /* atomic on the shared counter */
+	bool begun, body_taken, body_arrived, injected;
+	bool done;     /* the requester may say so */
+	bool executed; /* at the peer */
+	bool reaped;
+	Piece piece[SGE_MAX];
+};
+
+inline bool is_atomic(uint8_t op)
+{
+	return op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
+}
+
+inline bool is_rd(uint8_t op)
+{
+	return op == IW_OP_READ || is_atomic(op);
+}
+
+class Ledger {
+public:
+	Ledger() : ring_(LEDGER_ENTRIES) {}
+
+	/* Is there room for one more? Those that arrive are still needed after their completion. */
+	bool has_room()
+	{
+		while (settled_ != posted && at(settled_).reaped &&
+		       (at(settled_).executed || at(settled_).wr.op == IW_OP_LOCAL))
+			settled_++;
+		return posted - settled_ < LEDGER_ENTRIES;
+	}
+
+	Work &append(const Work &w)
+	{
+		ring_[posted % LEDGER_ENTRIES] = w;
+		return ring_[posted++ % LEDGER_ENTRIES];
+	}
+
+	Work &at(uint64_t number) { return ring_[number % LEDGER_ENTRIES]; }
+
+	uint64_t va_base = 0;
+	uint32_t rkey = 0;
+	uint64_t static_key = 0;
+
+	bool failed = false; /* the requester gave up */
+	uint64_t posted = 0, reaped = 0;
+	uint64_t net_posted = 0;
+	uint64_t net_executed = 0; /* next to be executed by the peer */
+
+	/* What the areas and counters hold once everything posted was executed. */
+	struct Area {
+		uint64_t key = 0;
+		uint32_t bytes = 0;
+		uint32_t readers = 0; /* READs of it not yet reaped */
+	} area[AREAS];
+	uint64_t counter[COUNTERS] = {};
+
+	static uint32_t area_at(uint32_t i) { return AREAS_AT + i * (AREA_BYTES + GUARD_BYTES); }
+
+private:
+	std::vector<Work> ring_;
+	uint64_t settled_ = 0;
+};
+
+/* The parameters of one end of a connection, and what is to happen to it. */
+struct EndCfg {
+	struct mpa_offer offer = {};
+	bool markers = false;	    /* wants to receive them */
+	uint16_t private_bytes = 0; /* in its start-up frame */
+	uint32_t emss = 1460;	    /* FPDUs are no longer than this */
+	uint32_t trim = 0;	    /* ULPDUs are so much shorter than they could be */
+	uint32_t sq_entries = 64;
+	uint32_t index = 0;	    /* first slot: it runs freely */
+	uint32_t msn = 1;	    /* first of each queue, and of the peer's */
+	double declines = 0.02;	    /* segments that are not taken although they would fit */
+	uint8_t only_op = 0xff;	    /* all work requests are of this kind */
+	uint64_t quota = ~0ull;	    /* work requests to post */
+	uint8_t fault = FAULT_NONE; /* befalls the first suitable work request ... */
+	uint64_t fault_from = 0;    /* ... from this number on */
+	uint16_t ord = 0;	    /* FAULT_ORD: instead of what was agreed on */
+};
+
+/* The code that a fault calls for in a segment of work request w. */
+int expected_term(const Work &w, uint8_t opcode);
+
+} /* namespace sim */
+
+#endif

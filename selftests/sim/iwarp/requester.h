@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The sending half of an endpoint: carries out what iw_req.c decides and
+ * holds it against the ledger. Every completion is checked for order, status
+ * and effect; every segment for order, fences and the number of READs.
+ */
+#ifndef TERN_SIM_IW_REQUESTER_H
+#define TERN_SIM_IW_REQUESTER_H
+
+#include <deque>
+
+#include "stream.h"
+#include "workload.h"
+
+namespace sim {
+
+class World;
+
+class Requester {
+public:
+	Requester(World &world, int endpoint, const EndCfg &cfg, uint64_t seed);
+
+	/* What was agreed on with the peer; op: of the first message, or -1. */
+	void start(uint16_t ord, uint16_t max_ulpdu, int rtr_op);
+	void post();
+	/* Executes LOCAL operations on the way; false: nothing to send now. */
+	bool next(struct iw_seg *seg);
+	/* Gather n bytes of seg's payload; false: its source is refused. */
+	bool gather(const struct iw_seg &seg, uint8_t *to);
+	/* The truth about seg, and what is to go wrong with it. */
+	Tag tag(const struct iw_seg &seg);
+	void sent(const struct iw_seg &seg);
+	/* A response; TERM_NONE, or what to terminate the stream with. */
+	int rx(const struct ddp_seg &s, const uint8_t *p, const Tag &tag);
+	/* The stream is over, for a reason that is not the peer's Terminate; or for that. */
+	void flush();
+	void terminated(int code);
+	void reap();
+
+	bool busy() const { return ledger.reaped != ledger.posted; }
+	bool wants_work() const;
+	void check_end(const struct iw_resp &peer);
+
+	const EndCfg cfg;
+	Ledger ledger;
+	struct iw_req q = {};
+
+	bool dead = false;	     /* nothing more goes out */
+	int local_fault = TERM_NONE; /* a work request failed here: terminate the stream */
+	uint64_t progress_ns = 0;
+	uint64_t faulty_number = ~0ull; /* the work request that was made to fail */
+	uint64_t fatal_number = ~0ull;	/* one that did, other than by flushing */
+	uint8_t status = IW_ST_SUCCESS; /* with this */
+	uint64_t responses = 0;
+
+private:
+	Work &work_at(uint32_t slot);
+	void begin(Work &w);
+	void run_local(const struct iw_seg &seg);
+	void done(Work &w);
+	void fail_here(Work &w, uint32_t slot, enum iw_status status);
+	void check_success(const Work &w);
+
+	World &world_;
+	int ep_;
+	Arena arena_;
+	Workload workload_;
+	Rng rng_;
+	std::vector<struct iw_sqe> ring_;
+	uint32_t ord_ = 0;
+	uint64_t begun_ = 0;	       /* work requests, LOCAL included */
+	uint64_t done_upto_ = 0;       /* all before it are done */
+	std::deque<uint64_t> waiting_; /* READs and atomics out, in order */
+	bool excused_ = false;	       /* failures have a reason ... */
+	uint64_t blamed_ = ~0ull;      /* ... which is this work request's, with this status */
+	uint8_t blame_ = IW_ST_WR_FLUSH_ERR;
+	uint64_t last_post_ = 0; /* dead: up to here */
+};
+
+} /* namespace sim */
+
+#endif

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+// Requester of an iWARP stream, one behaviour at a time: responses and their
+// places, completions and their order, failures, flushes, Terminates.
+#include "iw_req_fixture.h"
+
+namespace {
+
+// ---- READ responses ----
+
+TEST_F(IwReq, ReadResponsesArePlacedOneAfterTheOther)
+{
+	post(IW_OP_READ, 250);
+	send();
+	iw_req_act a = read_resp(0, 0, 104, false);
+	EXPECT_EQ(a.kind, IW_REQ_PLACE);
+	EXPECT_EQ(a.slot, 0u);
+	EXPECT_EQ(a.offset, 0u);
+	EXPECT_EQ(a.bytes, 104u);
+	a = read_resp(0, 104, 100, false);
+	EXPECT_EQ(a.offset, 104u);
+	EXPECT_EQ(reap(), Completions{});
+	a = read_resp(0, 204, 46, true);
+	EXPECT_EQ(a.offset, 204u);
+	EXPECT_EQ(a.bytes, 46u);
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(IwReq, AReadOfNothingHasAnEmptyResponse)
+{
+	post(IW_OP_READ, 0);
+	send();
+	EXPECT_EQ(reap(), Completions{});
+	EXPECT_EQ(read_resp(0, 0, 0, true).kind, IW_REQ_PLACE);
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(IwReq, WhatIsNotPlacedDoesNotCount)
+{
+	iw_req_act act;
+	ddp_seg s = {};
+
+	post(IW_OP_READ, 4);
+	send();
+	s.opcode = RDMAP_READ_RESP;
+	s.tagged = s.last = true;
+	s.payload_bytes = 4;
+	iw_req_rx(&q, &s, nullptr, &act);
+	EXPECT_EQ(act.kind, IW_REQ_PLACE);
+	EXPECT_EQ(reap(), Completions{});
+	iw_req_fail(&q, act.slot, IW_ST_LOC_PROT_ERR);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}}));
+}
+
+TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
+{
+	const struct {
+		u32 stag;
+		u64 to;
+		u16 bytes;
+		bool last;
+		int term;
+	} table[] = {
+		{1, 10, 5, false, TERM_DDP_STAG},	   // of the next READ
+		{0xffffffff, 10, 5, false, TERM_DDP_STAG}, // of the one before
+		{16, 10, 5, false, TERM_DDP_STAG},	   // in the same place of the ring
+		{0, 9, 5, false, TERM_DDP_BOUNDS},	   // again
+		{0, 11, 5, false, TERM_DDP_BOUNDS},	   // a gap
+		{0, 0, 5, false, TERM_DDP_BOUNDS},	   // from the start
+		{0, 10 + (1ull << 32), 5, false, TERM_DDP_BOUNDS},
+		{0, 10, 21, false, TERM_DDP_BOUNDS}, // beyond its end
+		{0, 10, 21, true, TERM_DDP_BOUNDS},
+		{0, 10, 0xfff1, true, TERM_DDP_BOUNDS},
+		{0, 10, 19, true, TERM_DDP_BOUNDS},  // ends too early
+		{0, 10, 20, false, TERM_DDP_BOUNDS}, // does not end
+		{0, 10, 0, true, TERM_DDP_BOUNDS},
+		{0, 10, 0, false, TERM_OP_OTHER}, // nothing
+	};
+
+	for (const auto &t : table) {
+		start();
+		post(IW_OP_READ, 30);
+		post(IW_OP_READ, 30);
+		send();
+		read_resp(0, 0, 10, false);
+		expect_fatal(read_resp(t.stag, t.to, t.bytes, t.last), t.term);
+		EXPECT_EQ(reap(), Completions{});
+	}
+}
+
+TEST_F(IwReq, AReadResponseNobodyAskedForIsFatal)
+{
+	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
+	post(IW_OP_READ, 1);
+	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
+	send();
+	read_resp(0, 0, 1, true);
+	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
+}
+
+TEST_F(IwReq, TheOldestRequestIsAnsweredFirst)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_READ, 1);
+	send();
+	expect_fatal(read_resp(1, 0, 1, true), TERM_DDP_STAG);
+	read_resp(0, 0, 1, true);
+	EXPECT_EQ(read_resp(1, 0, 1, true).kind, IW_REQ_PLACE);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
+}
+
+// ---- atomics ----
+
+TEST_F(IwReq, AnAtomicResponseBringsTheOldValue)
+{
+	start(16, 5);
+	post(IW_OP_CMP_SWAP, 8);
+	send();
+	iw_req_act a = atomic_resp(1, 5, 0x0102030405060708);
+	EXPECT_EQ(a.kind, IW_REQ_PLACE_ATOMIC);
+	EXPECT_EQ(a.slot, 5u);
+	EXPECT_EQ(a.bytes, 8u);
+	EXPECT_EQ(a.value, 0x0102030405060708u);
+	EXPECT_EQ(reap(), (Completions{{5, 0}}));
+}
+
+TEST_F(IwReq, AtomicResponsesAreNumberedFromOne)
+{
+	post(IW_OP_FETCH_ADD, 8);
+	post(IW_OP_FETCH_ADD, 8);
+	send();
+	expect_fatal(atomic_resp(0, 0), TERM_DDP_MSN_RANGE);
+	expect_fatal(atomic_resp(2, 0), TERM_DDP_MSN_RANGE);
+	EXPECT_EQ(atomic_resp(1, 0).kind, IW_REQ_PLACE_ATOMIC);
+	expect_fatal(atomic_resp(1, 1), TERM_DDP_MSN_RANGE);
+	EXPECT_EQ(atomic_resp(2, 1).kind, IW_REQ_PLACE_ATOMIC);
+}
+
+TEST_F(IwReq, AnAtomicResponseToAnotherRequestIsFatal)
+{
+	expect_fatal(atomic_resp(1, 0), TERM_OP_OPCODE);
+	post(IW_OP_FETCH_ADD, 8);
+	send();
+	expect_fatal(atomic_resp(1, 1), TERM_OP_OPCODE);
+	expect_fatal(atomic_resp(1, 16), TERM_OP_OPCODE);
+}
+
+TEST_F(IwReq, AResponseOfTheOtherKindIsFatal)
+{
+	post(IW_OP_FETCH_ADD, 8);
+	send();
+	expect_fatal(read_resp(0, 0, 8, true), TERM_OP_OPCODE);
+	start();
+	post(IW_OP_READ, 8);
+	send();
+	expect_fatal(atomic_resp(1, 0), TERM_OP_OPCODE);
+}
+
+// ---- completion ----
+
+TEST_F(IwReq, ASendIsCompleteOnceItsLastSegmentIsOut)
+{
+	post(IW_OP_SEND, kSend + 1);
+	send(1);
+	EXPECT_EQ(reap(), Completions{});
+	send(1);
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(IwReq, CompletionsAreInOrder)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_READ, 1);
+	post(IW_OP_SEND, 1);
+	post(IW_OP_FETCH_ADD, 8);
+	post(IW_OP_WRITE, 1);
+	send();
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+	read_resp(1, 0, 1, true);
+	EXPECT_EQ(reap(), (Completions{{1, 0}, {2, 0}}));
+	atomic_resp(1, 3);
+	EXPECT_EQ(reap(), (Completions{{3, 0}, {4, 0}}));
+}
+
+TEST_F(IwReq, AFullRingTakesNoMoreUntilReaped)
+{
+	iw_sqe w = wr(IW_OP_SEND, 1);
+
+	start(2);
+	post(w);
+	post(w);
+	EXPECT_FALSE(iw_req_post(&q, &w));
+	send();
+	EXPECT_FALSE(iw_req_post(&q, &w));
+	EXPECT_EQ(reap().size(), 2u);
+	EXPECT_TRUE(iw_req_post(&q, &w));
+}
+
+TEST_F(IwReq, IndicesRunThroughTheirWrap)
+{
+	Completions want;
+	u32 first = 0xfffffffa, msn = 1;
+
+	start(4, first);
+	for (u32 i = 0; i < 12; i += 3) {
+		u32 slot = post(IW_OP_READ, 2);
+
+		EXPECT_EQ(slot, first + i);
+		post(IW_OP_FETCH_ADD, 8);
+		post(IW_OP_SEND, 1);
+		EXPECT_EQ(send().size(), 3u);
+		EXPECT_EQ(read_resp(slot, 0, 2, true).kind, IW_REQ_PLACE);
+		EXPECT_EQ(atomic_resp(msn++, slot + 1).kind, IW_REQ_PLACE_ATOMIC);
+		EXPECT_EQ(reap(), (Completions{{slot, 0}, {slot + 1, 0}, {slot + 2, 0}}));
+	}
+	EXPECT_EQ(q.tail, 6u);
+}
+
+TEST_F(IwReq, AFailureAcrossTheWrapFlushesWhatFollows)
+{
+	start(8, 0xfffffffe);
+	for (int i = 0; i < 4; i++)
+		post(IW_OP_READ, 1);
+	send();
+	read_resp(0xfffffffe, 0, 1, true);
+	iw_req_fail(&q, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0},
+				       {0xffffffff, IW_ST_LOC_PROT_ERR},
+				       {0, IW_ST_WR_FLUSH_ERR},
+				       {1, IW_ST_WR_FLUSH_ERR}}));
+}
+
+// ---- ends ----
+
+TEST_F(IwReq, AFailureFlushesAllBehindTheOldestThatIsNotComplete)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_READ, 1);
+	post(IW_OP_SEND, 1);
+	post(IW_OP_SEND, kSend + 1);
+	post(IW_OP_SEND, 1);
+	send(4);
+	iw_req_fail(&q, 3, IW_ST_LOC_PROT_ERR);
+	EXPECT_EQ(reap(), (Completions{{0, 0},
+				       {1, IW_ST_WR_FLUSH_ERR},
+				       {2, IW_ST_WR_FLUSH_ERR},
+				       {3, IW_ST_LOC_PROT_ERR},
+				       {4, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, AFailureOfWhatIsDoneOrNotPostedIsIgnored)
+{
+	post(IW_OP_SEND, 1);
+	send();
+	iw_req_fail(&q, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, 1, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	EXPECT_FALSE(iw_req_in_error(&q));
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(IwReq, OnlyTheFirstFailureHasAStatus)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_READ, 1);
+	send();
+	iw_req_fail(&q, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, 1, IW_ST_LOC_LEN_ERR);
+	iw_req_terminated(&q, TERM_PROT_STAG);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}, {1, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, AFlushKeepsWhatIsCompleteInOrder)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_READ, 1);
+	post(IW_OP_SEND, 1);
+	post(IW_OP_WRITE, 1, IW_SQE_FENCE);
+	send();
+	iw_req_flush(&q);
+	EXPECT_EQ(reap(), (Completions{{0, 0},
+				       {1, IW_ST_WR_FLUSH_ERR},
+				       {2, IW_ST_WR_FLUSH_ERR},
+				       {3, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), Completions{});
+}
+
+TEST_F(IwReq, NothingIsSentOrTakenAfterAnError)
+{
+	iw_seg s;
+
+	post(IW_OP_SEND, 1);
+	post(IW_OP_READ, 1);
+	post(IW_OP_FETCH_ADD, 8);
+	send();
+	post(IW_OP_SEND, 1);
+	iw_req_flush(&q);
+	EXPECT_FALSE(iw_req_next(&q, &s));
+	expect_fatal(read_resp(1, 0, 1, true), TERM_OP_STREAM);
+	expect_fatal(atomic_resp(1, 2), TERM_OP_STREAM);
+	EXPECT_EQ(reap().size(), 4u);
+}
+
+TEST_F(IwReq, WhatIsPostedAfterAnErrorIsFlushed)
+{
+	iw_req_flush(&q);
+	for (int i = 0; i < 3; i++) {
+		u32 slot = post(IW_OP_SEND, 1);
+
+		EXPECT_TRUE(send().empty());
+		EXPECT_EQ(reap(), (Completions{{slot, IW_ST_WR_FLUSH_ERR}}));
+	}
+}
+
+TEST_F(IwReq, ASegmentTakenAfterAnErrorChangesNothing)
+{
+	iw_seg s;
+
+	post(IW_OP_SEND, 1);
+	ASSERT_TRUE(iw_req_next(&q, &s));
+	iw_req_flush(&q);
+	iw_req_sent(&q, &s);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, APlacementThatEndsAfterAnErrorChangesNothing)
+{
+	iw_req_act act;
+	ddp_seg s = {};
+
+	post(IW_OP_READ, 4);
+	send();
+	s.opcode = RDMAP_READ_RESP;
+	s.tagged = s.last = true;
+	s.payload_bytes = 4;
+	iw_req_rx(&q, &s, nullptr, &act);
+	iw_req_flush(&q);
+	iw_req_placed(&q, &act, true);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, ATerminateFailsTheOldestReadWithWhatItSays)
+{
+	const std::pair<int, int> table[] = {
+		{TERM_PROT_STAG, IW_ST_REM_ACCESS_ERR},
+		{TERM_PROT_OTHER, IW_ST_REM_ACCESS_ERR},
+		{TERM_DDP_STAG, IW_ST_REM_ACCESS_ERR},
+		{TERM_DDP_BOUNDS, IW_ST_REM_ACCESS_ERR},
+		{TERM_DDP_NO_BUFFER, IW_ST_REM_INV_REQ_ERR},
+		{TERM_DDP_MSN_RANGE, IW_ST_REM_INV_REQ_ERR},
+		{TERM_LOCAL, IW_ST_REM_OP_ERR},
+		{TERM_OP_OPCODE, IW_ST_REM_OP_ERR},
+		{TERM_OP_OTHER, IW_ST_REM_OP_ERR},
+		{TERM_DDP_LOCAL, IW_ST_REM_OP_ERR},
+		{TERM_MPA_CRC, IW_ST_WR_FLUSH_ERR},
+		{TERM_MPA_CLOSED, IW_ST_WR_FLUSH_ERR},
+		{0x0300, IW_ST_WR_FLUSH_ERR},
+		{0xffff, IW_ST_WR_FLUSH_ERR},
+	};
+
+	for (auto [code, status] : table) {
+		start();
+		post(IW_OP_SEND, 1);
+		post(IW_OP_READ, 1);
+		post(IW_OP_SEND, 1);
+		post(IW_OP_READ, 1);
+		send();
+		iw_req_terminated(&q, code);
+		EXPECT_TRUE(iw_req_in_error(&q));
+		EXPECT_EQ(reap(), (Completions{{0, 0},
+					       {1, status},
+					       {2, IW_ST_WR_FLUSH_ERR},
+					       {3, IW_ST_WR_FLUSH_ERR}}))
+			<< std::hex << code;
+	}
+}
+
+TEST_F(IwReq, ATerminateWithoutReadsMeansTheMessageBeingSent)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_WRITE, 2 * kWrite);
+	post(IW_OP_SEND, 1);
+	send(2);
+	iw_req_terminated(&q, TERM_DDP_BOUNDS);
+	EXPECT_EQ(reap(),
+		  (Completions{{0, 0}, {1, IW_ST_REM_ACCESS_ERR}, {2, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, ATerminateDoesNotMeanWhatTheStreamHasNotTaken)
+{
+	iw_seg s;
+
+	post(IW_OP_WRITE, 1, IW_SQE_IMM);
+	ASSERT_TRUE(iw_req_next(&q, &s));
+	iw_req_terminated(&q, TERM_DDP_BOUNDS);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+
+	start();
+	post(IW_OP_WRITE, 0, IW_SQE_IMM);
+	send(1);
+	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
+	EXPECT_EQ(reap(), (Completions{{0, IW_ST_REM_INV_REQ_ERR}}));
+}
+
+TEST_F(IwReq, ATerminateWithNothingOnItsWayFlushes)
+{
+	post(IW_OP_SEND, 1);
+	send();
+	post(IW_OP_SEND, 1);
+	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, IW_ST_WR_FLUSH_ERR}}));
+
+	start();
+	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
+	EXPECT_TRUE(iw_req_in_error(&q));
+	EXPECT_EQ(reap(), Completions{});
+}
+
+} // namespace

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+// Requester of an iWARP stream, one behaviour at a time: segments and their
+// numbers, immediate data, what waits for what. iw_req_end_test.cc has the rest.
+#include "iw_req_fixture.h"
+
+namespace {
+
+// ---- segments ----
+
+TEST_F(IwReq, ASendsHeaderIsAsInTheRfc)
+{
+	post(IW_OP_SEND, 5);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	EXPECT_EQ(hdr(s[0]), (Bytes{0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}));
+	EXPECT_EQ(s[0].kind, IW_SEG_REQUEST);
+	EXPECT_EQ(s[0].bytes, 5);
+	EXPECT_EQ(s[0].slot, 0u);
+	EXPECT_EQ(s[0].offset, 0u);
+}
+
+TEST_F(IwReq, ASendWithInvalidateNamesItsStag)
+{
+	post(IW_OP_SEND, 0, IW_SQE_INV);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	EXPECT_EQ(hdr(s[0]),
+		  (Bytes{0x41, 0x44, 0xaa, 0xbb, 0xcc, 0xdd, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}));
+}
+
+TEST_F(IwReq, EachKindOfSendHasItsOpcode)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_SEND, 1, IW_SQE_INV);
+	post(IW_OP_SEND, 1, IW_SQE_SOLICITED);
+	post(IW_OP_SEND, 1, IW_SQE_INV | IW_SQE_SOLICITED);
+	EXPECT_EQ(words(), (Words{"send 1 @0+1", "sinv 2 @0+1", "send! 3 @0+1", "sinv! 4 @0+1"}));
+}
+
+TEST_F(IwReq, OnlyASendWithInvalidateNamesAStag)
+{
+	post(IW_OP_SEND, 1, IW_SQE_SOLICITED);
+	EXPECT_EQ(parsed(send()[0]).inv_stag, 0u);
+}
+
+TEST_F(IwReq, AWritesHeaderIsAsInTheRfc)
+{
+	post(IW_OP_WRITE, 5);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	EXPECT_EQ(hdr(s[0]),
+		  (Bytes{0xc1, 0x40, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18}));
+	EXPECT_EQ(s[0].bytes, 5);
+}
+
+TEST_F(IwReq, AReadsRequestNamesItsSlotAsSink)
+{
+	start(16, 0x01000000);
+	post(IW_OP_READ, 0x80000000);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	EXPECT_EQ(hdr(s[0]),
+		  (Bytes{0x41, 0x41, 0, 0, 0,	 0,    0,    0,	   0,	 1,    0,    0,
+			 0,    1,    0, 0, 0,	 0,    1,    0,	   0,	 0,    0,    0,
+			 0,    0,    0, 0, 0,	 0, // sink
+			 0x80, 0,    0, 0,	    // bytes
+			 1,    2,    3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18}));
+	EXPECT_EQ(s[0].bytes, 0);
+	EXPECT_TRUE(s[0].last);
+}
+
+TEST_F(IwReq, ACompareAndSwapWorksOnAllBits)
+{
+	iw_sqe w = wr(IW_OP_CMP_SWAP, 8);
+
+	w.compare = 0x2122232425262728;
+	w.swap_add = 0x3132333435363738;
+	post(w);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	EXPECT_EQ(hdr(s[0]), (Bytes{0x41, 0x4a, 0,    0,    0,	  0,	0,    0,    0,
+				    1,	  0,	0,    0,    1,	  0,	0,    0,    0,
+				    0,	  0,	0,    2,    0,	  0,	0,    0, // code, identifier
+				    1,	  2,	3,    4,			 // STag
+				    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,    // TO
+				    0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,    // swap
+				    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,    // its mask
+				    0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,    // compare
+				    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})); // its mask
+}
+
+TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
+{
+	iw_sqe w = wr(IW_OP_FETCH_ADD, 8);
+	rdmap_atomic a;
+
+	start(16, 77);
+	w.swap_add = 5;
+	post(w);
+	auto s = send();
+	ASSERT_EQ(s.size(), 1u);
+	rdmap_atomic_parse(s[0].hdr + DDP_UNTAGGED_BYTES, &a);
+	EXPECT_EQ(a.op, RDMAP_FETCH_ADD);
+	EXPECT_EQ(a.id, 77u);
+	EXPECT_EQ(a.swap_add, 5u);
+	EXPECT_EQ(a.swap_add_mask, 0u);
+	EXPECT_EQ(s[0].hdr_bytes, DDP_CTRL_MAX_BYTES);
+}
+
+TEST_F(IwReq, ASendIsCutAtTheLongestUlpdu)
+{
+	const struct {
+		u32 length;
+		Words words;
+	} table[] = {
+		{0, {"send 1 @0+0"}},
+		{kSend - 1, {"send 1 @0+99"}},
+		{kSend, {"send 1 @0+100"}},
+		{kSend + 1, {"send 1 @0+100 more", "send 1 @100+1"}},
+		{2 * kSend, {"send 1 @0+100 more", "send 1 @100+100"}},
+		{2 * kSend + 7, {"send 1 @0+100 more", "send 1 @100+100 more", "send 1 @200+7"}},
+	};
+
+	for (const auto &t : table) {
+		start();
+		post(IW_OP_SEND, t.length);
+		EXPECT_EQ(words(), t.words) << t.length;
+	}
+}
+
+TEST_F(IwReq, AWriteIsCutAtTheLongestUlpdu)
+{
+	const struct {
+		u32 length;
+		Words words;
+	} table[] = {
+		{0, {"write @0+0"}},
+		{kWrite, {"write @0+104"}},
+		{kWrite + 1, {"write @0+104 more", "write @104+1"}},
+		{2 * kWrite, {"write @0+104 more", "write @104+104"}},
+	};
+
+	for (const auto &t : table) {
+		start();
+		post(IW_OP_WRITE, t.length);
+		EXPECT_EQ(words(), t.words) << t.length;
+	}
+}
+
+TEST_F(IwReq, NoSegmentIsLongerThanTheLongestUlpdu)
+{
+	for (u16 max : {int(DDP_CTRL_MAX_BYTES), 1454, 0xffff}) {
+		for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_CMP_SWAP}) {
+			u32 total = 0;
+
+			cfg.max_ulpdu = max;
+			start();
+			post(op, 200000);
+			for (const iw_seg &s : send()) {
+				EXPECT_LE(s.hdr_bytes + s.bytes, max);
+				EXPECT_EQ(s.offset, total);
+				total += s.bytes;
+			}
+			EXPECT_EQ(total, op <= IW_OP_WRITE ? 200000u : 0u);
+		}
+	}
+}
+
+TEST_F(IwReq, TheMessageOffsetCountsThePayload)
+{
+	post(IW_OP_SEND, 2 * kSend + 1);
+	auto s = send();
+	ASSERT_EQ(s.size(), 3u);
+	for (u32 i = 0; i < 3; i++) {
+		EXPECT_EQ(parsed(s[i]).mo, i * kSend);
+		EXPECT_EQ(parsed(s[i]).msn, 1u);
+	}
+}
+
+TEST_F(IwReq, AWritesOffsetIsItsAddress)
+{
+	post(IW_OP_WRITE, 2 * kWrite + 1);
+	auto s = send();
+	ASSERT_EQ(s.size(), 3u);
+	for (u32 i = 0; i < 3; i++)
+		EXPECT_EQ(parsed(s[i]).to, 0x1112131415161718u + i * kWrite);
+}
+
+TEST_F(IwReq, EachQueueCountsItsMessagesFromOne)
+{
+	cfg.ord = 8;
+	start();
+	post(IW_OP_SEND, 1);
+	post(IW_OP_READ, 1);
+	post(IW_OP_WRITE, 1);
+	post(IW_OP_SEND, kSend + 1);
+	post(IW_OP_FETCH_ADD, 8);
+	post(IW_OP_READ, 1);
+	post(IW_OP_WRITE, 1, IW_SQE_IMM);
+	post(IW_OP_SEND, 1);
+	EXPECT_EQ(words(), (Words{"send 1 @0+1", "read 1", "write @0+1", "send 2 @0+100 more",
+				  "send 2 @100+1", "atomic 2", "read 3", "write @0+1", "imm 3",
+				  "send 4 @0+1"}));
+}
+
+TEST_F(IwReq, MessageNumbersWrap)
+{
+	q.send_msn = q.read_msn = 0xffffffff;
+	for (int i = 0; i < 2; i++) {
+		post(IW_OP_SEND, 1);
+		post(IW_OP_READ, 1);
+	}
+	EXPECT_EQ(words(),
+		  (Words{"send 4294967295 @0+1", "read 4294967295", "send 0 @0+1", "read 0"}));
+}
+
+TEST_F(IwReq, AskedAgainTheNextSegmentIsTheSame)
+{
+	iw_seg a = {}, b = {};
+
+	post(IW_OP_SEND, kSend + 1);
+	post(IW_OP_READ, 1);
+	while (iw_req_next(&q, &a)) {
+		ASSERT_TRUE(iw_req_next(&q, &b));
+		EXPECT_EQ(hdr(a), hdr(b));
+		EXPECT_EQ(a.offset, b.offset);
+		EXPECT_EQ(a.bytes, b.bytes);
+		iw_req_sent(&q, &a);
+	}
+	EXPECT_EQ(q.send_msn, 2u);
+	EXPECT_EQ(q.read_msn, 2u);
+}
+
+TEST_F(IwReq, NothingPostedNothingSent)
+{
+	EXPECT_TRUE(send().empty());
+	EXPECT_EQ(reap(), Completions{});
+}
+
+// ---- immediate data ----
+
+TEST_F(IwReq, ImmediateDataFollowTheWriteAsAMessageOfTheirOwn)
+{
+	iw_sqe w = wr(IW_OP_WRITE, kWrite + 1, IW_SQE_IMM);
+	const u8 imm[4] = {0xde, 0xad, 0xbe, 0xef};
+
+	memcpy(&w.imm, imm, sizeof(imm));
+	post(w);
+	auto s = send();
+	ASSERT_EQ(s.size(), 3u);
+	EXPECT_TRUE(s[1].last);
+	EXPECT_EQ(hdr(s[2]), (Bytes{0x41, 0x48, 0, 0, 0, 0,    0,    0,	   0,	 0, 0, 0, 0,
+				    1,	  0,	0, 0, 0, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, 0}));
+	EXPECT_EQ(s[2].bytes, 0);
+	EXPECT_EQ(s[2].slot, 0u);
+}
+
+TEST_F(IwReq, SolicitedImmediateDataHaveTheirOpcode)
+{
+	post(IW_OP_WRITE, 0, IW_SQE_IMM | IW_SQE_SOLICITED);
+	EXPECT_EQ(words(), (Words{"write @0+0", "imm! 1"}));
+}
+
+TEST_F(IwReq, AWriteWithImmediateIsCompleteOnceTheImmediateIsOut)
+{
+	post(IW_OP_WRITE, 1, IW_SQE_IMM);
+	EXPECT_EQ(send(1).size(), 1u);
+	EXPECT_EQ(reap(), Completions{});
+	send();
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+// ---- what waits for what ----
+
+TEST_F(IwReq, ReadsAndAtomicsUnderWayAreLimited)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_FETCH_ADD, 8);
+	post(IW_OP_READ, 1);
+	post(IW_OP_SEND, 1);
+	EXPECT_EQ(words(), (Words{"read 1", "atomic 2"}));
+	read_resp(0, 0, 1, true);
+	EXPECT_EQ(words(), (Words{"read 3", "send 1 @0+1"}));
+}
+
+TEST_F(IwReq, AReadHalfAnsweredStillCounts)
+{
+	cfg.ord = 1;
+	start();
+	post(IW_OP_READ, 10);
+	post(IW_OP_READ, 1);
+	send();
+	read_resp(0, 0, 9, false);
+	EXPECT_TRUE(send().empty());
+	read_resp(0, 9, 1, true);
+	EXPECT_EQ(words(), (Words{"read 2"}));
+}
+
+TEST_F(IwReq, WithoutAFenceSendsOvertakeReads)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_SEND, 1);
+	EXPECT_EQ(words(), (Words{"read 1", "send 1 @0+1"}));
+}
+
+TEST_F(IwReq, AFenceWaitsForAllReadsAndAtomicsBefore)
+{
+	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+		cfg.ord = 4;
+		start();
+		post(IW_OP_READ, 1);
+		post(IW_OP_FETCH_ADD, 8);
+		post(op, op == IW_OP_LOCAL ? 0 : 8, IW_SQE_FENCE);
+		EXPECT_EQ(send().size(), 2u);
+		read_resp(0, 0, 1, true);
+		EXPECT_TRUE(send().empty());
+		atomic_resp(1, 1);
+		EXPECT_EQ(send().size(), 1u) << int(op);
+	}
+}
+
+TEST_F(IwReq, AFenceWithNothingBeforeDoesNotWait)
+{
+	post(IW_OP_SEND, 1, IW_SQE_FENCE);
+	EXPECT_EQ(send().size(), 1u);
+}
+
+TEST_F(IwReq, LocalRunsInItsTurn)
+{
+	post(IW_OP_SEND, kSend + 1);
+	post(IW_OP_LOCAL);
+	post(IW_OP_SEND, 1);
+	EXPECT_EQ(words(), (Words{"send 1 @0+100 more", "send 1 @100+1", "local", "send 2 @0+1"}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}}));
+}
+
+TEST_F(IwReq, LocalDoesNotWaitForReads)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_LOCAL);
+	EXPECT_EQ(words(), (Words{"read 1", "local"}));
+	EXPECT_EQ(reap(), Completions{});
+	read_resp(0, 0, 1, true);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
+}
+
+TEST_F(IwReq, LocalThatWaitsForAllWaitsForReads)
+{
+	post(IW_OP_READ, 1);
+	post(IW_OP_LOCAL, 0, IW_SQE_WAIT_ALL);
+	EXPECT_EQ(words(), (Words{"read 1"}));
+	read_resp(0, 0, 1, true);
+	EXPECT_EQ(words(), (Words{"local"}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
+}
+
+TEST_F(IwReq, AFailedLocalFlushesWhatFollows)
+{
+	iw_seg s;
+
+	post(IW_OP_SEND, 1);
+	u32 slot = post(IW_OP_LOCAL);
+	post(IW_OP_SEND, 1);
+	send(1);
+	ASSERT_TRUE(iw_req_next(&q, &s));
+	ASSERT_EQ(s.kind, IW_SEG_LOCAL);
+	iw_req_local_done(&q, slot, IW_ST_MW_BIND_ERR);
+	EXPECT_TRUE(iw_req_in_error(&q));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, IW_ST_MW_BIND_ERR}, {2, IW_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(IwReq, LocalDoneForWhatIsNotItsTurnIsIgnored)
+{
+	post(IW_OP_SEND, 1);
+	post(IW_OP_LOCAL);
+	iw_req_local_done(&q, 0, IW_ST_SUCCESS);
+	iw_req_local_done(&q, 1, IW_ST_SUCCESS);
+	EXPECT_EQ(reap(), Completions{});
+	send();
+	iw_req_local_done(&q, 1, IW_ST_MW_BIND_ERR);
+	EXPECT_FALSE(iw_req_in_error(&q));
+	EXPECT_EQ(reap().size(), 2u);
+}
+
+} // namespace
