@@ -110,22 +110,17 @@ static const struct ib_device_ops tern_device_ops = {
 	.alloc_mw = tern_alloc_mw,
 	.alloc_pd = tern_alloc_pd,
 	.alloc_ucontext = tern_alloc_ucontext,
-	.attach_mcast = tern_attach_mcast,
-	.create_ah = tern_create_ah,
 	.create_cq = tern_create_cq,
 	.create_qp = tern_create_qp,
 	.create_srq = tern_create_srq,
-	.create_user_ah = tern_create_ah,
 	.dealloc_mw = tern_dealloc_mw,
 	.dealloc_pd = tern_dealloc_pd,
 	.dealloc_ucontext = tern_dealloc_ucontext,
 	.del_gid = del_gid,
 	.dereg_mr = tern_dereg_mr,
-	.destroy_ah = tern_destroy_ah,
 	.destroy_cq = tern_destroy_cq,
 	.destroy_qp = tern_destroy_qp,
 	.destroy_srq = tern_destroy_srq,
-	.detach_mcast = tern_detach_mcast,
 	.disassociate_ucontext = tern_disassociate_ucontext,
 	.enable_driver = enable_driver,
 	.fill_res_cq_entry = tern_fill_res_cq_entry,
@@ -147,7 +142,6 @@ static const struct ib_device_ops tern_device_ops = {
 	.post_recv = tern_post_recv,
 	.post_send = tern_post_send,
 	.post_srq_recv = tern_post_srq_recv,
-	.query_ah = tern_query_ah,
 	.query_device = query_device,
 	.query_pkey = tern_query_pkey,
 	.query_port = tern_query_port,
@@ -158,13 +152,24 @@ static const struct ib_device_ops tern_device_ops = {
 	.rereg_user_mr = tern_rereg_user_mr,
 	.resize_cq = tern_resize_cq,
 
-	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, tern_cq_obj, cq.ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, tern_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, tern_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, tern_ibqp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, tern_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, tern_ucontext, ibuc),
+};
+
+/* Of devices with unconnected QPs. */
+static const struct ib_device_ops tern_ud_ops = {
+	.attach_mcast = tern_attach_mcast,
+	.create_ah = tern_create_ah,
+	.create_user_ah = tern_create_ah,
+	.destroy_ah = tern_destroy_ah,
+	.detach_mcast = tern_detach_mcast,
+	.query_ah = tern_query_ah,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
 };
 
 static void describe(struct tern_dev *dev)
@@ -204,6 +209,10 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 	dev->net = dev_net(netdev);
 	describe(dev);
 	ib_set_device_ops(&dev->ibdev, &tern_device_ops);
+	if (transport->ah_init)
+		ib_set_device_ops(&dev->ibdev, &tern_ud_ops);
+	if (transport->ib_ops)
+		ib_set_device_ops(&dev->ibdev, transport->ib_ops);
 	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
 	if (err)
 		goto free_stats;

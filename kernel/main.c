@@ -14,12 +14,17 @@ static int __init tern_init(void)
 	err = tern_roce_init();
 	if (err)
 		return err;
+	err = tern_iwarp_init();
+	if (err)
+		goto roce_exit;
 	/* Last: from here on links can be added. */
 	err = tern_link_init();
 	if (err)
-		goto roce_exit;
+		goto iwarp_exit;
 	return 0;
 
+iwarp_exit:
+	tern_iwarp_exit();
 roce_exit:
 	tern_roce_exit();
 	return err;
@@ -28,6 +33,7 @@ roce_exit:
 static void __exit tern_exit(void)
 {
 	tern_link_exit();
+	tern_iwarp_exit();
 	tern_roce_exit();
 	/* RCU callbacks into this module */
 	rcu_barrier();
@@ -40,3 +46,4 @@ MODULE_DESCRIPTION("Transport Engine for RDMA over ordinary Networks");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(TERN_VERSION);
 MODULE_ALIAS_RDMA_LINK("tern_roce");
+MODULE_ALIAS_RDMA_LINK("tern_iwarp");

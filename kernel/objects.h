@@ -139,6 +139,8 @@ struct tern_qp {
 	struct tern_srq *srq;		/* NULL: own rq */
 	struct tern_sq sq;
 	struct tern_rq rq;
+	struct tern_rwqe rwqe;		/* the receive WQE being filled */
+	bool have_rwqe;
 	struct tern_events events;
 };
 
@@ -167,6 +169,27 @@ void tern_qp_put(struct tern_qp *qp);
  * run_lock held.
  */
 void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask);
+
+/*
+ * Completions, run_lock held.
+ *
+ * SQ element index, the next in order, is over: on error, or if its poster
+ * wants one, a CQE, and the room before it; else the caller retires it in time.
+ * False: the CQ has no room.
+ */
+bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status status);
+/* CQE of the receive WQE in hand; cqe has all but wr_id, qp and status. False: no room. */
+bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
+			   bool solicited);
+/*
+ * Take a receive WQE in hand if none is. 1; 0: none posted; -EINVAL: it is malformed, and to be
+ * completed so; -EOVERFLOW: the ring is broken.
+ */
+int tern_qp_take_recv(struct tern_qp *qp);
+/* LOCAL_INV, BIND_MW, REG_MR; any other opcode, malformed WQEs for one, is LOC_QP_OP_ERR. */
+enum ib_wc_status tern_qp_execute_local(struct tern_qp *qp, const struct tern_send_wqe *wqe);
+/* Flush the receive queue, unless it is shared. True: budget spent, more to do. */
+bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget);
 
 /*
  * Async event for a QP, SRQ, from the transport, run_lock held or not, any

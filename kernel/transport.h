@@ -26,6 +26,8 @@ struct tern_transport_ops {
 	const char *link_type;			/* "tern_roce", "tern_iwarp" */
 	u8 node_type;				/* RDMA_NODE_* */
 	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
+	bool any_netdev;			/* else Ethernet interfaces only */
+	const struct ib_device_ops *ib_ops;	/* verbs of its own kind; NULL: none */
 	const struct tern_limits *limits;
 
 	/* ib_port_immutable.core_cap_flags, max_mad_size and the rest */
@@ -49,6 +51,9 @@ struct tern_transport_ops {
 	int (*qp_check)(struct tern_dev *dev, const struct ib_qp_init_attr *init);
 	/* Engine state, timers, accounting socket. The generic part is complete. */
 	int (*qp_create)(struct tern_qp *qp, const struct ib_qp_init_attr *init);
+	/* Is the transition legal with the attributes in mask? Called before qp_modify. */
+	bool (*qp_may_modify)(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_type type,
+			      enum ib_qp_attr_mask mask);
 	/*
 	 * The transition is legal and the attributes are within limits and
 	 * already validated; cur == qp->state when called, but it may change
@@ -69,6 +74,7 @@ struct tern_transport_ops {
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 
+	/* UD's; all NULL: the device has no address handles, no multicast. */
 	/* Complete av from av->attr (which ib_core resolved). May not sleep if !sleepable. */
 	int (*ah_init)(struct tern_dev *dev, struct tern_av *av, bool sleepable);
 
@@ -85,9 +91,12 @@ static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
 }
 
 extern const struct tern_transport_ops tern_roce_transport;
+extern const struct tern_transport_ops tern_iwarp_transport;
 
 /* Once per module; net namespaces' state. */
 int tern_roce_init(void);
 void tern_roce_exit(void);
+int tern_iwarp_init(void);
+void tern_iwarp_exit(void);
 
 #endif

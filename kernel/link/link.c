@@ -107,6 +107,16 @@ static int roce_newlink(const char *name, struct net_device *netdev)
 	return newlink(name, netdev, &tern_roce_transport);
 }
 
+static int iwarp_newlink(const char *name, struct net_device *netdev)
+{
+	return newlink(name, netdev, &tern_iwarp_transport);
+}
+
+static struct rdma_link_ops iwarp_link_ops = {
+	.type = "tern_iwarp",
+	.newlink = iwarp_newlink,
+};
+
 static struct rdma_link_ops roce_link_ops = {
 	.type = "tern_roce",
 	.newlink = roce_newlink,
@@ -147,6 +157,7 @@ int tern_link_init(void)
 	if (err)
 		goto netdev_exit;
 	rdma_link_register(&roce_link_ops);
+	rdma_link_register(&iwarp_link_ops);
 	return 0;
 
 netdev_exit:
@@ -159,6 +170,7 @@ netns_exit:
 void tern_link_exit(void)
 {
 	/* No new links; then no links; then nobody who looks for them. */
+	rdma_link_unregister(&iwarp_link_ops);
 	rdma_link_unregister(&roce_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)TERN_DRIVER_ID);
 	ib_unregister_client(&tern_client);

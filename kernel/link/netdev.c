@@ -34,16 +34,16 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 		pr_err("tern: %s: %s is being removed\n", name, netdev->name);
 		return -ENODEV;
 	}
-	if (netdev->flags & IFF_LOOPBACK) {
+	if (!transport->any_netdev && netdev->flags & IFF_LOOPBACK) {
 		pr_err("tern: %s: %s is the loopback interface; use any Ethernet interface, it reaches this host too\n",
 		       name, netdev->name);
 		return -EINVAL;
 	}
-	if (netdev->type != ARPHRD_ETHER || netdev->addr_len != ETH_ALEN) {
+	if (!transport->any_netdev && (netdev->type != ARPHRD_ETHER || netdev->addr_len != ETH_ALEN)) {
 		pr_err("tern: %s: %s is not an Ethernet interface\n", name, netdev->name);
 		return -EINVAL;
 	}
-	if (is_vlan_dev(netdev)) {
+	if (!transport->any_netdev && is_vlan_dev(netdev)) {
 		pr_err("tern: %s: %s is a VLAN of %s; add the link to %s, the addresses of its VLANs get GIDs\n",
 		       name, netdev->name, vlan_dev_real_dev(netdev)->name,
 		       vlan_dev_real_dev(netdev)->name);

@@ -84,7 +84,7 @@ static void enter_reset(struct roce_qp *qp)
 	roce_purge_backlog(qp);
 	qp->req_ready = false;
 	qp->resp_ready = false;
-	qp->have_rwqe = false;
+	qp->base.have_rwqe = false;
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
 	qp->last_wqe_told = false;

@@ -116,24 +116,6 @@ static void take_posted(struct roce_qp *qp)
 
 /* ---- executing runs ---- */
 
-static enum rc_status execute_local(struct roce_qp *qp, const struct tern_send_wqe *wqe)
-{
-	switch (wqe->opcode) {
-	case TERN_WR_LOCAL_INV:
-		return tern_mem_invalidate(&qp->base.mem, wqe->inv_key, false) ?
-			       RC_ST_LOC_QP_OP_ERR : RC_ST_SUCCESS;
-	case TERN_WR_BIND_MW:
-		return tern_mem_bind(&qp->base.mem, wqe->mw.mw_rkey, wqe->mw.new_rkey,
-				     wqe->mw.mr_lkey, wqe->mw.addr, wqe->mw.length,
-				     wqe->mw.access) ? RC_ST_MW_BIND_ERR : RC_ST_SUCCESS;
-	case TERN_WR_REG_MR:
-		return tern_mem_reg(&qp->base.mem, wqe->reg.mr_key, wqe->reg.new_key,
-				    wqe->reg.access) ? RC_ST_LOC_QP_OP_ERR : RC_ST_SUCCESS;
-	default:
-		return RC_ST_LOC_QP_OP_ERR;
-	}
-}
-
 /* Where a request's payload comes from. */
 struct payload {
 	struct tern_send_wqe *wqe;
@@ -249,7 +231,9 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 		}
 		if (run.kind == RUN_LOCAL) {
 			rc_req_local_done(req, run.slot,
-					  execute_local(qp, tern_sq_wqe(sq, run.slot)));
+					  /* the values of enum ib_wc_status are rc_status' */
+					  (enum rc_status)tern_qp_execute_local(
+						  &qp->base, tern_sq_wqe(sq, run.slot)));
 			--*budget;
 			continue;
 		}

@@ -76,13 +76,13 @@ static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struc
 	struct tern_sgl sgl;
 	int ret;
 
-	if ((u64)act->offset + act->bytes > qp->rwqe.bytes) {
+	if ((u64)act->offset + act->bytes > qp->base.rwqe.bytes) {
 		fail_recv(qp, &rx->k, IB_WC_LOC_LEN_ERR, RC_FAIL_INVALID_REQ);
 		return false;
 	}
 	if (!act->bytes)
 		return true;
-	tern_sgl_begin(&sgl, &qp->base.mem, qp->rwqe.sge, qp->rwqe.num_sge,
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
 		       IB_ACCESS_LOCAL_WRITE);
 	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
 	tern_sgl_end(&sgl);

@@ -156,8 +156,6 @@ struct roce_qp {
 	bool req_ready;			/* RTS reached since RESET */
 	bool resp_ready;		/* RTR reached since RESET */
 
-	struct tern_rwqe rwqe;		/* the receive WQE being filled */
-	bool have_rwqe;
 	bool comm_est;
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 

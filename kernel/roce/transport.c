@@ -73,6 +73,7 @@ const struct tern_transport_ops tern_roce_transport = {
 	.del_gid = roce_del_gid,
 	.qp_check = roce_qp_check,
 	.qp_create = roce_qp_create,
+	.qp_may_modify = ib_modify_qp_is_ok,
 	.qp_modify = roce_qp_modify,
 	.qp_query = roce_qp_query,
 	.qp_quiesce = roce_qp_quiesce,

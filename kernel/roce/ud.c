@@ -158,7 +158,7 @@ static int place(struct roce_qp *qp, const struct roce_rx *rx)
 	int ret;
 
 	roce_rx_grh(rx, grh);
-	tern_sgl_begin(&sgl, &qp->base.mem, qp->rwqe.sge, qp->rwqe.num_sge,
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
 		       IB_ACCESS_LOCAL_WRITE);
 	ret = tern_sgl_write(&sgl, 0, grh, sizeof(grh));
 	if (!ret && rx->k.payload_bytes)
@@ -185,7 +185,7 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
 		return;
 	}
-	if (cqe.byte_len > qp->rwqe.bytes) {
+	if (cqe.byte_len > qp->base.rwqe.bytes) {
 		/* The WQE says so; a peer cannot end the QP by sending too much. */
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);

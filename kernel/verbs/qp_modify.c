@@ -106,7 +106,7 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 		return -ENODEV;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
 		return -EINVAL;
-	if (next > IB_QPS_ERR || !ib_modify_qp_is_ok(cur, next, ibqp->qp_type, mask) ||
+	if (next > IB_QPS_ERR || !dev->transport->qp_may_modify(cur, next, ibqp->qp_type, mask) ||
 	    !path_ok(dev, attr, mask) || !limits_ok(dev, attr, mask))
 		return -EINVAL;
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who runs an iWARP QP, and when: whoever has its socket does all there is to
+ * do, in the order input, completions, output. A poster who finds the socket
+ * taken by a process (closing, most likely) leaves it to the work item, which
+ * waits. Before there is a socket, and after it, there is only flushing.
+ */
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+/* ---- completions, errors: run_lock held ---- */
+
+void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status)
+{
+	if (!tern_qp_complete_send(&qp->base, index, status))
+		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
+}
+
+void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
+		      bool solicited)
+{
+	if (!tern_qp_complete_recv(&qp->base, cqe, status, solicited))
+		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
+}
+
+void iw_qp_error(struct iw_qp *qp)
+{
+	struct tern_qp *base = &qp->base;
+
+	if (base->state == IB_QPS_ERR || base->state == IB_QPS_RESET)
+		return;
+	WRITE_ONCE(base->state, IB_QPS_ERR);
+	base->attr.qp_state = IB_QPS_ERR;
+	if (qp->ready)
+		iw_req_flush(&qp->req);
+	if (!base->srq)
+		tern_rq_kick_wanted(&base->rq, true);
+	/* What is written goes out, a Terminate as well; then the end. */
+	qp->tx.closing = true;
+}
+
+void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
+{
+	if (qp->base.state == IB_QPS_ERR)
+		return;
+	iw_qp_error(qp);
+	tern_qp_event(&qp->base, event);
+}
+
+static void reap(struct iw_qp *qp)
+{
+	enum iw_status status;
+	bool any = false;
+	u32 slot;
+
+	while (iw_req_reap(&qp->req, &slot, &status)) {
+		/* enum iw_status has the values of enum ib_wc_status */
+		iw_complete_send(qp, slot, (enum ib_wc_status)status);
+		any = true;
+	}
+	/* Those without a CQE */
+	if (any)
+		tern_sq_retire(&qp->base.sq, slot + 1);
+	if (iw_req_in_error(&qp->req))
+		iw_qp_error(qp);
+}
+
+/* ERR: all that is posted and will be. True: budget spent. */
+static bool flush(struct iw_qp *qp, u32 *budget)
+{
+	struct tern_qp *base = &qp->base;
+	struct tern_send_wqe *wqe;
+	bool more = true;
+	int ret;
+
+	tern_sq_draining(&base->sq, false);
+	for (; *budget; --*budget) {
+		ret = tern_sq_take(&base->sq, base->type, &wqe);
+		if (ret == 0 || ret == -EOVERFLOW) {
+			more = false;
+			break;
+		}
+		iw_complete_send(qp, base->sq.head - 1, IB_WC_WR_FLUSH_ERR);
+	}
+	more |= tern_qp_flush_recv(base, budget);
+	if (base->srq && !qp->last_wqe_told) {
+		qp->last_wqe_told = true;
+		tern_qp_event(base, IB_EVENT_QP_LAST_WQE_REACHED);
+	}
+	return more;
+}
+
+/* run_lock held; sk locked, or NULL. True: more to do. */
+static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
+{
+	u32 budget = 1024;
+	bool more = false;
+
+	if (qp->base.dead)
+		return false;
+	if (qp->ready && sk) {
+		if (rx)
+			more |= iw_rx(qp, sk);
+		reap(qp);
+		more |= iw_tx_run(qp, sk);
+		reap(qp);
+	} else if (qp->ready) {
+		reap(qp);
+	}
+	if (qp->base.state == IB_QPS_ERR)
+		more |= flush(qp, &budget);
+	return more;
+}
+
+void iw_run(struct iw_qp *qp, bool rx)
+{
+	bool more;
+
+	spin_lock_bh(&qp->base.run_lock);
+	more = run_locked(qp, qp->sk, rx);
+	if (more && !qp->base.dead) {
+		tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+		queue_work(iw_wq, &qp->work);
+	}
+	spin_unlock_bh(&qp->base.run_lock);
+}
+
+void iw_kick(struct iw_qp *qp)
+{
+	struct sock *sk = READ_ONCE(qp->sk);
+
+	if (irqs_disabled()) {
+		queue_work(iw_wq, &qp->work);
+		return;
+	}
+	if (!sk) {
+		iw_run(qp, false);
+		return;
+	}
+	/* The socket stays as long as the QP: its endpoint does. */
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (sock_owned_by_user(sk))
+		queue_work(iw_wq, &qp->work);
+	else
+		iw_run(qp, false);
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+static void run_in_process(struct iw_qp *qp)
+{
+	struct sock *sk = READ_ONCE(qp->sk);
+
+	if (sk)
+		lock_sock(sk);
+	iw_run(qp, true);
+	if (sk)
+		release_sock(sk);
+}
+
+void iw_work_fn(struct work_struct *work)
+{
+	run_in_process(container_of(work, struct iw_qp, work));
+}
+
+void iw_rx_retry_fn(struct work_struct *work)
+{
+	run_in_process(container_of(to_delayed_work(work), struct iw_qp, rx_retry));
+}

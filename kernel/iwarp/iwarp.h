@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iWARP: endpoints (a TCP connection and what iw_cm knows of it) and QPs, and
+ * who may touch what.
+ *
+ * Locks, outermost first: ep->lock (mutex: life of the endpoint), the socket's
+ * own lock (data path: engines' input and output), base.run_lock (QP state and
+ * engines). All data path work is done by whoever has the socket: the softirq
+ * that brings bytes or room, or a poster. A poster who finds it taken leaves a
+ * mark and queues the work item, which waits for it.
+ */
+#ifndef TERN_IWARP_H
+#define TERN_IWARP_H
+
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+#include <rdma/iw_cm.h>
+
+#include "objects.h"
+#include "proto/iw_req.h"
+#include "proto/iw_resp.h"
+#include "proto/mpa.h"
+
+/* READs and atomics under way on a QP, either way. */
+#define IW_MAX_RD_ATOMIC	128
+/* FPDUs may span TCP segments; so large that headers and CRCs hardly count. */
+#define IW_MAX_FPDU_BYTES	16384
+/* Bytes in and out per visit; more is for the work item. */
+#define IW_BUDGET_BYTES		(1 << 20)
+#define IW_RCVBUF_BYTES		(512 << 10)
+/*
+ * A Send that finds no receive WQE waits for one so long, in the socket, before
+ * it ends the stream: verbs programs know RNR, and post late.
+ */
+#define IW_NO_RECV_WAIT		(5 * HZ)
+/* The peer's MPA frame, and the end of an orderly close, have to come within it. */
+#define IW_MPA_TIMEOUT		(10 * HZ)
+#define IW_CLOSE_TIMEOUT	(5 * HZ)
+/* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
+#define IW_MAX_PENDING		1024
+
+struct iw_qp;
+
+enum iw_ep_state {
+	IW_EP_LISTENING,
+	IW_EP_CONNECTING,	/* TCP's handshake */
+	IW_EP_WAIT_REPLY,
+	IW_EP_WAIT_REQUEST,
+	IW_EP_REQUESTED,	/* iw_cm was told: accept or reject */
+	IW_EP_OPEN,		/* FPDUs */
+	IW_EP_CLOSING,		/* our FIN is out, or the peer's in */
+	IW_EP_DEAD,
+};
+
+struct iw_ep {
+	refcount_t ref;
+	struct tern_dev *dev;
+	struct socket *sock;
+	struct mutex lock;
+	enum iw_ep_state state;		/* under lock */
+	struct iw_cm_id *cm_id;		/* referenced; under lock */
+	struct iw_qp *qp;		/* referenced; under lock; set before OPEN */
+	struct work_struct work;
+	struct delayed_work timeout;
+
+	struct mpa_offer offer;
+	struct mpa_frame frame;		/* the peer's */
+	u32 have;
+	u8 buf[MPA_FRAME_BYTES + MPA_MAX_PRIVATE_BYTES];
+
+	struct iw_ep *listener;		/* referenced: WAIT_REQUEST, REQUESTED */
+	struct list_head children;	/* of a listener; under its lock */
+	struct list_head child;
+	u32 num_children;
+};
+
+/* What is on its way into the socket: FPDUs back to back in a page. */
+struct iw_tx {
+	struct page *page;		/* compound; the socket has references of its own */
+	u32 page_bytes;
+	u32 fill;			/* written */
+	u32 sent;			/* taken by the socket */
+	u64 pos;			/* of fill in the stream, for markers */
+	u8 *bounce;			/* with markers: an FPDU before they are put in */
+	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
+	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */
+	bool closing;			/* after what is written: FIN */
+	bool fin;
+};
+
+struct iw_qp {
+	struct tern_qp base;
+	struct iw_ep *ep;		/* of its one connection; stays until release */
+	struct sock *sk;		/* ep's, from OPEN on */
+	bool ready;			/* engines run; under run_lock */
+	struct mpa_terms terms;
+	struct iw_sqe *sqe;
+	struct iw_irq *irq;
+	struct iw_req req;
+	struct iw_resp resp;
+	struct iw_tx tx;
+	struct work_struct work;
+	struct delayed_work rx_retry;	/* is there a receive WQE now? */
+	unsigned long rx_wait_until;	/* jiffies */
+	bool rx_waits;
+	bool last_wqe_told;
+	refcount_t cm_refs;		/* iw_cm's and our own: destroy waits */
+	struct completion cm_gone;
+};
+
+static inline struct iw_qp *to_iw_qp(struct tern_qp *qp)
+{
+	return container_of(qp, struct iw_qp, base);
+}
+
+static inline bool iw_qp_may_connect(const struct iw_qp *qp)
+{
+	return qp->base.state == IB_QPS_INIT || qp->base.state == IB_QPS_RTR;
+}
+
+extern struct workqueue_struct *iw_wq;
+
+/* ---- cm.c: endpoints ---- */
+int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int iw_reject(struct iw_cm_id *cm_id, const void *data, u8 bytes);
+int iw_create_listen(struct iw_cm_id *cm_id, int backlog);
+int iw_destroy_listen(struct iw_cm_id *cm_id);
+/* The QP's connection has to end. From any context. */
+void iw_ep_kick(struct iw_ep *ep);
+void iw_ep_put(struct iw_ep *ep);
+/* Now: with a reset. May sleep. */
+void iw_ep_abort(struct iw_ep *ep);
+
+/* ---- sock.c ---- */
+int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock);
+void iw_sock_prepare(struct sock *sk);
+/* Callbacks that queue the endpoint's work; then those of the data path; then none. */
+void iw_sock_attach(struct iw_ep *ep);
+void iw_sock_attach_data(struct iw_ep *ep);
+void iw_sock_detach(struct iw_ep *ep);
+int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more, u32 more_bytes);
+
+/* ---- qp.c ---- */
+struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn);
+void iw_qp_add_ref(struct ib_qp *ibqp);
+void iw_qp_rem_ref(struct ib_qp *ibqp);
+int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init);
+void iw_qp_quiesce(struct tern_qp *base);
+void iw_qp_release(struct tern_qp *base);
+int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
+		 enum ib_qp_state cur, enum ib_qp_state next);
+bool iw_qp_may_modify(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_type type,
+		      enum ib_qp_attr_mask mask);
+void iw_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask);
+/* ep's negotiation is done: RTS, engines ready. -EINVAL: the QP is not in INIT any more. */
+int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *terms, bool active);
+/* The connection is over: ERR. */
+void iw_qp_closed(struct iw_qp *qp);
+
+/* ---- exec.c: who runs, and what ---- */
+/* From any context: all there is to do, or the work item if the socket is taken. */
+void iw_kick(struct iw_qp *qp);
+/* The socket is locked: bytes came (rx), or room. */
+void iw_run(struct iw_qp *qp, bool rx);
+void iw_work_fn(struct work_struct *work);
+void iw_rx_retry_fn(struct work_struct *work);
+/* run_lock held. */
+void iw_qp_error(struct iw_qp *qp);
+void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);
+void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);
+void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
+		      bool solicited);
+
+/* ---- rx.c, tx.c: run_lock held, socket locked ---- */
+/* True: budget spent, more to do. */
+bool iw_rx(struct iw_qp *qp, struct sock *sk);
+bool iw_tx_run(struct iw_qp *qp, struct sock *sk);
+void iw_tx_uninit(struct iw_tx *tx);
+
+#endif

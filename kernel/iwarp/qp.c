@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iWARP QPs as verbs/ and iw_cm see them: create, modify, query, quiesce,
+ * release. To RTS a QP comes by its connection alone (iw_qp_start()), once.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "iwarp/iwarp.h"
+#include "transport.h"
+
+/* ---- references of iw_cm's: struct ib_qp must stay until they are gone ---- */
+
+struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct tern_qp *qp;
+	struct ib_qp *ibqp;
+
+	rcu_read_lock();
+	qp = xa_load(&to_tern_dev(ibdev)->qps, qpn);
+	ibqp = qp ? qp->ibqp : NULL;
+	rcu_read_unlock();
+	return ibqp;
+}
+
+static void cm_ref_put(struct iw_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->cm_refs))
+		complete(&qp->cm_gone);
+}
+
+void iw_qp_add_ref(struct ib_qp *ibqp)
+{
+	refcount_inc(&to_iw_qp(to_tern_qp(ibqp))->cm_refs);
+}
+
+void iw_qp_rem_ref(struct ib_qp *ibqp)
+{
+	cm_ref_put(to_iw_qp(to_tern_qp(ibqp)));
+}
+
+/* ---- create, destroy ---- */
+
+int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
+{
+	struct iw_qp *qp = to_iw_qp(base);
+
+	qp->sqe = kvcalloc(base->sq.ring->nslots, sizeof(*qp->sqe), GFP_KERNEL);
+	if (!qp->sqe)
+		return -ENOMEM;
+	INIT_WORK(&qp->work, iw_work_fn);
+	INIT_DELAYED_WORK(&qp->rx_retry, iw_rx_retry_fn);
+	refcount_set(&qp->cm_refs, 1);
+	init_completion(&qp->cm_gone);
+	return 0;
+}
+
+void iw_qp_quiesce(struct tern_qp *base)
+{
+	struct iw_qp *qp = to_iw_qp(base);
+	struct iw_ep *ep;
+
+	spin_lock_bh(&base->run_lock);
+	base->dead = true;
+	qp->ready = false;
+	ep = qp->ep;
+	spin_unlock_bh(&base->run_lock);
+	if (ep)
+		iw_ep_abort(ep);
+	cancel_delayed_work_sync(&qp->rx_retry);
+	cancel_work_sync(&qp->work);
+	/* The events that iw_ep_abort() sent make iw_cm let go. */
+	cm_ref_put(qp);
+	wait_for_completion(&qp->cm_gone);
+}
+
+void iw_qp_release(struct tern_qp *base)
+{
+	struct iw_qp *qp = to_iw_qp(base);
+
+	if (qp->ep)
+		iw_ep_put(qp->ep);
+	iw_tx_uninit(&qp->tx);
+	kvfree(qp->sqe);
+	kvfree(qp->irq);
+}
+
+/* ---- connection ---- */
+
+int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *terms, bool active)
+{
+	struct tern_qp *base = &qp->base;
+	struct iw_resp_cfg resp = {
+		.ird = terms->ird,
+		.max_ulpdu = (u16)mpa_ulpdu_max(IW_MAX_FPDU_BYTES, terms->tx_markers),
+		/* iw_cm has no say in a QP's rights and sets none: the keys' decide. */
+		.access = IW_ACCESS_WRITE | IW_ACCESS_READ | IW_ACCESS_ATOMIC,
+	};
+	struct iw_req_cfg req = { .ord = terms->ord, .max_ulpdu = resp.max_ulpdu };
+	struct iw_irq *irq;
+	u8 *bounce = NULL;
+	int err = 0;
+
+	irq = kvcalloc(iw_irq_entries(terms->ird), sizeof(*irq), GFP_KERNEL);
+	if (!irq)
+		return -ENOMEM;
+	if (terms->tx_markers) {
+		bounce = kvmalloc(IW_MAX_FPDU_BYTES, GFP_KERNEL);
+		if (!bounce) {
+			kvfree(irq);
+			return -ENOMEM;
+		}
+	}
+
+	spin_lock_bh(&base->run_lock);
+	if (base->dead || !iw_qp_may_connect(qp) || qp->ready) {
+		err = -EINVAL;
+		goto unlock;
+	}
+	iw_req_init(&qp->req, qp->sqe, base->sq.ring->nslots, &req);
+	/* Nothing was taken before: engine and queue count alike. */
+	qp->req.head = base->sq.head;
+	qp->req.cur = base->sq.head;
+	qp->req.una = base->sq.head;
+	qp->req.tail = base->sq.head;
+	iw_resp_init(&qp->resp, irq, &resp);
+	swap(qp->irq, irq);
+	swap(qp->tx.bounce, bounce);
+	qp->terms = *terms;
+	/* The initiator speaks first (RFC 5044 7.1.2), in peer-to-peer mode at once. */
+	qp->tx.hold = !active;
+	qp->tx.rtr = active && terms->p2p;
+	qp->sk = ep->sock->sk;
+	base->attr.max_rd_atomic = min_t(u16, terms->ord, U8_MAX);
+	base->attr.max_dest_rd_atomic = min_t(u16, terms->ird, U8_MAX);
+	base->attr.qp_state = IB_QPS_RTS;
+	WRITE_ONCE(base->state, IB_QPS_RTS);
+	qp->ready = true;
+unlock:
+	spin_unlock_bh(&base->run_lock);
+	kvfree(irq);
+	kvfree(bounce);
+	return err;
+}
+
+void iw_qp_closed(struct iw_qp *qp)
+{
+	spin_lock_bh(&qp->base.run_lock);
+	if (!qp->base.dead && qp->ready)
+		iw_qp_error(qp);
+	spin_unlock_bh(&qp->base.run_lock);
+	iw_kick(qp);
+}
+
+/* ---- modify, query ---- */
+
+/*
+ * RFC 5040 6 and the verbs of RDMAC, in verbs' states: connecting is iw_cm's
+ * (INIT to RTS); SQD closes in order, ERR with a reset.
+ */
+bool iw_qp_may_modify(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_type type,
+		      enum ib_qp_attr_mask mask)
+{
+	switch (next) {
+	case IB_QPS_RESET:
+		return cur <= IB_QPS_RTR || cur == IB_QPS_ERR;
+	case IB_QPS_INIT:
+		return cur <= IB_QPS_INIT;
+	case IB_QPS_RTR:
+		/* librdmacm does so before it accepts: one more name of "not connected yet" */
+		return cur == IB_QPS_INIT || cur == IB_QPS_RTR;
+	case IB_QPS_RTS:
+		return cur == IB_QPS_RTS;
+	case IB_QPS_SQD:
+		return cur == IB_QPS_RTS || cur == IB_QPS_SQD || cur == IB_QPS_ERR;
+	case IB_QPS_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
+		 enum ib_qp_state cur, enum ib_qp_state next)
+{
+	struct iw_qp *qp = to_iw_qp(base);
+	struct iw_ep *ep = NULL;
+	int err = 0;
+
+	spin_lock_bh(&base->run_lock);
+	if (base->dead || (base->state != cur && next != IB_QPS_ERR && next != IB_QPS_SQD)) {
+		err = -EINVAL;
+		goto unlock;
+	}
+	if (next == IB_QPS_ERR) {
+		iw_qp_error(qp);
+		ep = qp->ep;
+		goto unlock;
+	}
+	if (next == IB_QPS_SQD) {
+		/* In ERR the connection is on its way out anyway. */
+		if (base->state == IB_QPS_RTS) {
+			qp->tx.closing = true;
+			base->attr.qp_state = IB_QPS_SQD;
+			WRITE_ONCE(base->state, IB_QPS_SQD);
+		}
+		goto unlock;
+	}
+	if (next == IB_QPS_RESET && qp->ep) {
+		err = -EINVAL;		/* one connection in a QP's life */
+		goto unlock;
+	}
+	tern_qp_set_attr(base, attr, mask);
+	if (next == IB_QPS_RESET) {
+		tern_sq_reset(&base->sq);
+		if (!base->srq)
+			tern_rq_reset(&base->rq);
+		base->have_rwqe = false;
+	}
+	base->attr.qp_state = next;
+	WRITE_ONCE(base->state, next);
+unlock:
+	if (ep)
+		refcount_inc(&ep->ref);
+	spin_unlock_bh(&base->run_lock);
+	if (ep) {
+		iw_ep_abort(ep);
+		iw_ep_put(ep);
+	}
+	iw_kick(qp);
+	return err;
+}
+
+void iw_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
+{
+	spin_lock_bh(&base->run_lock);
+	*attr = base->attr;
+	attr->qp_state = base->state;
+	attr->cur_qp_state = base->state;
+	spin_unlock_bh(&base->run_lock);
+}

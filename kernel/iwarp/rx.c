@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Input of an iWARP QP: whole FPDUs in the socket's queue are looked at where
+ * they lie: CRC first, then headers, then the payload is copied to where it
+ * belongs, once; then the socket may forget them. Nothing is believed, and no
+ * byte placed, before its CRC was right.
+ */
+#include <linux/crc32c.h>
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+/* A place in the socket's receive queue. */
+struct cursor {
+	struct sk_buff *skb;
+	u32 off;		/* in skb */
+};
+
+static bool cursor_begin(struct sock *sk, u32 seq, struct cursor *c)
+{
+	struct sk_buff *skb;
+
+	skb_queue_walk(&sk->sk_receive_queue, skb) {
+		u32 off = seq - TCP_SKB_CB(skb)->seq;
+
+		if (TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN)
+			off--;
+		if (off < skb->len) {
+			*c = (struct cursor){ .skb = skb, .off = off };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What one does with each stretch of contiguous bytes; an error ends the walk. */
+typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
+
+/* The n bytes from c on, which are all there; c moves behind them. */
+static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
+{
+	while (n) {
+		u32 here = min(n, c->skb->len - c->off);
+		struct skb_seq_state st;
+		u32 done = 0;
+		int err = 0;
+
+		skb_prepare_seq_read(c->skb, c->off, c->off + here, &st);
+		while (done < here) {
+			const u8 *p;
+			u32 len = skb_seq_read(done, &p, &st);
+
+			if (!len)
+				break;
+			/* It says all that is contiguous. */
+			len = min(len, here - done);
+			err = fn(arg, p, len);
+			if (err)
+				break;
+			done += len;
+		}
+		/* A fragment stays mapped until then. */
+		skb_abort_seq_read(&st);
+		if (err)
+			return err;
+		if (done < here)
+			return -EFAULT;
+		n -= here;
+		c->off += here;
+		if (c->off == c->skb->len && n) {
+			if (skb_queue_is_last(&sk->sk_receive_queue, c->skb))
+				return -EFAULT;
+			c->skb = skb_queue_next(&sk->sk_receive_queue, c->skb);
+			c->off = 0;
+		}
+	}
+	return 0;
+}
+
+static int to_memory(void *arg, const u8 *p, u32 n)
+{
+	u8 **at = arg;
+
+	memcpy(*at, p, n);
+	*at += n;
+	return 0;
+}
+
+static int read_bytes(struct sock *sk, struct cursor *c, void *dst, u32 n)
+{
+	u8 *at = dst;
+
+	return walk(sk, c, n, to_memory, &at);
+}
+
+static int to_nowhere(void *arg, const u8 *p, u32 n)
+{
+	return 0;
+}
+
+static int to_crc(void *arg, const u8 *p, u32 n)
+{
+	u32 *crc = arg;
+
+	*crc = crc32c(*crc, p, n);
+	return 0;
+}
+
+/* ---- payload ---- */
+
+/* Where it goes: one of the two. */
+struct sink {
+	struct tern_sgl *sgl;
+	struct tern_span *span;
+	u64 off;
+};
+
+static int to_sink(void *arg, const u8 *p, u32 n)
+{
+	struct sink *sink = arg;
+	int err = 0;
+
+	if (sink->sgl)
+		err = tern_sgl_write(sink->sgl, sink->off, p, n);
+	else
+		tern_span_write(sink->span, sink->off, p, n);
+	sink->off += n;
+	return err;
+}
+
+static int place_sgl(struct iw_qp *qp, struct sock *sk, struct cursor *c, const struct tern_sge *sge,
+		     u32 num_sge, u64 off, u32 n)
+{
+	struct tern_sgl sgl;
+	struct sink sink = { .sgl = &sgl, .off = off };
+	int err;
+
+	if (!n)
+		return 0;
+	tern_sgl_begin(&sgl, &qp->base.mem, sge, num_sge, IB_ACCESS_LOCAL_WRITE);
+	err = walk(sk, c, n, to_sink, &sink);
+	tern_sgl_end(&sgl);
+	return err;
+}
+
+/* ---- one FPDU ---- */
+
+/* All that is known of it. */
+struct fpdu {
+	struct ddp_seg seg;
+	struct cursor payload;
+	u32 have;			/* of head */
+	u8 head[DDP_CTRL_MAX_BYTES];
+};
+
+static enum iw_fail why(int err)
+{
+	return err == -ERANGE ? IW_FAIL_BOUNDS : err == -EINVAL ? IW_FAIL_STAG : IW_FAIL_ACCESS;
+}
+
+/* The stream ends with this. */
+static void fatal(struct iw_qp *qp, int code)
+{
+	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	iw_qp_fatal(qp, (code & 0xff00) == 0x0100 || (code & 0xff00) == 0x1100 ?
+				IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR);
+}
+
+static void refuse(struct iw_qp *qp, const struct fpdu *f, enum iw_fail fail)
+{
+	fatal(qp, iw_resp_fail(&qp->resp, &f->seg, f->head, f->have, fail));
+}
+
+static void fail_recv(struct iw_qp *qp, const struct fpdu *f, enum ib_wc_status status,
+		      enum iw_fail fail)
+{
+	struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+
+	iw_complete_recv(qp, &cqe, status, true);
+	refuse(qp, f, fail);
+}
+
+/* No receive WQE. True: the FPDU stays where it is for a while. */
+static bool wait_for_recv(struct iw_qp *qp)
+{
+	if (!qp->rx_waits) {
+		qp->rx_waits = true;
+		qp->rx_wait_until = jiffies + IW_NO_RECV_WAIT;
+		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+	}
+	if (time_after(jiffies, qp->rx_wait_until))
+		return false;
+	mod_delayed_work(iw_wq, &qp->rx_retry, 1);
+	return true;
+}
+
+/* False: not now. */
+static bool do_recv(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const struct iw_act *act)
+{
+	struct tern_cqe cqe = { .opcode = TERN_WC_RECV, .byte_len = act->length };
+	struct tern_rwqe *rwqe = &qp->base.rwqe;
+
+	if (act->begin) {
+		int ret = tern_qp_take_recv(&qp->base);
+
+		if (ret == -EINVAL) {
+			fail_recv(qp, f, IB_WC_LOC_QP_OP_ERR, IW_FAIL_LOCAL);
+			return true;
+		}
+		if (!ret && wait_for_recv(qp))
+			return false;
+		if (ret <= 0) {
+			refuse(qp, f, ret ? IW_FAIL_LOCAL : IW_FAIL_NO_RECV);
+			return true;
+		}
+		qp->rx_waits = false;
+	}
+	if ((u64)act->offset + act->bytes > rwqe->bytes) {
+		fail_recv(qp, f, IB_WC_LOC_LEN_ERR, IW_FAIL_TOO_LONG);
+		return true;
+	}
+	if (place_sgl(qp, sk, &f->payload, rwqe->sge, rwqe->num_sge, act->offset, act->bytes)) {
+		fail_recv(qp, f, IB_WC_LOC_PROT_ERR, IW_FAIL_LOCAL);
+		return true;
+	}
+	if (act->end && act->invalidate &&
+	    tern_mem_invalidate(&qp->base.mem, act->inv_stag, true)) {
+		fail_recv(qp, f, IB_WC_LOC_PROT_ERR, IW_FAIL_INVALIDATE);
+		return true;
+	}
+	iw_resp_commit(&qp->resp, &f->seg, act, f->head, 0);
+	if (!act->end)
+		return true;
+	tern_count(qp->base.dev, TERN_CNT_RDMA_SENDS);
+	if (act->invalidate) {
+		cqe.wc_flags |= TERN_WC_WITH_INV;
+		cqe.inv_key = act->inv_stag;
+	} else if (act->kind == IW_ACT_IMM) {
+		cqe.opcode = TERN_WC_RECV_RDMA_WITH_IMM;
+		cqe.wc_flags |= TERN_WC_WITH_IMM;
+		cqe.imm = act->imm;
+	}
+	iw_complete_recv(qp, &cqe, IB_WC_SUCCESS, act->solicited);
+	return true;
+}
+
+static void do_write(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const struct iw_act *act)
+{
+	struct tern_span span;
+	struct sink sink = { .span = &span };
+	int err;
+
+	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->bytes, IB_ACCESS_REMOTE_WRITE,
+			    &span);
+	if (!err) {
+		err = walk(sk, &f->payload, act->bytes, to_sink, &sink);
+		tern_span_put(&span);
+	}
+	if (err) {
+		refuse(qp, f, why(err));
+		return;
+	}
+	if (f->seg.last)
+		tern_count(qp->base.dev, TERN_CNT_RDMA_WRITES);
+}
+
+static void do_read(struct iw_qp *qp, const struct fpdu *f, const struct iw_act *act)
+{
+	struct tern_span span;
+	int err;
+
+	/* The responses look again; this is the answer to the request as a whole. */
+	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length, IB_ACCESS_REMOTE_READ,
+			    &span);
+	if (err) {
+		refuse(qp, f, why(err));
+		return;
+	}
+	tern_span_put(&span);
+	tern_count(qp->base.dev, TERN_CNT_RDMA_READS);
+	iw_resp_commit(&qp->resp, &f->seg, act, f->head, 0);
+}
+
+static void do_atomic(struct iw_qp *qp, const struct fpdu *f, const struct iw_act *act)
+{
+	struct tern_span span;
+	u64 orig = 0;
+	int err;
+
+	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length,
+			    IB_ACCESS_REMOTE_ATOMIC, &span);
+	if (!err) {
+		err = tern_span_atomic(&span, act->cmp_swap, act->compare, act->swap_add, &orig);
+		tern_span_put(&span);
+	}
+	if (err) {
+		refuse(qp, f, why(err));
+		return;
+	}
+	tern_count(qp->base.dev, TERN_CNT_RDMA_ATOMICS);
+	iw_resp_commit(&qp->resp, &f->seg, act, f->head, orig);
+}
+
+/* False: not now. */
+static bool rx_request(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
+{
+	struct iw_act act;
+
+	iw_resp_rx(&qp->resp, &f->seg, f->head, f->have, &act);
+	switch (act.kind) {
+	case IW_ACT_RECV:
+	case IW_ACT_IMM:
+		return do_recv(qp, sk, f, &act);
+	case IW_ACT_WRITE:
+		do_write(qp, sk, f, &act);
+		break;
+	case IW_ACT_READ:
+		do_read(qp, f, &act);
+		break;
+	case IW_ACT_ATOMIC:
+		do_atomic(qp, f, &act);
+		break;
+	case IW_ACT_TERMINATED:
+		tern_count(qp->base.dev, TERN_CNT_REQ_REMOTE_ERR);
+		iw_req_terminated(&qp->req, act.term);
+		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
+		break;
+	case IW_ACT_FATAL:
+		fatal(qp, act.term);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* The READ was one with invalidate: its sink's key ends with it. */
+static int invalidate_sink(struct iw_qp *qp, const struct tern_send_wqe *wqe)
+{
+	if (wqe->opcode != TERN_WR_RDMA_READ_WITH_INV)
+		return 0;
+	return tern_mem_invalidate(&qp->base.mem, wqe->inv_key, false);
+}
+
+static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
+{
+	struct tern_send_wqe *wqe;
+	struct iw_req_act act;
+	struct tern_sgl sgl;
+	int err;
+
+	iw_req_rx(&qp->req, &f->seg, f->head + f->seg.hdr_bytes, &act);
+	if (act.kind == IW_REQ_FATAL) {
+		iw_resp_terminate(&qp->resp, act.term, f->head, f->have,
+				  f->seg.hdr_bytes + f->seg.payload_bytes);
+		fatal(qp, act.term);
+		return;
+	}
+	wqe = tern_sq_wqe(&qp->base.sq, act.slot);
+	if (act.kind == IW_REQ_PLACE_ATOMIC) {
+		tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge,
+			       IB_ACCESS_LOCAL_WRITE);
+		err = tern_sgl_write(&sgl, 0, &act.value, sizeof(act.value));
+		tern_sgl_end(&sgl);
+	} else {
+		err = place_sgl(qp, sk, &f->payload, tern_wqe_sge(wqe), wqe->num_sge, act.offset,
+				act.bytes);
+	}
+	if (!err && f->seg.last)
+		err = invalidate_sink(qp, wqe);
+	if (err) {
+		iw_req_fail(&qp->req, act.slot, IW_ST_LOC_PROT_ERR);
+		return;
+	}
+	iw_req_placed(&qp->req, &act, f->seg.last);
+}
+
+static void terminate(struct iw_qp *qp, int code, const struct fpdu *f, u32 ulpdu)
+{
+	iw_resp_terminate(&qp->resp, code, f ? f->head : NULL, f ? f->have : 0, ulpdu);
+	fatal(qp, code);
+}
+
+/* CRC of what c points at, over n bytes and then the field itself. */
+static bool crc_right(struct sock *sk, struct cursor c, u32 n)
+{
+	u32 crc = ~0;
+	__le32 wire;
+
+	return !walk(sk, &c, n, to_crc, &crc) && !read_bytes(sk, &c, &wire, sizeof(wire)) &&
+	       le32_to_cpu(wire) == ~crc;
+}
+
+/*
+ * An FPDU of n bytes, its CRC not counted, at c: whole in the queue. False: it
+ * stays there for now.
+ */
+static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u32 ulpdu)
+{
+	struct fpdu f;
+	struct cursor head;
+	__be16 length;
+	int code;
+
+	if (qp->terms.crc && !crc_right(sk, c, n)) {
+		tern_count(qp->base.dev, TERN_CNT_RX_ICRC_ERR);
+		terminate(qp, TERM_MPA_CRC, NULL, 0);
+		return true;
+	}
+	f.have = min_t(u32, ulpdu, sizeof(f.head));
+	if (read_bytes(sk, &c, &length, sizeof(length))) {
+		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
+		return true;
+	}
+	head = c;
+	if (read_bytes(sk, &head, f.head, f.have)) {
+		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
+		return true;
+	}
+	code = ddp_parse(f.head, f.have, ulpdu, &f.seg);
+	if (code != TERM_NONE) {
+		tern_count(qp->base.dev, TERN_CNT_RX_MALFORMED);
+		terminate(qp, code, &f, ulpdu);
+		return true;
+	}
+	/* The initiator has spoken: RFC 5044 7.1.2. */
+	qp->tx.hold = false;
+	if (f.seg.payload_bytes && walk(sk, &c, f.seg.hdr_bytes, to_nowhere, NULL)) {
+		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
+		return true;
+	}
+	f.payload = c;
+	if (f.seg.opcode == RDMAP_READ_RESP || f.seg.opcode == RDMAP_ATOMIC_RESP)
+		rx_response(qp, sk, &f);
+	else if (!rx_request(qp, sk, &f))
+		return false;
+	tern_count(qp->base.dev, TERN_CNT_RX_PKTS);
+	tern_count_add(qp->base.dev, TERN_CNT_RX_BYTES, f.seg.payload_bytes);
+	return true;
+}
+
+bool iw_rx(struct iw_qp *qp, struct sock *sk)
+{
+	u32 seq = tcp_sk(sk)->copied_seq;
+	u32 left = tcp_inq(sk);
+	u32 taken = 0;
+	bool more = false;
+
+	while (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) {
+		struct cursor c, at;
+		__be16 length;
+		u32 ulpdu, bytes;
+
+		WRITE_ONCE(sk->sk_rcvlowat, MPA_LENGTH_BYTES);
+		if (left < MPA_LENGTH_BYTES || !cursor_begin(sk, seq, &c))
+			break;
+		at = c;
+		if (read_bytes(sk, &at, &length, sizeof(length)))
+			break;
+		ulpdu = be16_to_cpu(length);
+		bytes = mpa_fpdu_bytes(ulpdu);
+		if (left < bytes) {
+			/* Wake us when it is whole. */
+			WRITE_ONCE(sk->sk_rcvlowat, bytes);
+			break;
+		}
+		if (taken >= IW_BUDGET_BYTES) {
+			more = true;
+			break;
+		}
+		if (!rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu))
+			break;
+		seq += bytes;
+		left -= bytes;
+		taken += bytes;
+	}
+	/* After the end nothing is of interest, but the window must not stay shut. */
+	if (qp->base.state == IB_QPS_ERR)
+		taken += left;
+	if (taken)
+		tcp_read_done(sk, taken);
+	return more;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP sockets of endpoints: how they are made, and which callbacks they have
+ * in which phase. sk_user_data is the endpoint, from attach to detach; a
+ * callback holds sk_callback_lock, so after detach none runs any more.
+ */
+#include <linux/net.h>
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+void iw_sock_prepare(struct sock *sk)
+{
+	tcp_sock_set_nodelay(sk);
+	/* Segments are built in softirqs, too. */
+	sk->sk_allocation = GFP_ATOMIC;
+	/*
+	 * FPDUs are taken whole, so the window must have room for the largest from
+	 * the start; TCP's own tuning goes on from there.
+	 */
+	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES) {
+		WRITE_ONCE(sk->sk_rcvbuf, IW_RCVBUF_BYTES);
+		WRITE_ONCE(tcp_sk(sk)->window_clamp, IW_RCVBUF_BYTES / 2);
+	}
+}
+
+int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
+{
+	struct sock *sk;
+	int err;
+
+	err = sock_create_kern(dev->net, family, SOCK_STREAM, IPPROTO_TCP, sock);
+	if (err)
+		return err;
+	sk = (*sock)->sk;
+	sock_set_reuseaddr(sk);
+	/* Inherited by what a listener accepts. */
+	iw_sock_prepare(sk);
+	return 0;
+}
+
+/* ---- callbacks ---- */
+
+static void kick_ep(struct sock *sk)
+{
+	struct iw_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (ep)
+		iw_ep_kick(ep);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void data_ready(struct sock *sk)
+{
+	struct iw_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (ep)
+		iw_run(ep->qp, true);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void write_space(struct sock *sk)
+{
+	struct iw_ep *ep;
+
+	if (!sk_stream_is_writeable(sk))
+		return;
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = sk->sk_user_data;
+	if (ep) {
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		iw_run(ep->qp, false);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void nothing(struct sock *sk)
+{
+}
+
+static void set_callbacks(struct iw_ep *ep, void (*ready)(struct sock *sk),
+			  void (*space)(struct sock *sk), void (*change)(struct sock *sk))
+{
+	struct sock *sk = ep->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = ep;
+	sk->sk_data_ready = ready;
+	sk->sk_write_space = space;
+	sk->sk_state_change = change;
+	sk->sk_error_report = change;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void iw_sock_attach(struct iw_ep *ep)
+{
+	set_callbacks(ep, kick_ep, nothing, kick_ep);
+}
+
+void iw_sock_attach_data(struct iw_ep *ep)
+{
+	set_callbacks(ep, data_ready, write_space, kick_ep);
+}
+
+void iw_sock_detach(struct iw_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = nothing;
+	sk->sk_write_space = nothing;
+	sk->sk_state_change = nothing;
+	sk->sk_error_report = nothing;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more, u32 more_bytes)
+{
+	struct kvec vec[2] = {
+		{ .iov_base = (void *)p, .iov_len = bytes },
+		{ .iov_base = (void *)more, .iov_len = more_bytes },
+	};
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int ret = kernel_sendmsg(sock, &msg, vec, more_bytes ? 2 : 1, bytes + more_bytes);
+
+	if (ret < 0)
+		return ret;
+	/* The first bytes of a connection: they fit, or something is very wrong. */
+	return ret == bytes + more_bytes ? 0 : -ENOBUFS;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The iWARP transport as verbs/, device.c and link/ see it: its limits, its
+ * table of operations, its few verbs of its own.
+ */
+#include <linux/module.h>
+
+#include "iwarp/iwarp.h"
+#include "transport.h"
+
+struct workqueue_struct *iw_wq;
+
+static const struct tern_limits limits = {
+	.max_qp = 65536,
+	.max_cq = 65536,
+	.max_mr = 1 << 20,
+	.max_pd = 32768,
+	.max_srq = 32768,
+	.max_mw = 1 << 20,
+	.max_qp_wr = 32768,
+	.max_srq_wr = 32768,
+	.max_cqe = 1 << 20,
+	.max_rd_atomic = IW_MAX_RD_ATOMIC,
+	.gid_tbl_len = 1,
+	.max_msg_bytes = 1u << 31,
+	.device_cap_flags = IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SRQ_RESIZE |
+			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
+			    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+};
+
+static void iw_port_immutable(struct tern_dev *dev, struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+}
+
+/* rdma_cm finds the device of a netdev by the MAC in it. */
+static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	struct tern_dev *dev = to_tern_dev(ibdev);
+
+	if (port != 1 || index)
+		return -EINVAL;
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, dev->netdev->dev_addr, min_t(u8, dev->netdev->addr_len, ETH_ALEN));
+	return 0;
+}
+
+static const struct ib_device_ops iw_ib_ops = {
+	.iw_accept = iw_accept,
+	.iw_add_ref = iw_qp_add_ref,
+	.iw_connect = iw_connect,
+	.iw_create_listen = iw_create_listen,
+	.iw_destroy_listen = iw_destroy_listen,
+	.iw_get_qp = iw_get_qp,
+	.iw_reject = iw_reject,
+	.iw_rem_ref = iw_qp_rem_ref,
+	.query_gid = iw_query_gid,
+};
+
+static int iw_dev_start(struct tern_dev *dev)
+{
+	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
+	/* Real ports are TCP's: nothing to map. */
+	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
+	return 0;
+}
+
+/* Every QP is gone, and with each its endpoint; listeners are iw_cm's, gone before. */
+static void iw_dev_stop(struct tern_dev *dev)
+{
+	flush_workqueue(iw_wq);
+}
+
+static int iw_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *init)
+{
+	if (init->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	return init->create_flags ? -EOPNOTSUPP : 0;
+}
+
+static void iw_qp_doorbell(struct tern_qp *qp)
+{
+	tern_count(qp->dev, TERN_CNT_DOORBELLS);
+	iw_kick(to_iw_qp(qp));
+}
+
+const struct tern_transport_ops tern_iwarp_transport = {
+	.link_type = "tern_iwarp",
+	.node_type = RDMA_NODE_RNIC,
+	.qp_bytes = sizeof(struct iw_qp),
+	.limits = &limits,
+	.any_netdev = true,
+	.ib_ops = &iw_ib_ops,
+	.port_immutable = iw_port_immutable,
+	.dev_start = iw_dev_start,
+	.dev_stop = iw_dev_stop,
+	.qp_check = iw_qp_check,
+	.qp_create = iw_qp_create,
+	.qp_may_modify = iw_qp_may_modify,
+	.qp_modify = iw_qp_modify,
+	.qp_query = iw_qp_query,
+	.qp_quiesce = iw_qp_quiesce,
+	.qp_release = iw_qp_release,
+	.qp_doorbell = iw_qp_doorbell,
+};
+
+int tern_iwarp_init(void)
+{
+	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return iw_wq ? 0 : -ENOMEM;
+}
+
+void tern_iwarp_exit(void)
+{
+	destroy_workqueue(iw_wq);
+}

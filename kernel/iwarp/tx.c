@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Output of an iWARP QP: WQEs into the engine, its segments into FPDUs, these
+ * back to back into pages that the socket takes as they are. Payload is copied
+ * once, there; so an application that changes its buffer after the CRC was
+ * computed harms itself only.
+ */
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+#define TX_PAGE_ORDER	3
+
+static_assert((PAGE_SIZE << TX_PAGE_ORDER) >= IW_MAX_FPDU_BYTES);
+
+/* ---- WQEs into the engine ---- */
+
+static const u8 iw_op_of[TERN_WR_OPCODES] = {
+	[TERN_WR_RDMA_WRITE] = IW_OP_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = IW_OP_WRITE,
+	[TERN_WR_SEND] = IW_OP_SEND,
+	[TERN_WR_SEND_WITH_IMM] = IW_OP_LOCAL,		/* no such message: fails in its turn */
+	[TERN_WR_RDMA_READ] = IW_OP_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = IW_OP_CMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = IW_OP_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = IW_OP_LOCAL,
+	[TERN_WR_BIND_MW] = IW_OP_LOCAL,
+	[TERN_WR_SEND_WITH_INV] = IW_OP_SEND,
+	[TERN_WR_REG_MR] = IW_OP_LOCAL,
+	[TERN_WR_RDMA_READ_WITH_INV] = IW_OP_READ,
+};
+
+static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct iw_sqe *s)
+{
+	*s = (struct iw_sqe){ .op = iw_op_of[wqe->opcode] };
+
+	if (wqe->flags & TERN_SEND_FENCE)
+		s->flags |= IW_SQE_FENCE;
+	if (wqe->flags & TERN_SEND_SOLICITED)
+		s->flags |= IW_SQE_SOLICITED;
+	if (s->op != IW_OP_LOCAL)
+		s->length = tern_wqe_bytes(wqe);
+	if (wqe->opcode == TERN_WR_RDMA_WRITE_WITH_IMM) {
+		s->flags |= IW_SQE_IMM;
+		s->imm = wqe->imm;
+	} else if (wqe->opcode == TERN_WR_SEND_WITH_INV) {
+		s->flags |= IW_SQE_INV;
+		s->inv_stag = wqe->inv_key;
+	} else if (wqe->opcode == TERN_WR_LOCAL_INV) {
+		/* A READ's sink may be of the region. */
+		s->flags |= IW_SQE_WAIT_ALL;
+	}
+
+	switch (s->op) {
+	case IW_OP_WRITE:
+	case IW_OP_READ:
+		s->va = wqe->rdma.remote_addr;
+		s->rkey = wqe->rdma.rkey;
+		break;
+	case IW_OP_CMP_SWAP:
+	case IW_OP_FETCH_ADD:
+		s->va = wqe->atomic.remote_addr;
+		s->rkey = wqe->atomic.rkey;
+		s->compare = wqe->atomic.compare_add;
+		s->swap_add = s->op == IW_OP_CMP_SWAP ? wqe->atomic.swap :
+							wqe->atomic.compare_add;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool may_begin(const struct iw_qp *qp, u8 op)
+{
+	return qp->req.cfg.ord ||
+	       (op != IW_OP_READ && op != IW_OP_CMP_SWAP && op != IW_OP_FETCH_ADD);
+}
+
+static void take_posted(struct iw_qp *qp)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	struct tern_send_wqe *wqe;
+	struct iw_sqe s;
+	u32 n = 0;
+	int ret;
+
+	while ((ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+		if (ret == -EOVERFLOW) {
+			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
+			return;
+		}
+		if (ret > 0)
+			sqe_from_wqe(wqe, &s);
+		if (ret < 0 || wqe->opcode == TERN_WR_SEND_WITH_IMM || !may_begin(qp, s.op)) {
+			wqe = tern_sq_wqe(sq, sq->head - 1);
+			wqe->opcode = TERN_WR_OPCODES;
+			s = (struct iw_sqe){ .op = IW_OP_LOCAL, .flags = IW_SQE_WAIT_ALL };
+		}
+		iw_req_post(&qp->req, &s);
+		n++;
+	}
+	if (n)
+		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
+}
+
+/* ---- pages ---- */
+
+void iw_tx_uninit(struct iw_tx *tx)
+{
+	if (tx->page)
+		put_page(tx->page);
+	tx->page = NULL;
+	kvfree(tx->bounce);
+	tx->bounce = NULL;
+}
+
+/* Room for an FPDU of the largest size; false: not now. */
+static bool tx_room(struct iw_tx *tx)
+{
+	if (tx->page && tx->page_bytes - tx->fill >= IW_MAX_FPDU_BYTES)
+		return true;
+	if (tx->sent != tx->fill)
+		return false;	/* first what is there */
+	if (tx->page)
+		put_page(tx->page);
+	tx->page = alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, TX_PAGE_ORDER);
+	tx->page_bytes = PAGE_SIZE << TX_PAGE_ORDER;
+	tx->fill = 0;
+	tx->sent = 0;
+	return tx->page;
+}
+
+/* What is written to the socket. False: it takes no more now, or never. */
+static bool tx_push(struct iw_qp *qp, struct sock *sk, bool more)
+{
+	struct iw_tx *tx = &qp->tx;
+
+	while (tx->sent != tx->fill) {
+		int ret = tern_tcp_send_page(sk, tx->page, tx->sent, tx->fill - tx->sent,
+					     MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+
+		if (ret <= 0) {
+			if (ret == -EAGAIN)
+				set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+			return false;
+		}
+		tx->sent += ret;
+		tern_count(qp->base.dev, TERN_CNT_TX_PKTS);
+		tern_count_add(qp->base.dev, TERN_CNT_TX_BYTES, ret);
+	}
+	return true;
+}
+
+/* ---- FPDUs ---- */
+
+/* The payload of seg to dst. 0, or what is wrong with its memory. */
+static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
+{
+	struct tern_send_wqe *wqe;
+	struct tern_span span;
+	struct tern_sgl sgl;
+	int err;
+
+	if (!seg->bytes)
+		return 0;
+	if (seg->kind == IW_SEG_READ_RESP) {
+		err = tern_span_get(&qp->base.mem, seg->stag, seg->va, seg->bytes,
+				    IB_ACCESS_REMOTE_READ, &span);
+		if (err)
+			return err;
+		tern_span_read(&span, 0, dst, seg->bytes);
+		tern_span_put(&span);
+		return 0;
+	}
+	wqe = tern_sq_wqe(&qp->base.sq, seg->slot);
+	if (wqe->flags & TERN_SEND_INLINE) {
+		memcpy(dst, (u8 *)tern_wqe_inline(wqe) + seg->offset, seg->bytes);
+		return 0;
+	}
+	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0);
+	err = tern_sgl_read(&sgl, seg->offset, dst, seg->bytes);
+	tern_sgl_end(&sgl);
+	return err;
+}
+
+static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
+{
+	struct iw_tx *tx = &qp->tx;
+	u8 *at = (u8 *)page_address(tx->page) + tx->fill;
+	u8 *p = qp->terms.tx_markers ? tx->bounce : at;
+	u32 ulpdu = seg->hdr_bytes + seg->bytes;
+	u32 pad = mpa_pad_bytes(ulpdu);
+	u32 n = MPA_LENGTH_BYTES + ulpdu + pad;
+	__le32 crc = 0;
+	int err;
+
+	put_unaligned_be16(ulpdu, p);
+	memcpy(p + MPA_LENGTH_BYTES, seg->hdr, seg->hdr_bytes);
+	err = copy_payload(qp, seg, p + MPA_LENGTH_BYTES + seg->hdr_bytes);
+	if (err)
+		return err;
+	memset(p + MPA_LENGTH_BYTES + ulpdu, 0, pad);
+	if (qp->terms.tx_markers)
+		n = mpa_insert_markers(at, p, n, tx->pos);
+	if (qp->terms.crc)
+		crc = cpu_to_le32(~crc32c(~0, at, n));
+	memcpy(at + n, &crc, MPA_CRC_BYTES);
+	tx->fill += n + MPA_CRC_BYTES;
+	tx->pos += n + MPA_CRC_BYTES;
+	return 0;
+}
+
+static enum iw_status execute_local(struct iw_qp *qp, u32 slot)
+{
+	/* enum iw_status has the values of enum ib_wc_status */
+	return (enum iw_status)tern_qp_execute_local(&qp->base, tern_sq_wqe(&qp->base.sq, slot));
+}
+
+/* One segment of a response, if there is one. */
+static bool send_response(struct iw_qp *qp)
+{
+	struct iw_seg seg;
+
+	if (!iw_resp_next(&qp->resp, &seg))
+		return false;
+	if (write_fpdu(qp, &seg)) {
+		iw_resp_read_failed(&qp->resp, &seg);
+		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+		iw_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
+		return true;
+	}
+	iw_resp_sent(&qp->resp, &seg);
+	return true;
+}
+
+/* One segment of a request, or a local operation, if there is one. */
+static bool send_request(struct iw_qp *qp)
+{
+	struct iw_seg seg;
+
+	if (!iw_req_next(&qp->req, &seg))
+		return false;
+	if (seg.kind == IW_SEG_LOCAL) {
+		iw_req_local_done(&qp->req, seg.slot, execute_local(qp, seg.slot));
+		return true;
+	}
+	if (write_fpdu(qp, &seg)) {
+		iw_req_fail(&qp->req, seg.slot, IW_ST_LOC_PROT_ERR);
+		return true;
+	}
+	iw_req_sent(&qp->req, &seg);
+	return true;
+}
+
+static bool may_send(const struct iw_qp *qp)
+{
+	return (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) && !qp->tx.hold;
+}
+
+/* Peer-to-peer mode: before anything else a Write of nothing (RFC 6581 9.2). */
+static void send_rtr(struct iw_qp *qp)
+{
+	struct ddp_seg h = { .opcode = RDMAP_WRITE, .tagged = true, .last = true };
+	struct iw_seg seg = { .kind = IW_SEG_RESP, .last = true };
+
+	seg.hdr_bytes = (u16)ddp_build(seg.hdr, &h);
+	write_fpdu(qp, &seg);
+	qp->tx.rtr = false;
+}
+
+/* Room in the page and in the socket for an FPDU. False: somebody will call again. */
+static bool have_room(struct iw_qp *qp, struct sock *sk)
+{
+	if (tx_room(&qp->tx) && sk_stream_memory_free(sk))
+		return true;
+	if (!tx_push(qp, sk, false))
+		return false;
+	if (!sk_stream_memory_free(sk)) {
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		return false;
+	}
+	if (tx_room(&qp->tx))
+		return true;
+	queue_work(iw_wq, &qp->work);	/* no memory: again */
+	return false;
+}
+
+bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	struct iw_tx *tx = &qp->tx;
+	u64 budget_end = tx->pos + IW_BUDGET_BYTES;
+	u32 budget = 1024;
+
+	if (tx->fin)
+		return false;
+	tern_sq_draining(sq, true);
+	for (;;) {
+		bool any = false;
+
+		if (may_send(qp))
+			take_posted(qp);
+		if (!budget-- || (s64)(tx->pos - budget_end) >= 0)
+			return true;	/* draining stays on: the work item goes on */
+		if (!have_room(qp, sk))
+			return false;	/* the same; room brings us back */
+		if (tx->rtr)
+			send_rtr(qp);
+		/* Turn by turn, so that neither direction starves the other. */
+		if (!tx->hold && have_room(qp, sk))
+			any |= send_response(qp);
+		if (may_send(qp) && have_room(qp, sk))
+			any |= send_request(qp);
+		if (any)
+			continue;
+		if (!tx_push(qp, sk, false))
+			return false;
+		tern_sq_draining(sq, false);
+		if (qp->req.cur != qp->req.head || !tern_sq_pending(sq) || !may_send(qp))
+			break;
+		tern_sq_draining(sq, true);
+	}
+	/* In SQD, what was posted before is sent and answered first. */
+	if (tx->closing && (qp->base.state == IB_QPS_ERR || qp->req.una == qp->req.head)) {
+		tx->fin = true;
+		iw_ep_kick(qp->ep);
+	}
+	return false;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completions of a QP, whatever its transport: CQEs of send and receive WQEs,
+ * the receive WQE in hand, flushing. Which status a work request gets, and what
+ * a CQ without room means, is the transport's.
+ */
+#include "verbs/verbs.h"
+
+static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
+	[TERN_WR_RDMA_WRITE] = TERN_WC_RDMA_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = TERN_WC_RDMA_WRITE,
+	[TERN_WR_SEND] = TERN_WC_SEND,
+	[TERN_WR_SEND_WITH_IMM] = TERN_WC_SEND,
+	[TERN_WR_RDMA_READ] = TERN_WC_RDMA_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = TERN_WC_COMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = TERN_WC_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = TERN_WC_LOCAL_INV,
+	[TERN_WR_BIND_MW] = TERN_WC_BIND_MW,
+	[TERN_WR_SEND_WITH_INV] = TERN_WC_SEND,
+	[TERN_WR_REG_MR] = TERN_WC_REG_MR,
+	[TERN_WR_RDMA_READ_WITH_INV] = TERN_WC_RDMA_READ,
+};
+
+/* How the CQE names the QP: by number, and for kernel consumers by pointer. */
+static void cqe_set_qp(const struct tern_qp *qp, const struct tern_cq *cq, struct tern_cqe *cqe)
+{
+	cqe->qp_num = qp->qpn;
+	cqe->qp_context = cq->user ? 0 : (uintptr_t)qp->ibqp;
+}
+
+bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status status)
+{
+	const struct tern_send_wqe *wqe = tern_sq_wqe(&qp->sq, index);
+	struct tern_cqe cqe = {};
+
+	if (status == IB_WC_SUCCESS && !qp->sq_sig_all && !(wqe->flags & TERN_SEND_SIGNALED))
+		return true;
+	cqe.wr_id = wqe->wr_id;
+	cqe.status = status;
+	if (wqe->opcode < TERN_WR_OPCODES)
+		cqe.opcode = send_wc_opcode[wqe->opcode];
+	if (status == IB_WC_SUCCESS && wqe->opcode < TERN_WR_OPCODES &&
+	    wqe->opcode != TERN_WR_LOCAL_INV && wqe->opcode != TERN_WR_BIND_MW &&
+	    wqe->opcode != TERN_WR_REG_MR)
+		cqe.byte_len = tern_wqe_bytes(wqe);
+	cqe_set_qp(qp, qp->scq, &cqe);
+	/* Who sees the CQE may post at once: the room must be there before it. wqe is over. */
+	tern_sq_retire(&qp->sq, index + 1);
+	return tern_cq_post(qp->scq, &cqe, status != IB_WC_SUCCESS);
+}
+
+bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
+			   bool solicited)
+{
+	cqe->wr_id = qp->rwqe.wr_id;
+	cqe->status = status;
+	if (status != IB_WC_SUCCESS && !cqe->opcode)
+		cqe->opcode = TERN_WC_RECV;
+	cqe_set_qp(qp, qp->rcq, cqe);
+	qp->have_rwqe = false;
+	return tern_cq_post(qp->rcq, cqe, solicited || status != IB_WC_SUCCESS);
+}
+
+int tern_qp_take_recv(struct tern_qp *qp)
+{
+	bool limit_hit = false;
+	int ret;
+
+	if (qp->have_rwqe)
+		return 1;
+	ret = tern_rq_take(qp->srq ? &qp->srq->rq : &qp->rq, &qp->rwqe, &limit_hit);
+	if (limit_hit)
+		tern_srq_event(qp->srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (ret == 1)
+		qp->have_rwqe = true;
+	return ret;
+}
+
+enum ib_wc_status tern_qp_execute_local(struct tern_qp *qp, const struct tern_send_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case TERN_WR_LOCAL_INV:
+		return tern_mem_invalidate(&qp->mem, wqe->inv_key, false) ? IB_WC_LOC_QP_OP_ERR :
+									    IB_WC_SUCCESS;
+	case TERN_WR_BIND_MW:
+		return tern_mem_bind(&qp->mem, wqe->mw.mw_rkey, wqe->mw.new_rkey, wqe->mw.mr_lkey,
+				     wqe->mw.addr, wqe->mw.length, wqe->mw.access) ?
+			       IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	case TERN_WR_REG_MR:
+		return tern_mem_reg(&qp->mem, wqe->reg.mr_key, wqe->reg.new_key,
+				    wqe->reg.access) ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget)
+{
+	if (qp->have_rwqe) {
+		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+
+		tern_qp_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+	}
+	if (qp->srq)
+		return false;	/* the shared queue's WQEs are not this QP's */
+	for (; *budget; --*budget) {
+		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+		int ret = tern_qp_take_recv(qp);
+
+		if (ret == 0 || ret == -EOVERFLOW)
+			return false;
+		/* CQ overruns are told once, by the CQ. */
+		tern_qp_complete_recv(qp, &cqe,
+				      ret < 0 ? IB_WC_LOC_QP_OP_ERR : IB_WC_WR_FLUSH_ERR, true);
+	}
+	return true;
+}
