@@ -2,7 +2,8 @@
 """The laboratory: two guests, a driver with a link on eth0 in each, and their order.
 
 A pair says which driver each guest has: "tt" the driver under test in both, "tx" it in a
-and rxe in b, "xt" the reverse. Servers of tests run in b, clients in a.
+and rxe in b, "xt" the reverse; w is tern over iWARP, s the kernel's siw. Servers of tests
+run in b, clients in a.
 """
 
 import json
@@ -14,8 +15,10 @@ from riglib.rig import images
 
 from . import where
 
-LINK = {"tern": ("tern0", "tern_roce"), "rxe": ("rxe0", "rxe")}
-MODULE = {"tern": "tern", "rxe": "rdma_rxe"}
+LINK = {"tern": ("tern0", "tern_roce"), "rxe": ("rxe0", "rxe"),
+        "iwarp": ("ternw0", "tern_iwarp"), "siw": ("siw0", "siw")}
+MODULE = {"tern": "tern", "rxe": "rdma_rxe", "iwarp": "tern", "siw": "siw"}
+OF_LETTER = {"x": "rxe", "w": "iwarp", "s": "siw"}
 KERNEL_MODULES = "ib_core ib_uverbs rdma_ucm ib_umad rdma_cm"
 
 _SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=%d; "
@@ -28,6 +31,7 @@ mkdir -p /etc/libibverbs.d /etc/modprobe.d
 {
     for alias in $(modinfo -F alias /tern/tern.ko); do echo "alias $alias tern"; done
     echo "install tern modprobe -a $(modinfo -F depends /tern/tern.ko | tr , ' ') && insmod /tern/tern.ko"
+    [ ! -e /tern/siw.ko ] || echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && insmod /tern/siw.ko"
 } >/etc/modprobe.d/tern.conf
 lib=$(dirname "$(ls /usr/lib/*/libibverbs.so.1)")/libibverbs
 mkdir -p $lib; cp /tern/libtern-rdmav*.so $lib/
@@ -55,7 +59,7 @@ class Lab:
             self._options["kernel"] = self._rig.options.get("kernel")
         except GuestLost:
             self._rig = None
-        files = where.build_tools()
+        files = where.build_tools() + [where.siw_file()]
         if self._options["kernel"] == debug.NAME:
             images(debug.NAME)
         if self.device == "tern":
@@ -101,8 +105,8 @@ class Lab:
     # -- drivers
 
     def driver_of(self, pair, guest_name):
-        """tern or rxe."""
-        return self.device if pair["ab".index(guest_name)] == "t" else "rxe"
+        """One of LINK."""
+        return OF_LETTER.get(pair["ab".index(guest_name)], self.device)
 
     def set_up(self, pair):
         """Drivers as the pair says, each with its link on eth0, active, with its GIDs."""
@@ -123,7 +127,11 @@ class Lab:
             guest.run("modprobe -a %s %s && rdma link add %s type %s netdev %s" % (
                 KERNEL_MODULES, MODULE[driver], name or link, kind, netdev),
                 timeout=60, check=True)
-        if wait:
+        if wait and driver in ("iwarp", "siw"):
+            # One GID, made of the MAC; rdma_cm knows addresses.
+            guest.wait_until("rdma link | grep -q 'state ACTIVE .*netdev %s *$'" % netdev,
+                             timeout=15)
+        elif wait:
             self.wait_gids(guest, netdev)
         return self.device_on(guest, netdev)
 

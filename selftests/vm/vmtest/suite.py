@@ -51,7 +51,7 @@ def discover(args):
             if entry.long and not args.long and not exact:
                 continue
             entries.append(entry)
-    order = ["tt", "tx", "xt"]
+    order = ["tt", "tx", "xt", "ww", "ws", "sw"]
     return sorted(entries, key=lambda e: order.index(e.pair))
 
 
@@ -103,18 +103,19 @@ class Runner:
 
     def _check_guests(self, entry, test, marks):
         for guest in self.lab.guests():
-            ours = self.lab.driver_of(entry.pair, guest.name) == self.lab.device
+            driver = self.lab.driver_of(entry.pair, guest.name)
+            ours = driver in (self.lab.device, "iwarp")
             bad = klog.problems(guest.dmesg_since(marks[guest.name]), test.allowed_log)
             if ours:
                 self.report.case("guest %s: kernel log is clean" % guest.name, not bad,
                                  "\n".join(bad))
             elif bad:
-                self.report.note("rxe's guest %s logged:\n%s" % (guest.name, "\n".join(bad[:6])))
+                self.report.note("%s's guest %s logged:\n%s" % (driver, guest.name, "\n".join(bad[:6])))
             left = self.lab.leaks(guest)
             if ours:
                 self.report.case("guest %s: no object left" % guest.name, not left, left)
             elif left:
-                self.report.note("rxe's guest %s leaks: %s" % (guest.name, left))
+                self.report.note("%s's guest %s leaks: %s" % (driver, guest.name, left))
 
     def _check_memory(self, guest, when):
         """With a debug kernel: is there memory that nothing points to, got by tern or for it?"""
@@ -135,7 +136,7 @@ class Runner:
             for guest in self.lab.guests():
                 self._check_memory(guest, "before the module goes")
                 mark = guest.dmesg_mark()
-                for driver in ("rxe", self.lab.device):
+                for driver in ("rxe", "siw", self.lab.device):
                     self.lab.unload(guest, driver)
                 bad = klog.problems(guest.dmesg_since(mark))
                 self.report.case("guest %s: the module unloads quietly" % guest.name, not bad,

@@ -30,6 +30,18 @@ def build_tools():
         sorted(glob.glob(os.path.join(VM, "tools", "guest", "*")))
 
 
+def siw_file():
+    """siw.ko, the peer of the iWARP tests: Debian has its source, but does not build it."""
+    folder = os.path.join(BUILD, "siw")
+    module = os.path.join(folder, "siw.ko")
+    if not os.path.exists(module):
+        done = subprocess.run([os.path.join(VM, "build-siw"), folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            raise Missing("siw did not build:\n" + done.stdout.decode("utf-8", "replace")[-4000:])
+    return module
+
+
 def driver_files(kernel=None):
     """tern.ko for that kernel, the provider, and the script that sets a guest up."""
     is_debug = kernel == debug.NAME
