@@ -31,11 +31,16 @@ mkdir -p /etc/libibverbs.d /etc/modprobe.d
 {
     for alias in $(modinfo -F alias /tern/tern.ko); do echo "alias $alias tern"; done
     echo "install tern modprobe -a $(modinfo -F depends /tern/tern.ko | tr , ' ') && insmod /tern/tern.ko"
-    [ ! -e /tern/siw.ko ] || echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && insmod /tern/siw.ko"
 } >/etc/modprobe.d/tern.conf
 lib=$(dirname "$(ls /usr/lib/*/libibverbs.so.1)")/libibverbs
 mkdir -p $lib; cp /tern/libtern-rdmav*.so $lib/
 echo driver tern >/etc/libibverbs.d/tern.driver
+"""
+
+
+_INSTALL_SIW = r"""
+echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && insmod /tern/siw.ko" \
+    >/etc/modprobe.d/siw.conf
 """
 
 
@@ -59,7 +64,7 @@ class Lab:
             self._options["kernel"] = self._rig.options.get("kernel")
         except GuestLost:
             self._rig = None
-        files = where.build_tools() + [where.siw_file()]
+        files = where.build_tools()
         if self._options["kernel"] == debug.NAME:
             images(debug.NAME)
         if self.device == "tern":
@@ -113,8 +118,13 @@ class Lab:
         for guest in self.guests():
             want = self.driver_of(pair, guest.name)
             for other in MODULE:
-                if other != want:
+                if MODULE[other] != MODULE[want]:
                     self.unload(guest, other)
+                elif other != want:
+                    guest.run("rdma link delete %s 2>/dev/null; true" % LINK[other][0])
+            if want == "siw":
+                guest.push([where.siw_file()], "/tern/")
+                guest.run(_INSTALL_SIW, timeout=30, check=True)
             self.add_link(guest, want)
         for guest in self.guests():
             self._remember(guest)
