@@ -12,14 +12,15 @@ def run(t):
     for name, count, options, address in (("ipv4", 20, "", host), ("ipv6", 20, "", host6),
                                           ("60000 bytes", 10, "-S 60000 ", host)):
         t.pair_case("rping " + name, rping(count, "-s %s-a %s" % (options, address)),
-                    rping(count, "-c %s-a %s" % (options, address)))
+                    rping(count, "-c %s-a %s" % (options, address)), port="cm")
     t.pair_case("rping in a persistent server, twice",
                 "timeout -s INT %d rping -s -P -a %s; true" % (6 * t.slow, host),
-                "(%s) && (%s)" % (rping(5, "-c -a " + host), rping(5, "-c -a " + host)))
+                "(%s) && (%s)" % (rping(5, "-c -a " + host), rping(5, "-c -a " + host)), port="cm")
     t.pair_case("ucmatose", "ucmatose -c 5 -C 10 -S 4096",
-                "ucmatose -c 5 -C 10 -S 4096 -s " + host)
-    t.pair_case("udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host)
-    t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host)
+                "ucmatose -c 5 -C 10 -S 4096 -s " + host, port="cm")
+    t.pair_case("udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host,
+                port="cm")
+    t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host, port="cm")
     t.pair_case("mckey", "timeout %d mckey -m 239.77.0.1 -b %s -C 5" % (20 * t.slow, host),
                 "sleep %d; timeout %d mckey -s -m 239.77.0.1 -b %s -C 5"
                 % (t.slow, 20 * t.slow, t.a.address), timeout=40)

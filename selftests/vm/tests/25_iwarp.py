@@ -30,9 +30,9 @@ def run(t):
     for name, count, options, address in (("ipv4", 20, "", host), ("ipv6", 20, "", host6),
                                           ("60000 bytes", 10, "-S 60000 ", host)):
         t.pair_case("rping " + name, rping(count, "-s %s-a %s" % (options, address)),
-                    rping(count, "-c %s-a %s" % (options, address)), head_start=1.5)
+                    rping(count, "-c %s-a %s" % (options, address)), port="cm")
     t.pair_case("ucmatose", "ucmatose -c 5 -C 10 -S 4096",
-                "ucmatose -c 5 -C 10 -S 4096 -s " + host, head_start=1.5)
+                "ucmatose -c 5 -C 10 -S 4096 -s " + host, port="cm")
     t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host,
-                head_start=1.5)
+                port="cm")
     _perftest(t)

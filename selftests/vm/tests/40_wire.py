@@ -33,7 +33,8 @@ def _capture(t, family):
             "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
     t.tool("vverify", "-f %s %s" % (family, cases), timeout=150, prefix="ipv%s/" % family)
     address = t.b.address if family == "4" else t.b.address6
-    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), timeout=20)
+    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
+               timeout=20)
     t.run(t.b, "sleep 0.5")
     dump.kill(2)
     said = dump.wait(timeout=30).err

@@ -5,6 +5,8 @@ import re
 import socket
 import time
 
+from riglib import perftest
+
 from . import rxe
 
 
@@ -96,11 +98,32 @@ class Test:
         guest.wait_until("grep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6" % port,
                          timeout=limit_s, every=0.05)
 
+    def wait_cm_listen(self, guest, limit_s=15):
+        """Wait until something listens by rdma_cm."""
+        guest.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'", timeout=limit_s,
+                         every=0.1)
+
     def pair_run(self, server, client, port=None, timeout=60, head_start=0.7):
-        """Server in b, client in a; returns both results. Knows a TCP port, or waits a little."""
+        """Server in b, client in a; returns both results.
+
+        What the client waits for: a TCP port that the server listens on, or "cm", that it
+        listens by rdma_cm; else some time. perftest gets another try when it has tripped
+        over itself.
+        """
+        for _ in range(perftest.TRIES):
+            there, here = self._pair_once(server, client, port, timeout, head_start)
+            if not perftest.lost_race(here):
+                break
+            self.allow_log(perftest.CRASH_LOG)
+            self.note("perftest's server was late: again")
+        return there, here
+
+    def _pair_once(self, server, client, port, timeout, head_start):
         listening = self.start(self.b, server, timeout)
         try:
-            if port:
+            if port == "cm":
+                self.wait_cm_listen(self.b)
+            elif port:
                 self.wait_port(self.b, port)
             else:
                 self.sleep(head_start)
