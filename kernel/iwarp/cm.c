@@ -1,74 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoints: from iw_cm's connect or listen through MPA's start-up to FPDUs,
- * and to the end. What happens on a socket queues the endpoint's work item,
- * which takes the next step; a timer bounds the steps that wait for the peer.
+ * Connections: from iw_cm's connect or listen through MPA's start-up to FPDUs,
+ * and to the orderly end. What happens on a socket queues the endpoint's work
+ * item, which takes the next step.
  */
-#include <linux/slab.h>
+#include <net/ip.h>
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
 
-/* ---- life ---- */
-
-static void ep_work(struct work_struct *work);
-static void ep_timeout(struct work_struct *work);
-
-static struct iw_ep *ep_create(struct tern_dev *dev, struct socket *sock)
-{
-	struct iw_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
-
-	if (!ep)
-		return NULL;
-	refcount_set(&ep->ref, 1);
-	ep->dev = dev;
-	ep->sock = sock;
-	mutex_init(&ep->lock);
-	INIT_WORK(&ep->work, ep_work);
-	INIT_DELAYED_WORK(&ep->timeout, ep_timeout);
-	INIT_LIST_HEAD(&ep->children);
-	INIT_LIST_HEAD(&ep->child);
-	return ep;
-}
-
-static void ep_get(struct iw_ep *ep)
-{
-	refcount_inc(&ep->ref);
-}
-
-void iw_ep_put(struct iw_ep *ep)
-{
-	if (!refcount_dec_and_test(&ep->ref))
-		return;
-	/* May be the last reference of a QP's, which may end in any context. */
-	if (ep->sock)
-		sock_release(ep->sock);
-	kfree(ep);
-}
-
-void iw_ep_kick(struct iw_ep *ep)
-{
-	ep_get(ep);
-	if (!queue_work(iw_wq, &ep->work))
-		iw_ep_put(ep);
-}
-
-static void start_timer(struct iw_ep *ep, unsigned long delay)
-{
-	ep_get(ep);
-	if (mod_delayed_work(iw_wq, &ep->timeout, delay))
-		iw_ep_put(ep);
-}
-
-static void stop_timer(struct iw_ep *ep)
-{
-	if (cancel_delayed_work(&ep->timeout))
-		iw_ep_put(ep);
-}
-
 /* rtr: what the initiator can send first, or the responder can take as that. */
 static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8 rtr)
 {
+	/* Who lets no READ in cannot take one as the first message. */
+	if (!param->ird)
+		rtr &= ~MPA_RTR_READ;
 	ep->offer = (struct mpa_offer){
 		.revision = 2,
 		.crc = true,
@@ -77,111 +23,6 @@ static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8
 		.ird = (u16)min_t(u32, param->ird, IW_MAX_RD_ATOMIC),
 		.ord = (u16)min_t(u32, param->ord, IW_MAX_RD_ATOMIC),
 	};
-}
-
-/* ---- iw_cm's events: ep->lock held ---- */
-
-static void fill_addresses(const struct iw_ep *ep, struct iw_cm_event *event)
-{
-	kernel_getsockname(ep->sock, (struct sockaddr *)&event->local_addr);
-	kernel_getpeername(ep->sock, (struct sockaddr *)&event->remote_addr);
-}
-
-static int send_event(struct iw_ep *ep, enum iw_cm_event_type type, int status)
-{
-	struct iw_cm_event event = { .event = type, .status = status };
-
-	fill_addresses(ep, &event);
-	if (type == IW_CM_EVENT_CONNECT_REPLY && (!status || status == -ECONNREFUSED)) {
-		event.ird = (u8)min_t(u16, ep->frame.enhanced ? ep->frame.ird : ep->offer.ird,
-				      U8_MAX);
-		event.ord = (u8)min_t(u16, ep->frame.enhanced ? ep->frame.ord : ep->offer.ord,
-				      U8_MAX);
-		event.private_data = ep->buf + ep->frame.private_at;
-		event.private_data_len = (u8)min_t(u16, ep->frame.private_bytes, U8_MAX);
-	}
-	return ep->cm_id->event_handler(ep->cm_id, &event);
-}
-
-static void forget_cm_id(struct iw_ep *ep)
-{
-	struct iw_cm_id *cm_id = ep->cm_id;
-
-	ep->cm_id = NULL;
-	if (cm_id)
-		cm_id->rem_ref(cm_id);
-}
-
-static void leave_listener(struct iw_ep *ep)
-{
-	struct iw_ep *listener = ep->listener;
-
-	if (!listener)
-		return;
-	ep->listener = NULL;
-	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
-	if (!list_empty(&ep->child)) {
-		list_del_init(&ep->child);
-		listener->num_children--;
-	}
-	mutex_unlock(&listener->lock);
-	/* One that waited in TCP's queue may come now. */
-	iw_ep_kick(listener);
-	iw_ep_put(listener);
-}
-
-/*
- * The end, whatever it was doing. status: why, for an iw_cm that waits for a
- * connection.
- */
-static void ep_end(struct iw_ep *ep, int status)
-{
-	enum iw_ep_state was = ep->state;
-
-	if (was == IW_EP_DEAD)
-		return;
-	ep->state = IW_EP_DEAD;
-	stop_timer(ep);
-	iw_sock_detach(ep);
-	leave_listener(ep);
-	if (ep->qp)
-		iw_qp_closed(ep->qp);
-	switch (was) {
-	case IW_EP_CONNECTING:
-	case IW_EP_WAIT_REPLY:
-		if (ep->cm_id)
-			send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
-		break;
-	case IW_EP_OPEN:
-	case IW_EP_CLOSING:
-		if (ep->cm_id)
-			send_event(ep, IW_CM_EVENT_CLOSE, 0);
-		break;
-	default:
-		break;
-	}
-	forget_cm_id(ep);
-	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
-}
-
-/* A reset instead of what is still under way. */
-static void ep_reset(struct iw_ep *ep, int status)
-{
-	if (ep->state == IW_EP_DEAD)
-		return;
-	sock_no_linger(ep->sock->sk);
-	ep_end(ep, status);
-	lock_sock(ep->sock->sk);
-	if (ep->sock->sk->sk_state != TCP_CLOSE)
-		tcp_disconnect(ep->sock->sk, O_NONBLOCK);
-	release_sock(ep->sock->sk);
-}
-
-void iw_ep_abort(struct iw_ep *ep)
-{
-	mutex_lock(&ep->lock);
-	ep_reset(ep, -ECONNABORTED);
-	mutex_unlock(&ep->lock);
 }
 
 /* ---- MPA's frames ---- */
@@ -228,7 +69,7 @@ static int ep_open(struct iw_ep *ep, const struct mpa_terms *terms, bool active)
 	if (err)
 		return err;
 	ep->state = IW_EP_OPEN;
-	stop_timer(ep);
+	iw_ep_stop_timer(ep);
 	return 0;
 }
 
@@ -245,22 +86,27 @@ static void ep_run(struct iw_ep *ep)
 
 static int connect_qp(struct iw_ep *ep, struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct ib_qp *ibqp = iw_get_qp(cm_id->device, qpn);
-	struct iw_qp *qp;
+	/* iw_cm has its own reference for the whole call. */
+	struct iw_qp *qp = iw_qp_find(to_tern_dev(cm_id->device), qpn);
 	int err = 0;
 
-	if (!ibqp)
+	if (!qp)
 		return -EINVAL;
-	qp = to_iw_qp(to_tern_qp(ibqp));
+	if (!iw_qp_is_callers(qp)) {
+		err = -EPERM;
+		goto put;
+	}
 	spin_lock_bh(&qp->base.run_lock);
 	if (qp->base.dead || qp->ep || !iw_qp_may_connect(qp)) {
 		err = -EINVAL;
 	} else {
-		ep_get(ep);
+		iw_ep_get(ep);
 		qp->ep = ep;
 		ep->qp = qp;
 	}
 	spin_unlock_bh(&qp->base.run_lock);
+put:
+	iw_qp_unfind(qp);
 	return err;
 }
 
@@ -286,11 +132,10 @@ static int addr_bytes(const struct sockaddr_storage *addr)
 static bool is_wildcard(const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET)
-		return ipv4_is_zeronet(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
+		return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
 	return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
-/* To the local address and port that rdma_cm chose. */
 static int bind_local(struct socket *sock, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage local = *addr;
@@ -298,51 +143,84 @@ static int bind_local(struct socket *sock, const struct sockaddr_storage *addr)
 	return kernel_bind(sock, (struct sockaddr *)&local, addr_bytes(addr));
 }
 
+static int start_connect(struct iw_ep *ep, const struct iw_cm_id *cm_id,
+			 const struct sockaddr_storage *from)
+{
+	const struct sockaddr_storage *to = &cm_id->m_remote_addr;
+	int err;
+
+	if (cm_id->tos_set)
+		iw_sock_set_tos(ep->sock->sk, cm_id->tos);
+	err = bind_local(ep->sock, from);
+	if (err)
+		return err;
+	iw_sock_attach(ep);
+	err = kernel_connect(ep->sock, (struct sockaddr *)to, addr_bytes(to), O_NONBLOCK);
+	if (!err || err == -EINPROGRESS)
+		return 0;
+	iw_sock_detach(ep);
+	return err;
+}
+
+/* A port nobody asked for: one of those that are handed out. */
+static bool is_ephemeral(const struct tern_dev *dev, const struct sockaddr_storage *addr)
+{
+	/* IPv6 has its port in the same place. */
+	int port = ntohs(((const struct sockaddr_in *)addr)->sin_port);
+	int low, high;
+
+	inet_get_local_port_range(dev->net, &low, &high);
+	return port >= low && port <= high;
+}
+
+/* rdma_cm's port was free among its own; to TCP it may be taken, or too young to reuse. */
+static int start_connect_anywhere(struct iw_ep *ep, const struct iw_cm_id *cm_id)
+{
+	struct sockaddr_storage from = cm_id->m_local_addr;
+	struct socket *sock;
+	int err;
+
+	err = iw_sock_create(ep->dev, from.ss_family, &sock);
+	if (err)
+		return err;
+	iw_sock_release(ep->sock);
+	ep->sock = sock;
+	iw_sock_pick_port(sock);
+	((struct sockaddr_in *)&from)->sin_port = 0;
+	return start_connect(ep, cm_id, &from);
+}
+
 int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct tern_dev *dev = to_tern_dev(cm_id->device);
-	struct sockaddr_storage *to = &cm_id->m_remote_addr;
-	struct socket *sock;
 	struct iw_ep *ep;
 	int err;
 
 	if (param->private_data_len > MPA_MAX_PRIVATE_BYTES - MPA_ENHANCED_BYTES)
 		return -EINVAL;
-	if (to->ss_family != AF_INET && to->ss_family != AF_INET6)
-		return -EAFNOSUPPORT;
-	err = iw_sock_create(dev, to->ss_family, &sock);
-	if (err)
-		return err;
-	ep = ep_create(dev, sock);
-	if (!ep) {
-		sock_release(sock);
-		return -ENOMEM;
-	}
+	ep = iw_ep_create(dev, cm_id->m_remote_addr.ss_family);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
 	mutex_lock(&ep->lock);
 	set_offer(ep, param, MPA_RTR_WRITE);
 	/* Kept where the peer's frame comes later. */
 	memcpy(ep->buf, param->private_data, param->private_data_len);
 	ep->frame.private_bytes = param->private_data_len;
-	if (cm_id->tos_set && to->ss_family == AF_INET)
-		ip_sock_set_tos(sock->sk, cm_id->tos);
 
 	err = connect_qp(ep, cm_id, param->qpn);
 	if (err)
 		goto fail;
-	err = bind_local(sock, &cm_id->m_local_addr);
+	ep->state = IW_EP_CONNECTING;
+	err = start_connect(ep, cm_id, &cm_id->m_local_addr);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    is_ephemeral(dev, &cm_id->m_local_addr))
+		err = start_connect_anywhere(ep, cm_id);
 	if (err)
 		goto fail;
-	ep->state = IW_EP_CONNECTING;
-	iw_sock_attach(ep);
-	err = kernel_connect(sock, (struct sockaddr *)to, addr_bytes(to), O_NONBLOCK);
-	if (err && err != -EINPROGRESS) {
-		iw_sock_detach(ep);
-		goto fail;
-	}
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = ep;
 	ep->cm_id = cm_id;
-	start_timer(ep, IW_MPA_TIMEOUT);
+	iw_ep_start_timer(ep, IW_MPA_TIMEOUT);
 	mutex_unlock(&ep->lock);
 	iw_ep_kick(ep);
 	iw_ep_put(ep);		/* the QP has one */
@@ -371,13 +249,13 @@ static void step_connecting(struct iw_ep *ep)
 		break;
 	default:
 		err = sock_error(sk);
-		ep_end(ep, err ?: -ECONNRESET);
+		iw_ep_end(ep, err ?: -ECONNRESET);
 		return;
 	}
 	mpa_request(&ep->offer, &request);
 	err = send_frame(ep, &request, ep->buf, bytes);
 	if (err) {
-		ep_end(ep, err);
+		iw_ep_end(ep, err);
 		return;
 	}
 	ep->state = IW_EP_WAIT_REPLY;
@@ -392,73 +270,83 @@ static void step_reply(struct iw_ep *ep)
 	if (frame == MPA_MORE)
 		return;
 	if (frame != MPA_OK) {
-		ep_reset(ep, -ECONNRESET);
+		iw_ep_reset(ep, -ECONNRESET);
 		return;
 	}
 	switch (mpa_finish(&ep->offer, &ep->frame, &terms)) {
 	case MPA_AGREED:
 		break;
 	case MPA_REJECTED:
-		ep_end(ep, -ECONNREFUSED);
+		iw_ep_end(ep, -ECONNREFUSED);
 		return;
 	default:
-		ep_reset(ep, -EPROTO);
+		iw_ep_reset(ep, -EPROTO);
 		return;
 	}
 	err = ep_open(ep, &terms, true);
 	if (err) {
-		ep_reset(ep, err);
+		iw_ep_reset(ep, err);
 		return;
 	}
-	send_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0);
+	iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0);
 	ep_run(ep);
 }
 
 /* ---- passive side ---- */
 
+static int start_listen(struct iw_ep *ep, const struct iw_cm_id *cm_id, int backlog)
+{
+	const struct sockaddr_storage *addr = &cm_id->m_local_addr;
+	struct sock *sk = ep->sock->sk;
+	int err;
+
+	if (addr->ss_family == AF_INET6 && cm_id->afonly)
+		ip6_sock_set_v6only(sk);
+	/* A wildcard is this device's: each may listen on one port. */
+	if (is_wildcard(addr))
+		sk->sk_bound_dev_if = ep->dev->netdev->ifindex;
+	err = bind_local(ep->sock, addr);
+	if (err)
+		return err;
+	iw_sock_attach(ep);
+	/* The application's backlog is of MPA requests, and iw_cm's to keep. */
+	err = kernel_listen(ep->sock, max(backlog, 128));
+	if (err)
+		iw_sock_detach(ep);
+	return err;
+}
+
 int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
-	struct tern_dev *dev = to_tern_dev(cm_id->device);
-	struct sockaddr_storage *addr = &cm_id->m_local_addr;
-	struct socket *sock;
 	struct iw_ep *ep;
 	int err;
 
-	if (addr->ss_family != AF_INET && addr->ss_family != AF_INET6)
-		return -EAFNOSUPPORT;
-	err = iw_sock_create(dev, addr->ss_family, &sock);
-	if (err)
-		return err;
-	ep = ep_create(dev, sock);
-	if (!ep) {
-		sock_release(sock);
-		return -ENOMEM;
+	ep = iw_ep_create(to_tern_dev(cm_id->device), cm_id->m_local_addr.ss_family);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	mutex_lock(&ep->lock);
+	err = start_listen(ep, cm_id, backlog);
+	if (!err) {
+		ep->state = IW_EP_LISTENING;
+		cm_id->add_ref(cm_id);
+		cm_id->provider_data = ep;
+		ep->cm_id = cm_id;
 	}
-	ep->state = IW_EP_LISTENING;
-	if (addr->ss_family == AF_INET6)
-		ip6_sock_set_v6only(sock->sk);
-	/* A wildcard is this device's: each may listen on one port. */
-	if (is_wildcard(addr))
-		sock->sk->sk_bound_dev_if = dev->netdev->ifindex;
-	err = bind_local(sock, addr);
+	mutex_unlock(&ep->lock);
 	if (err)
-		goto fail;
-	cm_id->add_ref(cm_id);
-	cm_id->provider_data = ep;
-	ep->cm_id = cm_id;
-	iw_sock_attach(ep);
-	/* The application's backlog is of MPA requests, and iw_cm's to keep. */
-	err = kernel_listen(sock, max(backlog, 128));
-	if (err) {
-		iw_sock_detach(ep);
-		forget_cm_id(ep);
-		goto fail;
-	}
-	return 0;
-
-fail:
-	iw_ep_put(ep);
+		iw_ep_put(ep);
 	return err;
+}
+
+/* The listener of a connection that came in is going. */
+static void end_child(struct iw_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	if (ep->state == IW_EP_WAIT_REQUEST)
+		iw_ep_reset(ep, -ECONNABORTED);
+	else if (ep->state == IW_EP_REQUESTED)
+		iw_ep_start_timer(ep, IW_ANSWER_TIMEOUT);
+	mutex_unlock(&ep->lock);
 }
 
 int iw_destroy_listen(struct iw_cm_id *cm_id)
@@ -469,17 +357,16 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 	mutex_lock(&ep->lock);
 	ep->state = IW_EP_DEAD;
 	iw_sock_detach(ep);
-	forget_cm_id(ep);
+	iw_ep_forget_cm_id(ep);
+	/* Work may still hold the endpoint: nobody is to connect to it. */
+	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
 	while ((child = list_first_entry_or_null(&ep->children, struct iw_ep, child))) {
 		list_del_init(&child->child);
 		ep->num_children--;
-		ep_get(child);
+		iw_ep_get(child);
 		/* A child takes its own lock first, then ours. */
 		mutex_unlock(&ep->lock);
-		mutex_lock(&child->lock);
-		if (child->state == IW_EP_WAIT_REQUEST)
-			ep_reset(child, -ECONNABORTED);
-		mutex_unlock(&child->lock);
+		end_child(child);
 		iw_ep_put(child);
 		mutex_lock(&ep->lock);
 	}
@@ -491,20 +378,18 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 /* A TCP connection that came in: wait for its request. */
 static void adopt(struct iw_ep *listener, struct socket *sock)
 {
-	struct iw_ep *ep = ep_create(listener->dev, sock);
+	struct iw_ep *ep = iw_ep_alloc(listener->dev, sock);
 
-	if (!ep) {
-		sock_release(sock);
+	if (!ep)
 		return;
-	}
 	iw_sock_prepare(sock->sk);
 	ep->state = IW_EP_WAIT_REQUEST;
-	ep_get(listener);
+	iw_ep_get(listener);
 	ep->listener = listener;
 	list_add_tail(&ep->child, &listener->children);
 	listener->num_children++;
 	iw_sock_attach(ep);
-	start_timer(ep, IW_MPA_TIMEOUT);	/* its reference, and the work's, keep it */
+	iw_ep_start_timer(ep, IW_MPA_TIMEOUT);	/* its reference, and the work's, keep it */
 	iw_ep_kick(ep);
 	iw_ep_put(ep);
 }
@@ -518,51 +403,64 @@ static void step_listening(struct iw_ep *ep)
 		adopt(ep, sock);
 }
 
-static void step_request(struct iw_ep *ep)
+/* Tell iw_cm of a request. -ENOMEM: it has no room for one more now. */
+static int announce(struct iw_ep *ep)
 {
-	enum mpa_error frame = read_frame(ep, false);
-	struct iw_ep *listener = ep->listener;
 	struct iw_cm_event event = { .event = IW_CM_EVENT_CONNECT_REQUEST };
-	int err = -ECONNABORTED;
+	struct iw_ep *listener = ep->listener;
+	int err;
 
-	if (frame == MPA_MORE)
-		return;
-	if (frame != MPA_OK) {
-		ep_reset(ep, -EPROTO);
-		return;
-	}
-	fill_addresses(ep, &event);
-	event.private_data = ep->buf + ep->frame.private_at;
-	event.private_data_len = (u8)min_t(u16, ep->frame.private_bytes, U8_MAX);
-	/* In the terms of who accepts: its IRD is at least what the peer wants to ask. */
-	event.ird = (u8)min_t(u16, ep->frame.enhanced ? ep->frame.ord : IW_MAX_RD_ATOMIC, U8_MAX);
-	event.ord = (u8)min_t(u16, ep->frame.enhanced ? ep->frame.ird : IW_MAX_RD_ATOMIC, U8_MAX);
-	event.provider_data = ep;
-
-	ep->state = IW_EP_REQUESTED;
-	stop_timer(ep);
-	ep_get(ep);		/* iw_cm's, until accept or reject */
+	err = iw_request_announce(ep);
+	if (err)
+		return err;
+	iw_ep_describe(ep, &event);
+	event.provider_data = (void *)(uintptr_t)ep->request;
+	err = -ECONNABORTED;
 	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
 	if (listener->cm_id)
 		err = listener->cm_id->event_handler(listener->cm_id, &event);
 	mutex_unlock(&listener->lock);
-	if (err) {
-		ep_reset(ep, err);
+	if (err && iw_request_take(ep->request))
 		iw_ep_put(ep);
+	return err;
+}
+
+static void step_request(struct iw_ep *ep)
+{
+	enum mpa_error frame = read_frame(ep, false);
+	int err;
+
+	if (frame == MPA_MORE)
+		return;
+	if (frame != MPA_OK) {
+		iw_ep_reset(ep, -EPROTO);
+		return;
 	}
+	iw_ep_stop_timer(ep);
+	ep->state = IW_EP_REQUESTED;
+	err = announce(ep);
+	if (!err)
+		return;
+	ep->state = IW_EP_WAIT_REQUEST;
+	if (err == -ENOMEM)
+		iw_ep_retry(ep, IW_BACKLOG_RETRY);
+	else
+		iw_ep_reset(ep, err);
 }
 
 int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct iw_ep *ep = cm_id->provider_data;
+	struct iw_ep *ep = iw_request_take((uintptr_t)cm_id->provider_data);
 	struct mpa_frame reply;
 	struct mpa_terms terms;
 	int err = -ECONNRESET;
 
+	if (!ep)
+		return err;
 	mutex_lock(&ep->lock);
 	if (ep->state != IW_EP_REQUESTED)
 		goto fail;
-	leave_listener(ep);
+	iw_ep_leave_listener(ep);
 	err = -EINVAL;
 	if (param->private_data_len > MPA_MAX_PRIVATE_BYTES - MPA_ENHANCED_BYTES)
 		goto fail;
@@ -584,14 +482,14 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	}
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
-	send_event(ep, IW_CM_EVENT_ESTABLISHED, 0);
+	iw_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0);
 	ep_run(ep);
 	mutex_unlock(&ep->lock);
 	iw_ep_put(ep);
 	return 0;
 
 fail:
-	ep_reset(ep, err);
+	iw_ep_reset(ep, err);
 	mutex_unlock(&ep->lock);
 	iw_ep_put(ep);
 	return err;
@@ -599,16 +497,18 @@ fail:
 
 int iw_reject(struct iw_cm_id *cm_id, const void *data, u8 bytes)
 {
-	struct iw_ep *ep = cm_id->provider_data;
+	struct iw_ep *ep = iw_request_take((uintptr_t)cm_id->provider_data);
 	struct mpa_offer mine = { .revision = 2 };
 	struct mpa_frame reply;
 	int err = -ECONNRESET;
 
+	if (!ep)
+		return err;
 	mutex_lock(&ep->lock);
 	if (ep->state == IW_EP_REQUESTED) {
 		mpa_reject(&mine, &ep->frame, &reply);
 		err = send_frame(ep, &reply, data, bytes);
-		ep_end(ep, 0);
+		iw_ep_end(ep, 0);
 	}
 	mutex_unlock(&ep->lock);
 	iw_ep_put(ep);
@@ -621,38 +521,35 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool fin;
+	bool fin_in, fin_out;
 
 	lock_sock(sk);
 	iw_run(qp, true);
-	fin = READ_ONCE(qp->tx.fin);
+	fin_out = READ_ONCE(qp->tx.fin);
+	/* What came before the peer's FIN is taken first; whoever takes it comes here again. */
+	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && !READ_ONCE(qp->rx_pending);
 	release_sock(sk);
 
 	if (sk->sk_state == TCP_CLOSE || sk->sk_err) {
-		ep_end(ep, 0);
+		iw_ep_end(ep, 0);
 		return;
 	}
-	if (sk->sk_shutdown & RCV_SHUTDOWN) {
-		/* The peer's orderly end: nothing more will come. Ours. */
-		if (ep->state == IW_EP_OPEN && ep->cm_id)
-			send_event(ep, IW_CM_EVENT_DISCONNECT, 0);
+	if (fin_in) {
+		if (ep->state == IW_EP_OPEN)
+			iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
 		ep->state = IW_EP_CLOSING;
-		iw_qp_closed(qp);
-		ep_end(ep, 0);
+		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin && ep->state == IW_EP_OPEN) {
+	if (fin_out && ep->state == IW_EP_OPEN) {
 		ep->state = IW_EP_CLOSING;
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
-		start_timer(ep, IW_CLOSE_TIMEOUT);
+		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 	}
 }
 
-static void ep_work(struct work_struct *work)
+void iw_ep_step(struct iw_ep *ep)
 {
-	struct iw_ep *ep = container_of(work, struct iw_ep, work);
-
-	mutex_lock(&ep->lock);
 	switch (ep->state) {
 	case IW_EP_LISTENING:
 		step_listening(ep);
@@ -678,16 +575,4 @@ static void ep_work(struct work_struct *work)
 	case IW_EP_DEAD:
 		break;
 	}
-	mutex_unlock(&ep->lock);
-	iw_ep_put(ep);
-}
-
-static void ep_timeout(struct work_struct *work)
-{
-	struct iw_ep *ep = container_of(to_delayed_work(work), struct iw_ep, timeout);
-
-	mutex_lock(&ep->lock);
-	ep_reset(ep, -ETIMEDOUT);
-	mutex_unlock(&ep->lock);
-	iw_ep_put(ep);
 }

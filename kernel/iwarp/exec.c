@@ -91,20 +91,33 @@ static bool flush(struct iw_qp *qp, u32 *budget)
 	return more;
 }
 
+/* The work item goes on, unless the QP is being destroyed. run_lock held. */
+static void hand_off(struct iw_qp *qp)
+{
+	if (qp->base.dead)
+		return;
+	tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+	queue_work(iw_wq, &qp->work);
+}
+
 /* run_lock held; sk locked, or NULL. True: more to do. */
 static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
 {
+	bool pending = qp->rx_pending;
 	u32 budget = 1024;
 	bool more = false;
 
 	if (qp->base.dead)
 		return false;
 	if (qp->ready && sk) {
-		if (rx)
+		if (rx || pending)
 			more |= iw_rx(qp, sk);
 		reap(qp);
 		more |= iw_tx_run(qp, sk);
 		reap(qp);
+		/* The endpoint waits for it with the peer's FIN. */
+		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))
+			iw_ep_kick(qp->ep);
 	} else if (qp->ready) {
 		reap(qp);
 	}
@@ -113,38 +126,53 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
 	return more;
 }
 
+/*
+ * A consumer may post from its completion handler, to this QP or another; and
+ * the socket may tell of room while it is being filled.
+ */
+static DEFINE_PER_CPU(bool, running);
+
 void iw_run(struct iw_qp *qp, bool rx)
 {
-	bool more;
-
-	spin_lock_bh(&qp->base.run_lock);
-	more = run_locked(qp, qp->sk, rx);
-	if (more && !qp->base.dead) {
-		tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
-		queue_work(iw_wq, &qp->work);
+	local_bh_disable();
+	if (!this_cpu_read(running)) {
+		spin_lock(&qp->base.run_lock);
+		this_cpu_write(running, true);
+		if (run_locked(qp, qp->sk, rx))
+			hand_off(qp);
+		this_cpu_write(running, false);
+		spin_unlock(&qp->base.run_lock);
 	}
-	spin_unlock_bh(&qp->base.run_lock);
+	local_bh_enable();
 }
 
 void iw_kick(struct iw_qp *qp)
 {
 	struct sock *sk = READ_ONCE(qp->sk);
 
+	/* Who posts keeps the QP: no need to look whether it is dead, nor a way to. */
 	if (irqs_disabled()) {
 		queue_work(iw_wq, &qp->work);
 		return;
 	}
-	if (!sk) {
-		iw_run(qp, false);
-		return;
-	}
-	/* The socket stays as long as the QP: its endpoint does. */
-	spin_lock_bh(&sk->sk_lock.slock);
-	if (sock_owned_by_user(sk))
+	local_bh_disable();
+	if (this_cpu_read(running)) {
 		queue_work(iw_wq, &qp->work);
-	else
+	} else if (!sk) {
 		iw_run(qp, false);
-	spin_unlock_bh(&sk->sk_lock.slock);
+	} else {
+		/* The socket stays as long as the QP: its endpoint does. */
+		spin_lock(&sk->sk_lock.slock);
+		if (sock_owned_by_user(sk)) {
+			spin_lock(&qp->base.run_lock);
+			hand_off(qp);
+			spin_unlock(&qp->base.run_lock);
+		} else {
+			iw_run(qp, false);
+		}
+		spin_unlock(&sk->sk_lock.slock);
+	}
+	local_bh_enable();
 }
 
 static void run_in_process(struct iw_qp *qp)

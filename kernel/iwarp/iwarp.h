@@ -38,6 +38,12 @@
 /* The peer's MPA frame, and the end of an orderly close, have to come within it. */
 #define IW_MPA_TIMEOUT		(10 * HZ)
 #define IW_CLOSE_TIMEOUT	(5 * HZ)
+/* So often in a row, while TCP cannot get rid of what precedes our FIN. */
+#define IW_CLOSE_WAITS		6
+/* iw_cm's answer to a request, after the listener's end. */
+#define IW_ANSWER_TIMEOUT	(60 * HZ)
+/* A request that iw_cm had no room for. */
+#define IW_BACKLOG_RETRY	msecs_to_jiffies(10)
 /* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
 #define IW_MAX_PENDING		1024
 
@@ -64,6 +70,10 @@ struct iw_ep {
 	struct iw_qp *qp;		/* referenced; under lock; set before OPEN */
 	struct work_struct work;
 	struct delayed_work timeout;
+	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
+	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look */
+	u32 close_waits;
+	u32 request;			/* iw_cm's number for it: REQUESTED */
 
 	struct mpa_offer offer;
 	struct mpa_frame frame;		/* the peer's */
@@ -104,10 +114,13 @@ struct iw_qp {
 	struct work_struct work;
 	struct delayed_work rx_retry;	/* is there a receive WQE now? */
 	unsigned long rx_wait_until;	/* jiffies */
-	bool rx_waits;
+	bool rx_waits;			/* for a receive WQE */
+	bool rx_pending;		/* a whole FPDU was left in the socket */
 	bool last_wqe_told;
 	refcount_t cm_refs;		/* iw_cm's and our own: destroy waits */
 	struct completion cm_gone;
+	struct pid *owner;		/* who created it */
+	kuid_t owner_uid;
 };
 
 static inline struct iw_qp *to_iw_qp(struct tern_qp *qp)
@@ -122,21 +135,59 @@ static inline bool iw_qp_may_connect(const struct iw_qp *qp)
 
 extern struct workqueue_struct *iw_wq;
 
-/* ---- cm.c: endpoints ---- */
+/* ---- cm.c: connections ---- */
 int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int iw_reject(struct iw_cm_id *cm_id, const void *data, u8 bytes);
 int iw_create_listen(struct iw_cm_id *cm_id, int backlog);
 int iw_destroy_listen(struct iw_cm_id *cm_id);
-/* The QP's connection has to end. From any context. */
-void iw_ep_kick(struct iw_ep *ep);
-void iw_ep_put(struct iw_ep *ep);
-/* Now: with a reset. May sleep. */
-void iw_ep_abort(struct iw_ep *ep);
+/* Whatever the endpoint's state allows now. ep->lock held. */
+void iw_ep_step(struct iw_ep *ep);
 
-/* ---- sock.c ---- */
+/* ---- ep.c: endpoints ---- */
+/* sock is the endpoint's, or released. NULL: no memory. */
+struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
+/* With a new socket; ERR_PTR(-EAFNOSUPPORT), or the socket's error. */
+struct iw_ep *iw_ep_create(struct tern_dev *dev, int family);
+void iw_ep_get(struct iw_ep *ep);
+void iw_ep_put(struct iw_ep *ep);
+/* Take a step soon. From any context. */
+void iw_ep_kick(struct iw_ep *ep);
+/* Orderly: what TCP has still goes out; else a reset. May sleep. */
+void iw_ep_close(struct iw_ep *ep, bool orderly);
+
+/* A connection request has a number by which iw_cm answers it, once. */
+int iw_request_announce(struct iw_ep *ep);
+/* The endpoint, with the announcement's reference; NULL: answered, or over. */
+struct iw_ep *iw_request_take(u32 number);
+/* dev goes: those that nobody will answer. May sleep. */
+void iw_requests_end(struct tern_dev *dev);
+
+/* ep->lock held: */
+void iw_ep_start_timer(struct iw_ep *ep, unsigned long delay);
+void iw_ep_stop_timer(struct iw_ep *ep);
+/* One more step after delay, or at the timer's end if that is before. */
+void iw_ep_retry(struct iw_ep *ep, unsigned long delay);
+/* Addresses, and what the peer's frame says. */
+void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event);
+void iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status);
+void iw_ep_forget_cm_id(struct iw_ep *ep);
+void iw_ep_leave_listener(struct iw_ep *ep);
+/* The end, with a FIN. status: why, for an iw_cm that waits for a connection. */
+void iw_ep_end(struct iw_ep *ep, int status);
+/* With a reset instead of what is still under way. */
+void iw_ep_reset(struct iw_ep *ep, int status);
+
+/* ---- sock.c: may sleep ---- */
 int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock);
 void iw_sock_prepare(struct sock *sk);
+void iw_sock_set_tos(struct sock *sk, u8 tos);
+/* Bound to port 0, it gets one at connect: any that is free toward that peer. */
+void iw_sock_pick_port(struct socket *sock);
+/* A reset, if there is a connection. */
+void iw_sock_abort(struct socket *sock);
+/* The socket goes; its connection ends as it is ending. */
+void iw_sock_release(struct socket *sock);
 /* Callbacks that queue the endpoint's work; then those of the data path; then none. */
 void iw_sock_attach(struct iw_ep *ep);
 void iw_sock_attach_data(struct iw_ep *ep);
@@ -144,6 +195,11 @@ void iw_sock_detach(struct iw_ep *ep);
 int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more, u32 more_bytes);
 
 /* ---- qp.c ---- */
+/* By number, referenced: struct ib_qp stays until iw_qp_unfind(). */
+struct iw_qp *iw_qp_find(struct tern_dev *dev, u32 qpn);
+void iw_qp_unfind(struct iw_qp *qp);
+/* May the calling process have it connected? */
+bool iw_qp_is_callers(const struct iw_qp *qp);
 struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn);
 void iw_qp_add_ref(struct ib_qp *ibqp);
 void iw_qp_rem_ref(struct ib_qp *ibqp);

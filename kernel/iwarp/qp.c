@@ -3,7 +3,9 @@
  * iWARP QPs as verbs/ and iw_cm see them: create, modify, query, quiesce,
  * release. To RTS a QP comes by its connection alone (iw_qp_start()), once.
  */
+#include <linux/cred.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "iwarp/iwarp.h"
@@ -11,32 +13,54 @@
 
 /* ---- references of iw_cm's: struct ib_qp must stay until they are gone ---- */
 
-struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn)
+struct iw_qp *iw_qp_find(struct tern_dev *dev, u32 qpn)
 {
-	struct tern_qp *qp;
-	struct ib_qp *ibqp;
+	struct tern_qp *base;
+	struct iw_qp *qp = NULL;
 
 	rcu_read_lock();
-	qp = xa_load(&to_tern_dev(ibdev)->qps, qpn);
-	ibqp = qp ? qp->ibqp : NULL;
+	base = xa_load(&dev->qps, qpn);
+	if (base && refcount_inc_not_zero(&to_iw_qp(base)->cm_refs))
+		qp = to_iw_qp(base);
 	rcu_read_unlock();
-	return ibqp;
+	return qp;
 }
 
-static void cm_ref_put(struct iw_qp *qp)
+void iw_qp_unfind(struct iw_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->cm_refs))
 		complete(&qp->cm_gone);
 }
 
+/*
+ * iw_cm looks a QP up and then refers to it, in two calls with nothing in
+ * between, but without anything that would keep it there. So the first call
+ * does both.
+ */
+struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct iw_qp *qp = iw_qp_find(to_tern_dev(ibdev), qpn);
+
+	return qp ? qp->base.ibqp : NULL;
+}
+
 void iw_qp_add_ref(struct ib_qp *ibqp)
 {
-	refcount_inc(&to_iw_qp(to_tern_qp(ibqp))->cm_refs);
 }
 
 void iw_qp_rem_ref(struct ib_qp *ibqp)
 {
-	cm_ref_put(to_iw_qp(to_tern_qp(ibqp)));
+	iw_qp_unfind(to_iw_qp(to_tern_qp(ibqp)));
+}
+
+/*
+ * rdma_cm takes a process's word for which QP to connect. It must not be
+ * somebody else's, or the kernel's.
+ */
+bool iw_qp_is_callers(const struct iw_qp *qp)
+{
+	return (current->flags & PF_KTHREAD) || qp->owner == task_tgid(current) ||
+	       uid_eq(qp->owner_uid, current_euid());
 }
 
 /* ---- create, destroy ---- */
@@ -52,25 +76,45 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	INIT_DELAYED_WORK(&qp->rx_retry, iw_rx_retry_fn);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
+	qp->owner = get_pid(task_tgid(current));
+	qp->owner_uid = current_euid();
 	return 0;
+}
+
+/*
+ * Nothing is under way but what the peer has not taken yet, and its poster may
+ * have been told that it is done: so it shall arrive.
+ */
+static bool is_idle(const struct iw_qp *qp)
+{
+	return qp->ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) &&
+	       qp->req.una == qp->req.head && !tern_sq_pending(&qp->base.sq) &&
+	       qp->tx.sent == qp->tx.fill;
 }
 
 void iw_qp_quiesce(struct tern_qp *base)
 {
 	struct iw_qp *qp = to_iw_qp(base);
 	struct iw_ep *ep;
+	bool orderly;
 
 	spin_lock_bh(&base->run_lock);
+	orderly = is_idle(qp);
 	base->dead = true;
 	qp->ready = false;
 	ep = qp->ep;
-	spin_unlock_bh(&base->run_lock);
 	if (ep)
-		iw_ep_abort(ep);
+		iw_ep_get(ep);
+	spin_unlock_bh(&base->run_lock);
+	if (ep) {
+		iw_ep_close(ep, orderly);
+		iw_ep_put(ep);
+	}
+	/* Neither is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->rx_retry);
 	cancel_work_sync(&qp->work);
-	/* The events that iw_ep_abort() sent make iw_cm let go. */
-	cm_ref_put(qp);
+	/* The events of the endpoint's end make iw_cm let go. */
+	iw_qp_unfind(qp);
 	wait_for_completion(&qp->cm_gone);
 }
 
@@ -81,6 +125,7 @@ void iw_qp_release(struct tern_qp *base)
 	if (qp->ep)
 		iw_ep_put(qp->ep);
 	iw_tx_uninit(&qp->tx);
+	put_pid(qp->owner);
 	kvfree(qp->sqe);
 	kvfree(qp->irq);
 }
@@ -213,21 +258,24 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 	tern_qp_set_attr(base, attr, mask);
 	if (next == IB_QPS_RESET) {
 		tern_sq_reset(&base->sq);
-		if (!base->srq)
+		if (!base->srq) {
 			tern_rq_reset(&base->rq);
+			tern_rq_kick_wanted(&base->rq, false);
+		}
 		base->have_rwqe = false;
 	}
 	base->attr.qp_state = next;
 	WRITE_ONCE(base->state, next);
 unlock:
 	if (ep)
-		refcount_inc(&ep->ref);
+		iw_ep_get(ep);
 	spin_unlock_bh(&base->run_lock);
 	if (ep) {
-		iw_ep_abort(ep);
+		iw_ep_close(ep, false);
 		iw_ep_put(ep);
 	}
-	iw_kick(qp);
+	if (!err)
+		iw_kick(qp);
 	return err;
 }
 

@@ -10,14 +10,16 @@
 
 #include "iwarp/iwarp.h"
 
-/* A place in the socket's receive queue. */
+/* A place in the socket's receive queue; off may be skb's end. */
 struct cursor {
 	struct sk_buff *skb;
 	u32 off;		/* in skb */
 };
 
-static bool cursor_begin(struct sock *sk, u32 seq, struct cursor *c)
+/* Where the socket's reader is. There are bytes. */
+static bool cursor_begin(struct sock *sk, struct cursor *c)
 {
+	u32 seq = tcp_sk(sk)->copied_seq;
 	struct sk_buff *skb;
 
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
@@ -33,6 +35,18 @@ static bool cursor_begin(struct sock *sk, u32 seq, struct cursor *c)
 	return false;
 }
 
+/* To the skb that has the next byte. False: there is none. */
+static bool cursor_settle(struct sock *sk, struct cursor *c)
+{
+	while (c->off == c->skb->len) {
+		if (skb_queue_is_last(&sk->sk_receive_queue, c->skb))
+			return false;
+		c->skb = skb_queue_next(&sk->sk_receive_queue, c->skb);
+		c->off = 0;
+	}
+	return true;
+}
+
 /* What one does with each stretch of contiguous bytes; an error ends the walk. */
 typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
 
@@ -40,11 +54,13 @@ typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
 static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
 {
 	while (n) {
-		u32 here = min(n, c->skb->len - c->off);
 		struct skb_seq_state st;
-		u32 done = 0;
+		u32 done = 0, here;
 		int err = 0;
 
+		if (!cursor_settle(sk, c))
+			return -EFAULT;
+		here = min(n, c->skb->len - c->off);
 		skb_prepare_seq_read(c->skb, c->off, c->off + here, &st);
 		while (done < here) {
 			const u8 *p;
@@ -67,14 +83,23 @@ static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *a
 			return -EFAULT;
 		n -= here;
 		c->off += here;
-		if (c->off == c->skb->len && n) {
-			if (skb_queue_is_last(&sk->sk_receive_queue, c->skb))
-				return -EFAULT;
-			c->skb = skb_queue_next(&sk->sk_receive_queue, c->skb);
-			c->off = 0;
-		}
 	}
 	return 0;
+}
+
+/* Over n bytes that are all there. */
+static bool cursor_skip(struct sock *sk, struct cursor *c, u32 n)
+{
+	while (n) {
+		u32 here;
+
+		if (!cursor_settle(sk, c))
+			return false;
+		here = min(n, c->skb->len - c->off);
+		c->off += here;
+		n -= here;
+	}
+	return true;
 }
 
 static int to_memory(void *arg, const u8 *p, u32 n)
@@ -91,11 +116,6 @@ static int read_bytes(struct sock *sk, struct cursor *c, void *dst, u32 n)
 	u8 *at = dst;
 
 	return walk(sk, c, n, to_memory, &at);
-}
-
-static int to_nowhere(void *arg, const u8 *p, u32 n)
-{
-	return 0;
 }
 
 static int to_crc(void *arg, const u8 *p, u32 n)
@@ -180,18 +200,33 @@ static void fail_recv(struct iw_qp *qp, const struct fpdu *f, enum ib_wc_status 
 	refuse(qp, f, fail);
 }
 
-/* No receive WQE. True: the FPDU stays where it is for a while. */
-static bool wait_for_recv(struct iw_qp *qp)
+/*
+ * A receive WQE in hand: as tern_qp_take_recv(), but -EAGAIN: there is none,
+ * and the FPDU stays where it is for a while.
+ */
+static int take_recv(struct iw_qp *qp)
 {
-	if (!qp->rx_waits) {
+	struct tern_qp *base = &qp->base;
+	int ret = tern_qp_take_recv(base);
+
+	if (!ret && !qp->rx_waits) {
 		qp->rx_waits = true;
 		qp->rx_wait_until = jiffies + IW_NO_RECV_WAIT;
-		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+		tern_count(base->dev, TERN_CNT_RNR_NAK_TX);
+		if (!base->srq) {
+			tern_rq_kick_wanted(&base->rq, true);
+			ret = tern_qp_take_recv(base);
+		}
 	}
-	if (time_after(jiffies, qp->rx_wait_until))
-		return false;
-	mod_delayed_work(iw_wq, &qp->rx_retry, 1);
-	return true;
+	if (!ret && time_before(jiffies, qp->rx_wait_until)) {
+		/* Who posts to a shared queue rings for nobody. */
+		mod_delayed_work(iw_wq, &qp->rx_retry, base->srq ? 1 : IW_NO_RECV_WAIT);
+		return -EAGAIN;
+	}
+	if (qp->rx_waits && !base->srq)
+		tern_rq_kick_wanted(&base->rq, false);
+	qp->rx_waits = false;
+	return ret;
 }
 
 /* False: not now. */
@@ -201,19 +236,18 @@ static bool do_recv(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const str
 	struct tern_rwqe *rwqe = &qp->base.rwqe;
 
 	if (act->begin) {
-		int ret = tern_qp_take_recv(&qp->base);
+		int ret = take_recv(qp);
 
+		if (ret == -EAGAIN)
+			return false;
 		if (ret == -EINVAL) {
 			fail_recv(qp, f, IB_WC_LOC_QP_OP_ERR, IW_FAIL_LOCAL);
 			return true;
 		}
-		if (!ret && wait_for_recv(qp))
-			return false;
 		if (ret <= 0) {
 			refuse(qp, f, ret ? IW_FAIL_LOCAL : IW_FAIL_NO_RECV);
 			return true;
 		}
-		qp->rx_waits = false;
 	}
 	if ((u64)act->offset + act->bytes > rwqe->bytes) {
 		fail_recv(qp, f, IB_WC_LOC_LEN_ERR, IW_FAIL_TOO_LONG);
@@ -342,18 +376,23 @@ static int invalidate_sink(struct iw_qp *qp, const struct tern_send_wqe *wqe)
 	return tern_mem_invalidate(&qp->base.mem, wqe->inv_key, false);
 }
 
+static void terminate(struct iw_qp *qp, int code, const struct fpdu *f, u32 ulpdu)
+{
+	iw_resp_terminate(&qp->resp, code, f ? f->head : NULL, f ? f->have : 0, ulpdu);
+	fatal(qp, code);
+}
+
 static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 {
 	struct tern_send_wqe *wqe;
 	struct iw_req_act act;
 	struct tern_sgl sgl;
+	u32 ulpdu = f->seg.hdr_bytes + f->seg.payload_bytes;
 	int err;
 
 	iw_req_rx(&qp->req, &f->seg, f->head + f->seg.hdr_bytes, &act);
 	if (act.kind == IW_REQ_FATAL) {
-		iw_resp_terminate(&qp->resp, act.term, f->head, f->have,
-				  f->seg.hdr_bytes + f->seg.payload_bytes);
-		fatal(qp, act.term);
+		terminate(qp, act.term, f, ulpdu);
 		return;
 	}
 	wqe = tern_sq_wqe(&qp->base.sq, act.slot);
@@ -370,15 +409,10 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 		err = invalidate_sink(qp, wqe);
 	if (err) {
 		iw_req_fail(&qp->req, act.slot, IW_ST_LOC_PROT_ERR);
+		iw_resp_terminate(&qp->resp, TERM_LOCAL, f->head, f->have, ulpdu);
 		return;
 	}
 	iw_req_placed(&qp->req, &act, f->seg.last);
-}
-
-static void terminate(struct iw_qp *qp, int code, const struct fpdu *f, u32 ulpdu)
-{
-	iw_resp_terminate(&qp->resp, code, f ? f->head : NULL, f ? f->have : 0, ulpdu);
-	fatal(qp, code);
 }
 
 /* CRC of what c points at, over n bytes and then the field itself. */
@@ -397,23 +431,19 @@ static bool crc_right(struct sock *sk, struct cursor c, u32 n)
  */
 static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u32 ulpdu)
 {
-	struct fpdu f;
-	struct cursor head;
-	__be16 length;
+	struct fpdu f = { .have = min_t(u32, ulpdu, sizeof(f.head)) };
 	int code;
 
+	/* The initiator has spoken: RFC 5044 7.1.2. */
+	qp->tx.hold = false;
 	if (qp->terms.crc && !crc_right(sk, c, n)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_ICRC_ERR);
 		terminate(qp, TERM_MPA_CRC, NULL, 0);
 		return true;
 	}
-	f.have = min_t(u32, ulpdu, sizeof(f.head));
-	if (read_bytes(sk, &c, &length, sizeof(length))) {
-		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
-		return true;
-	}
-	head = c;
-	if (read_bytes(sk, &head, f.head, f.have)) {
+	cursor_skip(sk, &c, MPA_LENGTH_BYTES);
+	f.payload = c;
+	if (read_bytes(sk, &c, f.head, f.have)) {
 		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
 		return true;
 	}
@@ -423,13 +453,7 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 		terminate(qp, code, &f, ulpdu);
 		return true;
 	}
-	/* The initiator has spoken: RFC 5044 7.1.2. */
-	qp->tx.hold = false;
-	if (f.seg.payload_bytes && walk(sk, &c, f.seg.hdr_bytes, to_nowhere, NULL)) {
-		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
-		return true;
-	}
-	f.payload = c;
+	cursor_skip(sk, &f.payload, f.seg.hdr_bytes);
 	if (f.seg.opcode == RDMAP_READ_RESP || f.seg.opcode == RDMAP_ATOMIC_RESP)
 		rx_response(qp, sk, &f);
 	else if (!rx_request(qp, sk, &f))
@@ -441,18 +465,19 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 
 bool iw_rx(struct iw_qp *qp, struct sock *sk)
 {
-	u32 seq = tcp_sk(sk)->copied_seq;
 	u32 left = tcp_inq(sk);
+	struct cursor c = {};
 	u32 taken = 0;
 	bool more = false;
 
+	WRITE_ONCE(qp->rx_pending, false);
 	while (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) {
-		struct cursor c, at;
+		struct cursor at;
 		__be16 length;
 		u32 ulpdu, bytes;
 
 		WRITE_ONCE(sk->sk_rcvlowat, MPA_LENGTH_BYTES);
-		if (left < MPA_LENGTH_BYTES || !cursor_begin(sk, seq, &c))
+		if (left < MPA_LENGTH_BYTES || (!c.skb && !cursor_begin(sk, &c)))
 			break;
 		at = c;
 		if (read_bytes(sk, &at, &length, sizeof(length)))
@@ -464,19 +489,20 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk)
 			WRITE_ONCE(sk->sk_rcvlowat, bytes);
 			break;
 		}
-		if (taken >= IW_BUDGET_BYTES) {
-			more = true;
+		more = taken >= IW_BUDGET_BYTES;
+		if (more || !rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu)) {
+			WRITE_ONCE(qp->rx_pending, true);
 			break;
 		}
-		if (!rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu))
-			break;
-		seq += bytes;
+		cursor_skip(sk, &c, bytes);
 		left -= bytes;
 		taken += bytes;
 	}
 	/* After the end nothing is of interest, but the window must not stay shut. */
-	if (qp->base.state == IB_QPS_ERR)
+	if (qp->base.state == IB_QPS_ERR) {
 		taken += left;
+		WRITE_ONCE(qp->rx_pending, false);
+	}
 	if (taken)
 		tcp_read_done(sk, taken);
 	return more;

@@ -5,6 +5,7 @@
  * callback holds sk_callback_lock, so after detach none runs any more.
  */
 #include <linux/net.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
@@ -37,6 +38,47 @@ int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
 	/* Inherited by what a listener accepts. */
 	iw_sock_prepare(sk);
 	return 0;
+}
+
+void iw_sock_set_tos(struct sock *sk, u8 tos)
+{
+	if (sk->sk_family == AF_INET) {
+		ip_sock_set_tos(sk, tos);
+		return;
+	}
+	lock_sock(sk);
+	inet6_sk(sk)->tclass = tos;
+	release_sock(sk);
+}
+
+void iw_sock_pick_port(struct socket *sock)
+{
+	int on = 1;
+
+	/* Else it is chosen at bind, for all peers at once. */
+	sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, KERNEL_SOCKPTR(&on),
+			      sizeof(on));
+}
+
+void iw_sock_abort(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	lock_sock(sk);
+	if (sk->sk_state != TCP_CLOSE)
+		tcp_disconnect(sk, O_NONBLOCK);
+	release_sock(sk);
+}
+
+void iw_sock_release(struct socket *sock)
+{
+	/*
+	 * What is on its way, and the FIN, goes on after us, timers and all; so the
+	 * namespace must stay as long, which kernel sockets do not see to.
+	 */
+	if (sock->sk->sk_state != TCP_CLOSE && !tern_sk_hold_net(sock->sk))
+		iw_sock_abort(sock);
+	sock_release(sock);
 }
 
 /* ---- callbacks ---- */

@@ -68,6 +68,7 @@ static int iw_dev_start(struct tern_dev *dev)
 /* Every QP is gone, and with each its endpoint; listeners are iw_cm's, gone before. */
 static void iw_dev_stop(struct tern_dev *dev)
 {
+	iw_requests_end(dev);
 	flush_workqueue(iw_wq);
 }
 

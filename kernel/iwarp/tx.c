@@ -134,13 +134,13 @@ static bool tx_room(struct iw_tx *tx)
 }
 
 /* What is written to the socket. False: it takes no more now, or never. */
-static bool tx_push(struct iw_qp *qp, struct sock *sk, bool more)
+static bool tx_push(struct iw_qp *qp, struct sock *sk)
 {
 	struct iw_tx *tx = &qp->tx;
 
 	while (tx->sent != tx->fill) {
 		int ret = tern_tcp_send_page(sk, tx->page, tx->sent, tx->fill - tx->sent,
-					     MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+					     MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)
@@ -267,6 +267,7 @@ static void send_rtr(struct iw_qp *qp)
 	struct iw_seg seg = { .kind = IW_SEG_RESP, .last = true };
 
 	seg.hdr_bytes = (u16)ddp_build(seg.hdr, &h);
+	/* No memory is looked at: it cannot fail. */
 	write_fpdu(qp, &seg);
 	qp->tx.rtr = false;
 }
@@ -276,7 +277,7 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 {
 	if (tx_room(&qp->tx) && sk_stream_memory_free(sk))
 		return true;
-	if (!tx_push(qp, sk, false))
+	if (!tx_push(qp, sk))
 		return false;
 	if (!sk_stream_memory_free(sk)) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
@@ -316,7 +317,7 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 			any |= send_request(qp);
 		if (any)
 			continue;
-		if (!tx_push(qp, sk, false))
+		if (!tx_push(qp, sk))
 			return false;
 		tern_sq_draining(sq, false);
 		if (qp->req.cur != qp->req.head || !tern_sq_pending(sq) || !may_send(qp))

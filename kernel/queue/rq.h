@@ -44,6 +44,11 @@ int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit);
 
 /* Set or clear TERN_RING_F_KICK; after setting, take what came meanwhile. */
 void tern_rq_kick_wanted(struct tern_rq *rq, bool on);
+/* Kernel posters, after a full barrier: is a doorbell due? */
+static inline bool tern_rq_kick_due(const struct tern_rq *rq)
+{
+	return READ_ONCE(rq->ring->hdr->flags) & TERN_RING_F_KICK;
+}
 
 /* SRQ: arm the limit event (0 disarms). -EINVAL if above max_wr. *hit: already below. */
 int tern_rq_set_limit(struct tern_rq *rq, u32 limit, bool *hit);

@@ -231,11 +231,11 @@ int tern_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	err = post_recvs(&qp->rq, wr, bad_wr, &any);
 
 	/*
-	 * In ERR nobody looks at the queue unless told. Full barrier: either the
-	 * transport's flush sees these WQEs, or its state is seen here.
+	 * In ERR, say, nobody looks at the queue unless told. Full barrier: either
+	 * the transport sees these WQEs, or its wish is seen here.
 	 */
 	smp_mb();
-	if (any && READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (any && tern_rq_kick_due(&qp->rq))
 		ring_doorbell(qp);
 	return err;
 }

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoints: their references, work item and timer, what iw_cm is told of
+ * them, and their ends. The way from connect or listen to FPDUs is cm.c's.
+ */
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+/* ---- references: all of process context ---- */
+
+static void ep_work(struct work_struct *work);
+static void ep_timeout(struct work_struct *work);
+
+struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
+{
+	struct iw_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep) {
+		sock_release(sock);
+		return NULL;
+	}
+	refcount_set(&ep->ref, 1);
+	ep->dev = dev;
+	ep->sock = sock;
+	mutex_init(&ep->lock);
+	INIT_WORK(&ep->work, ep_work);
+	INIT_DELAYED_WORK(&ep->timeout, ep_timeout);
+	INIT_LIST_HEAD(&ep->children);
+	INIT_LIST_HEAD(&ep->child);
+	return ep;
+}
+
+struct iw_ep *iw_ep_create(struct tern_dev *dev, int family)
+{
+	struct socket *sock;
+	struct iw_ep *ep;
+	int err;
+
+	if (family != AF_INET && family != AF_INET6)
+		return ERR_PTR(-EAFNOSUPPORT);
+	err = iw_sock_create(dev, family, &sock);
+	if (err)
+		return ERR_PTR(err);
+	ep = iw_ep_alloc(dev, sock);
+	return ep ?: ERR_PTR(-ENOMEM);
+}
+
+void iw_ep_get(struct iw_ep *ep)
+{
+	refcount_inc(&ep->ref);
+}
+
+void iw_ep_put(struct iw_ep *ep)
+{
+	if (!refcount_dec_and_test(&ep->ref))
+		return;
+	iw_sock_release(ep->sock);
+	kfree(ep);
+}
+
+void iw_ep_kick(struct iw_ep *ep)
+{
+	iw_ep_get(ep);
+	if (!queue_work(iw_wq, &ep->work))
+		iw_ep_put(ep);
+}
+
+/* ---- the timer: bounds a state, or tries its step again: ep->lock held ---- */
+
+static void arm(struct iw_ep *ep, unsigned long delay)
+{
+	iw_ep_get(ep);
+	if (mod_delayed_work(iw_wq, &ep->timeout, delay))
+		iw_ep_put(ep);
+}
+
+void iw_ep_start_timer(struct iw_ep *ep, unsigned long delay)
+{
+	ep->deadline = jiffies + delay;
+	arm(ep, delay);
+}
+
+void iw_ep_retry(struct iw_ep *ep, unsigned long delay)
+{
+	long left = (long)(ep->deadline - jiffies);
+
+	arm(ep, min_t(unsigned long, delay, max(left, 0L)));
+}
+
+void iw_ep_stop_timer(struct iw_ep *ep)
+{
+	if (cancel_delayed_work(&ep->timeout))
+		iw_ep_put(ep);
+}
+
+/* ---- requests that iw_cm was told of: by number, for it may forget them ---- */
+
+/*
+ * iw_cm drops the requests of a listener that ends before it has looked at
+ * them, and nobody hears of it. So what it gets is a number that may turn out
+ * stale, and what it does not answer ends some time after the listener.
+ */
+static DEFINE_XARRAY_ALLOC1(requests);
+static u32 next_request;
+
+int iw_request_announce(struct iw_ep *ep)
+{
+	int err = xa_alloc_cyclic(&requests, &ep->request, ep, xa_limit_31b, &next_request,
+				  GFP_KERNEL);
+
+	if (err < 0)
+		return err;
+	iw_ep_get(ep);
+	return 0;
+}
+
+struct iw_ep *iw_request_take(u32 number)
+{
+	return xa_erase(&requests, number);
+}
+
+static void request_drop(struct iw_ep *ep, int status)
+{
+	/* Else its answer is coming, and waits for ep->lock. */
+	if (iw_request_take(ep->request) != ep)
+		return;
+	iw_ep_reset(ep, status);
+	iw_ep_put(ep);
+}
+
+void iw_requests_end(struct tern_dev *dev)
+{
+	struct iw_ep *ep;
+	unsigned long number;
+
+	xa_for_each(&requests, number, ep) {
+		if (ep->dev != dev || iw_request_take(number) != ep)
+			continue;
+		mutex_lock(&ep->lock);
+		iw_ep_reset(ep, -ECONNABORTED);
+		mutex_unlock(&ep->lock);
+		iw_ep_put(ep);
+	}
+}
+
+/* ---- iw_cm's events: ep->lock held ---- */
+
+/* An IPv4 connection of a dual-stack listener is one of IPv4 to rdma_cm. */
+static void unmap_address(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in four = { .sin_family = AF_INET };
+
+	if (six->sin6_family != AF_INET6 || !ipv6_addr_v4mapped(&six->sin6_addr))
+		return;
+	four.sin_port = six->sin6_port;
+	four.sin_addr.s_addr = six->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &four, sizeof(four));
+}
+
+void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event)
+{
+	bool known = ep->frame.enhanced;
+
+	kernel_getsockname(ep->sock, (struct sockaddr *)&event->local_addr);
+	kernel_getpeername(ep->sock, (struct sockaddr *)&event->remote_addr);
+	unmap_address(&event->local_addr);
+	unmap_address(&event->remote_addr);
+	/* rdma_cm's initiator depth is the peer's IRD, its responder resources the peer's ORD. */
+	event->ird = known ? min_t(u16, ep->frame.ird, U8_MAX) : IW_MAX_RD_ATOMIC;
+	event->ord = known ? min_t(u16, ep->frame.ord, U8_MAX) : IW_MAX_RD_ATOMIC;
+	/* iw_cm counts in a byte: what is beyond cannot be handed on. */
+	event->private_data = ep->buf + ep->frame.private_at;
+	event->private_data_len = (u8)min_t(u16, ep->frame.private_bytes, U8_MAX);
+}
+
+void iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status)
+{
+	struct iw_cm_event event = { .event = type, .status = status };
+
+	if (type == IW_CM_EVENT_CONNECT_REPLY && (!status || status == -ECONNREFUSED))
+		iw_ep_describe(ep, &event);
+	if (ep->cm_id)
+		ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+void iw_ep_forget_cm_id(struct iw_ep *ep)
+{
+	struct iw_cm_id *cm_id = ep->cm_id;
+
+	ep->cm_id = NULL;
+	if (cm_id)
+		cm_id->rem_ref(cm_id);
+}
+
+/* ---- ends: ep->lock held ---- */
+
+void iw_ep_leave_listener(struct iw_ep *ep)
+{
+	struct iw_ep *listener = ep->listener;
+
+	if (!listener)
+		return;
+	ep->listener = NULL;
+	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	if (!list_empty(&ep->child)) {
+		list_del_init(&ep->child);
+		listener->num_children--;
+	}
+	mutex_unlock(&listener->lock);
+	/* One that waited in TCP's queue may come now. */
+	iw_ep_kick(listener);
+	iw_ep_put(listener);
+}
+
+void iw_ep_end(struct iw_ep *ep, int status)
+{
+	enum iw_ep_state was = ep->state;
+
+	if (was == IW_EP_DEAD)
+		return;
+	ep->state = IW_EP_DEAD;
+	iw_ep_stop_timer(ep);
+	iw_sock_detach(ep);
+	iw_ep_leave_listener(ep);
+	if (ep->qp)
+		iw_qp_closed(ep->qp);
+	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
+		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
+	else if (was == IW_EP_OPEN || was == IW_EP_CLOSING)
+		iw_ep_event(ep, IW_CM_EVENT_CLOSE, 0);
+	iw_ep_forget_cm_id(ep);
+	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
+}
+
+void iw_ep_reset(struct iw_ep *ep, int status)
+{
+	if (ep->state == IW_EP_DEAD)
+		return;
+	sock_no_linger(ep->sock->sk);
+	iw_ep_end(ep, status);
+	iw_sock_abort(ep->sock);
+}
+
+void iw_ep_close(struct iw_ep *ep, bool orderly)
+{
+	mutex_lock(&ep->lock);
+	if (orderly)
+		iw_ep_end(ep, 0);
+	else
+		iw_ep_reset(ep, -ECONNABORTED);
+	mutex_unlock(&ep->lock);
+}
+
+/* ---- work ---- */
+
+static void ep_work(struct work_struct *work)
+{
+	struct iw_ep *ep = container_of(work, struct iw_ep, work);
+
+	mutex_lock(&ep->lock);
+	iw_ep_step(ep);
+	mutex_unlock(&ep->lock);
+	iw_ep_put(ep);
+}
+
+/* After our FIN: is the peer still taking what precedes it? */
+static bool is_draining(struct iw_ep *ep)
+{
+	struct tcp_sock *tp = tcp_sk(ep->sock->sk);
+	u32 una = READ_ONCE(tp->snd_una);
+
+	if (una == READ_ONCE(tp->write_seq))
+		return false;
+	if (una != ep->close_una)
+		ep->close_waits = 0;
+	ep->close_una = una;
+	return ++ep->close_waits < IW_CLOSE_WAITS;
+}
+
+static void ep_timeout(struct work_struct *work)
+{
+	struct iw_ep *ep = container_of(to_delayed_work(work), struct iw_ep, timeout);
+
+	mutex_lock(&ep->lock);
+	if (time_before(jiffies, ep->deadline))
+		iw_ep_step(ep);
+	else if (ep->state == IW_EP_CLOSING && is_draining(ep))
+		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
+	else if (ep->state == IW_EP_REQUESTED)
+		request_drop(ep, -ETIMEDOUT);
+	else if (ep->state != IW_EP_OPEN)
+		iw_ep_reset(ep, -ETIMEDOUT);
+	mutex_unlock(&ep->lock);
+	iw_ep_put(ep);
+}
