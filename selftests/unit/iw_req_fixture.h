@@ -11,17 +11,17 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "completions.h"
 
 inline constexpr u16 kUlpdu = 118; // 100 bytes of a Send, 104 of a Write
 inline constexpr u32 kSend = kUlpdu - DDP_UNTAGGED_BYTES;
 inline constexpr u32 kWrite = kUlpdu - DDP_TAGGED_BYTES;
 
 using Bytes = std::vector<u8>;
-using Completions = std::vector<std::pair<u32, int>>;
 
 class IwReq : public testing::Test {
 protected:
@@ -164,16 +164,7 @@ protected:
 		return act;
 	}
 
-	Completions reap()
-	{
-		Completions c;
-		iw_status status;
-		u32 slot;
-
-		while (iw_req_reap(&q, &slot, &status))
-			c.emplace_back(slot, status);
-		return c;
-	}
+	Completions reap() { return reap_all(&q, iw_req_reap); }
 
 	void expect_fatal(const iw_req_act &act, int term)
 	{

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+// RC requester, one behaviour at a time: RNR waits, time-outs, and how often either.
+#include "rc_req_fixture.h"
+
+namespace {
+
+// ---- RNR ----
+
+TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
+{
+	const u8 field = 14;
+	const u64 wait = rc_rnr_timer_ns(field);
+
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(ack(0, AETH_RNR_NAK | field).event, RC_EV_RNR_NAK);
+	EXPECT_EQ(rc_req_deadline(&q), now + wait);
+	u64 end = now + wait;
+	now = end - 1;
+	EXPECT_TRUE(send().empty());
+	rc_req_timeout(&q, now);
+	EXPECT_TRUE(send().empty());
+	now = end;
+	rc_req_timeout(&q, now);
+	auto runs = send();
+	ASSERT_EQ(packets(runs), 2u);
+	EXPECT_EQ(rel(runs[0].psn), 0u);
+	EXPECT_NE(rc_req_deadline(&q), 0u);
+}
+
+TEST_F(RcReq, WorkPostedDuringAnRnrWaitStaysBack)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	ack(0, AETH_RNR_NAK | 1);
+	post(RC_OP_SEND, 10);
+	EXPECT_TRUE(send().empty());
+}
+
+TEST_F(RcReq, RnrRetriesExhaust)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < cfg.rnr_retry; i++) {
+		ack(0, AETH_RNR_NAK | 1);
+		ASSERT_FALSE(rc_req_in_error(&q));
+		now = rc_req_deadline(&q);
+		rc_req_timeout(&q, now);
+		EXPECT_EQ(packets(send()), 2u);
+	}
+	ack(0, AETH_RNR_NAK | 1);
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RNR_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(RcReq, DuplicateOfAnRnrNakIsOneWaitAndOneRetry)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	ack(0, AETH_RNR_NAK | 5);
+	u64 end = rc_req_deadline(&q);
+	now += 10;
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(ack(0, AETH_RNR_NAK | 5).event, RC_EV_DUPLICATE);
+	EXPECT_EQ(rc_req_deadline(&q), end);
+	EXPECT_EQ(q.rnr_left, cfg.rnr_retry - 1);
+}
+
+TEST_F(RcReq, RnrRetrySevenIsForEver)
+{
+	cfg.rnr_retry = 7;
+	start();
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < 100; i++) {
+		ack(0, AETH_RNR_NAK | 1);
+		ASSERT_FALSE(rc_req_in_error(&q));
+		now = rc_req_deadline(&q);
+		rc_req_timeout(&q, now);
+		ASSERT_EQ(packets(send()), 1u);
+	}
+}
+
+TEST_F(RcReq, ProgressRestoresTheRnrRetries)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	ack(0, AETH_RNR_NAK | 1);
+	now = rc_req_deadline(&q);
+	send();
+	ack(0);
+	EXPECT_EQ(q.rnr_left, cfg.rnr_retry);
+}
+
+TEST_F(RcReq, RnrTimerTableIsIbtas)
+{
+	EXPECT_EQ(rc_rnr_timer_ns(0), 655360000u);
+	EXPECT_EQ(rc_rnr_timer_ns(1), 10000u);
+	EXPECT_EQ(rc_rnr_timer_ns(8), 160000u);
+	EXPECT_EQ(rc_rnr_timer_ns(14), 1280000u);
+	EXPECT_EQ(rc_rnr_timer_ns(31), 491520000u);
+	for (u8 i = 2; i < 32; i++)
+		EXPECT_GT(rc_rnr_timer_ns(i), rc_rnr_timer_ns(i - 1));
+}
+
+TEST_F(RcReq, AckTimeoutIsFourMicrosecondsToThePower)
+{
+	EXPECT_EQ(rc_ack_timeout_ns(0), 0u);
+	EXPECT_EQ(rc_ack_timeout_ns(1), 8192u);
+	EXPECT_EQ(rc_ack_timeout_ns(14), 4096ull << 14);
+	EXPECT_EQ(rc_ack_timeout_ns(31), 4096ull << 31);
+}
+
+// ---- time-outs ----
+
+TEST_F(RcReq, TimeoutResendsFromTheOldest)
+{
+	for (int i = 0; i < 3; i++)
+		post(RC_OP_SEND, 10);
+	send();
+	ack(0);
+	EXPECT_EQ(time_out(), RC_EV_TIMEOUT);
+	auto runs = send();
+	ASSERT_EQ(runs.size(), 2u);
+	EXPECT_EQ(rel(runs[0].psn), 1u);
+}
+
+TEST_F(RcReq, EarlyTimerCallDoesNothing)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_timeout(&q, rc_req_deadline(&q) - 1), RC_EV_NONE);
+	EXPECT_TRUE(send().empty());
+	EXPECT_EQ(q.retry_left, cfg.retry_cnt);
+}
+
+TEST_F(RcReq, RetriesExhaust)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < cfg.retry_cnt; i++) {
+		time_out();
+		ASSERT_EQ(packets(send()), 2u);
+	}
+	time_out();
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+}
+
+TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
+{
+	cfg.retry_cnt = 7;
+	start();
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (u64 wait : {1, 2, 4, 4, 4}) {
+		EXPECT_EQ(rc_req_deadline(&q), now + wait * kTimeout);
+		time_out();
+		send();
+	}
+	ack(0);
+	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
+}
+
+TEST_F(RcReq, NakDoesNotLengthenTheWait)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	now += 10;
+	ack(1, AETH_NAK_PSN_SEQ);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
+}
+
+TEST_F(RcReq, ProgressRestoresTheRetries)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	time_out();
+	send();
+	ack(0);
+	EXPECT_EQ(q.retry_left, cfg.retry_cnt);
+}
+
+TEST_F(RcReq, TimeoutZeroIsNever)
+{
+	cfg.ack_timeout_ns = 0;
+	start();
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), 0u);
+}
+
+TEST_F(RcReq, TimerStopsWhenAllIsAcknowledged)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
+	ack(0);
+	EXPECT_EQ(rc_req_deadline(&q), 0u);
+	EXPECT_EQ(rc_req_timeout(&q, now + 10 * kTimeout), RC_EV_NONE);
+}
+
+} // namespace

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+// RC requester, one behaviour at a time: what goes out within the window, and its
+// headers.
+#include "rc_req_fixture.h"
+
+namespace {
+
+// ---- window, batches ----
+
+TEST_F(RcReq, WindowIsNeverExceeded)
+{
+	post(RC_OP_WRITE, 256 * 1000);
+	EXPECT_EQ(packets(send(7)), cfg.window);
+	ack(4);
+	EXPECT_EQ(packets(send(7)), 5u);
+	time_out();
+	EXPECT_EQ(packets(send(7)), cfg.window);
+	EXPECT_EQ(rel(q.psn_max), 5 + cfg.window);
+}
+
+TEST_F(RcReq, WindowOfOneMovesOn)
+{
+	cfg.window = 1;
+	start();
+	post(RC_OP_WRITE, 256 * 3);
+	for (u32 i = 0; i < 3; i++) {
+		auto runs = send();
+		ASSERT_EQ(packets(runs), 1u);
+		EXPECT_TRUE(runs[0].ack_req);
+		ack(i);
+	}
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(RcReq, NextWithoutSentIsTheSameRun)
+{
+	post(RC_OP_WRITE, 256 * 3);
+	run a, b;
+	ASSERT_TRUE(rc_req_next(&q, now, 2, &a));
+	ASSERT_TRUE(rc_req_next(&q, now, 2, &b));
+	EXPECT_EQ(a.psn, b.psn);
+	EXPECT_EQ(a.npkts, b.npkts);
+	EXPECT_EQ(a.ack_req, b.ack_req);
+	rc_req_sent(&q, now, &a, 0);
+	ASSERT_TRUE(rc_req_next(&q, now, 2, &b));
+	EXPECT_EQ(a.psn, b.psn);
+	EXPECT_EQ(rc_req_deadline(&q), 0u);
+}
+
+TEST_F(RcReq, LocalDropResumesAfterWhatWasTaken)
+{
+	post(RC_OP_WRITE, 256 * 4);
+	run r;
+	ASSERT_TRUE(rc_req_next(&q, now, 4, &r));
+	ASSERT_EQ(r.npkts, 4u);
+	rc_req_sent(&q, now, &r, 1);
+	EXPECT_EQ(rel(q.psn_max), 1u);
+	ASSERT_TRUE(rc_req_next(&q, now, 4, &r));
+	EXPECT_EQ(rel(r.psn), 1u);
+	EXPECT_EQ(r.npkts, 3u);
+	EXPECT_FALSE(r.first);
+	EXPECT_TRUE(r.last);
+	EXPECT_TRUE(r.ack_req);
+}
+
+TEST_F(RcReq, MaxPktsIsHonoured)
+{
+	post(RC_OP_WRITE, 256 * 10);
+	run r;
+	for (u32 max : {1u, 2u, 3u}) {
+		ASSERT_TRUE(rc_req_next(&q, now, max, &r));
+		EXPECT_EQ(r.npkts, max);
+		rc_req_sent(&q, now, &r, r.npkts);
+	}
+}
+
+TEST_F(RcReq, RunPayloadIsTheMessageAndNoMore)
+{
+	for (u32 length : {0u, 1u, 255u, 256u, 257u, 512u, 513u}) {
+		start();
+		post(RC_OP_SEND, length);
+		u64 bytes = 0;
+		bool seen_last = false;
+		for (const run &r : send(2)) {
+			for (u32 i = 0; i < r.npkts; i++) {
+				pkt k;
+				run_pkt(&r, i, &k);
+				EXPECT_EQ(r.offset + i * r.pmtu, bytes);
+				EXPECT_LE(k.payload_bytes, cfg.pmtu);
+				EXPECT_FALSE(seen_last);
+				seen_last = opcode_info(k.opcode)->flags & OPF_LAST;
+				bytes += k.payload_bytes;
+			}
+		}
+		EXPECT_EQ(bytes, length);
+		EXPECT_TRUE(seen_last) << length;
+	}
+}
+
+TEST_F(RcReq, ZeroLengthOperationsTakeOnePacket)
+{
+	post(RC_OP_SEND);
+	post(RC_OP_WRITE);
+	post(RC_OP_READ);
+	EXPECT_EQ(packets(send()), 3u);
+	ack(1);
+	data(OP_READ_RESP_ONLY, 2, 0);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}}));
+}
+
+// ---- headers ----
+
+TEST_F(RcReq, OpcodesFollowPositionImmediateAndInvalidate)
+{
+	const struct {
+		u8 op, flags;
+		u8 first, middle, last, only;
+	} table[] = {
+		{RC_OP_SEND, 0, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY},
+		{RC_OP_SEND, RC_SQE_IMM, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM,
+		 OP_SEND_ONLY_IMM},
+		{RC_OP_SEND, RC_SQE_INV, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV,
+		 OP_SEND_ONLY_INV},
+		{RC_OP_WRITE, 0, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY},
+		{RC_OP_WRITE, RC_SQE_IMM, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM,
+		 OP_WRITE_ONLY_IMM},
+	};
+
+	for (auto t : table) {
+		for (u32 max : {1u, 3u}) {
+			start();
+			post(t.op, 3 * 256, t.flags);
+			post(t.op, 256, t.flags);
+			std::vector<u8> ops;
+			for (const run &r : send(max)) {
+				for (u32 i = 0; i < r.npkts; i++) {
+					pkt k;
+					run_pkt(&r, i, &k);
+					ops.push_back(k.opcode);
+				}
+			}
+			EXPECT_EQ(ops, (std::vector<u8>{t.first, t.middle, t.last, t.only}));
+		}
+	}
+}
+
+TEST_F(RcReq, SolicitedBitIsOnTheLastPacketOnly)
+{
+	post(RC_OP_SEND, 3 * 256, RC_SQE_SOLICITED);
+	std::vector<bool> bits;
+	for (const run &r : send()) {
+		for (u32 i = 0; i < r.npkts; i++) {
+			pkt k;
+			run_pkt(&r, i, &k);
+			bits.push_back(k.solicited);
+		}
+	}
+	EXPECT_EQ(bits, (std::vector<bool>{false, false, true}));
+}
+
+TEST_F(RcReq, PsnsWrapThroughAMessage)
+{
+	post(RC_OP_WRITE, 256 * 6);
+	std::vector<u32> psns;
+	for (const run &r : send()) {
+		for (u32 i = 0; i < r.npkts; i++) {
+			pkt k;
+			run_pkt(&r, i, &k);
+			psns.push_back(k.psn);
+		}
+	}
+	EXPECT_EQ(psns, (std::vector<u32>{0xfffffd, 0xfffffe, 0xffffff, 0, 1, 2}));
+	ack(5);
+	EXPECT_EQ(reap().size(), 1u);
+	EXPECT_EQ(q.psn_una, 3u);
+}
+
+TEST_F(RcReq, SlotIndicesWrapAt32Bits)
+{
+	q.head = q.cur = q.una = q.tail = 0xfffffffe;
+	for (int i = 0; i < 4; i++)
+		post(RC_OP_SEND, 10);
+	EXPECT_EQ(send().size(), 4u);
+	ack(1, AETH_NAK_PSN_SEQ);
+	EXPECT_EQ(packets(send()), 3u);
+	ack(3);
+	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0}, {0xffffffff, 0}, {0, 0}, {1, 0}}));
+}
+
+} // namespace
