@@ -17,9 +17,9 @@
 
 #include "completions.h"
 
-inline constexpr u16 kUlpdu = 118; // 100 bytes of a Send, 104 of a Write
-inline constexpr u32 kSend = kUlpdu - DDP_UNTAGGED_BYTES;
-inline constexpr u32 kWrite = kUlpdu - DDP_TAGGED_BYTES;
+constexpr u16 kUlpdu = 118; // 100 bytes of a Send, 104 of a Write
+constexpr u32 kSend = kUlpdu - DDP_UNTAGGED_BYTES;
+constexpr u32 kWrite = kUlpdu - DDP_TAGGED_BYTES;
 
 using Bytes = std::vector<u8>;
 

@@ -16,12 +16,12 @@
 
 #include <gtest/gtest.h>
 
-inline constexpr u16 kUlpdu = 114; // 100 bytes of a Read Response
-inline constexpr u32 kChunk = kUlpdu - DDP_TAGGED_BYTES;
-inline constexpr u32 kStag = 0x01020304;
-inline constexpr u64 kTo = 0x1112131415161718;
-inline constexpr u32 kSinkStag = 0x21222324;
-inline constexpr u64 kSinkTo = 0x3132333435363738;
+constexpr u16 kUlpdu = 114; // 100 bytes of a Read Response
+constexpr u32 kChunk = kUlpdu - DDP_TAGGED_BYTES;
+constexpr u32 kStag = 0x01020304;
+constexpr u64 kTo = 0x1112131415161718;
+constexpr u32 kSinkStag = 0x21222324;
+constexpr u64 kSinkTo = 0x3132333435363738;
 
 using Bytes = std::vector<u8>;
 
