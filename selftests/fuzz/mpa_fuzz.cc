@@ -4,19 +4,13 @@
 // negotiated on it keeps to both ends' limits. Or as a position and an FPDU whose
 // markers must be where the stream has them.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "fuzz.h"
 #include "proto/mpa.h"
 
 namespace {
-
-#define REQUIRE(cond)                                                                              \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			abort();                                                                   \
-	} while (0)
 
 enum { kSettings = 6 };
 

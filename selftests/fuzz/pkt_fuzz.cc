@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Any bytes as a packet: nothing outside them is read, and what the parser
 // accepts, the builder writes back bit by bit, but for reserved bits.
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "fuzz.h"
 #include "proto/pkt.h"
 
 namespace {
-
-#define REQUIRE(cond)                                                                              \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			abort();                                                                   \
-	} while (0)
 
 void clear_reserved(u8 *hdr, u32 flags)
 {

@@ -2,43 +2,11 @@
 // RC and UC requester and responder under a hostile peer: any packets that the
 // parser lets through, in any order that the headers allow for the calls. What
 // must hold always is in check() of each half and at each verdict.
-#include <cstdlib>
-
+#include "fuzz.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 
 namespace {
-
-#define REQUIRE(cond)                                                                              \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			abort();                                                                   \
-	} while (0)
-
-// The input, as a string of choices; zeros when it is used up.
-class Choices {
-public:
-	Choices(const u8 *p, size_t n) : p_(p), end_(p + n) {}
-
-	bool more() const { return p_ < end_; }
-	u8 byte() { return p_ < end_ ? *p_++ : 0; }
-	u16 word()
-	{
-		u8 high = byte();
-
-		return static_cast<u16>(high << 8 | byte());
-	}
-	u32 dword()
-	{
-		u32 high = word();
-
-		return high << 16 | word();
-	}
-	u32 below(u32 n) { return byte() % n; }
-
-private:
-	const u8 *p_, *end_;
-};
 
 // A length near what matters, or any.
 u32 draw_length(Choices &in, u32 pmtu)
