@@ -4,14 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "crc32c.h"
-
-#if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n)	  ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
+
+#include "crc32c.h"
 
 namespace sim {
 
