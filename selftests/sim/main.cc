@@ -5,10 +5,7 @@
  * events, and exits with 1.
  */
 #include <cinttypes>
-#include <cstring>
-#include <ctime>
 
-#include "cli.h"
 #include "scenario.h"
 
 namespace {
@@ -37,29 +34,12 @@ void report(const sim::World &w, const Options &o, double seconds)
 	       seconds > 0 ? (double)w.packets / seconds / 1e6 : 0);
 }
 
-int simulate(const sim::Scenario &s, const Options &o, const sim::Cli &cli)
-{
-	sim::WorldCfg cfg;
-	sim::World w(cfg);
-	clock_t start = clock();
-
-	w.cfg.seed = o.seed;
-	w.cfg.packets = o.packets;
-	try {
-		s.run(w, o);
-	} catch (const sim::Failure &f) {
-		cli.print_failure(f, w.trace, w.now_ns);
-		return 1;
-	}
-	report(w, o, (double)(clock() - start) / CLOCKS_PER_SEC);
-	return 0;
-}
-
 } /* namespace */
 
 int main(int argc, char **argv)
 {
 	sim::Cli cli("sim");
+	sim::World w;
 	Options o;
 
 	cli.add("--scenario", "NAME", &o.scenario);
@@ -72,17 +52,13 @@ int main(int argc, char **argv)
 	cli.add("--corrupt", "P", &o.corrupt);
 	cli.add("--pmtu", "BYTES", &o.pmtu);
 	cli.add("--window", "PACKETS", &o.window);
+
 	/* Endpoint numbers are eight bits. */
-	if (cli.parse(argc, argv) && o.pairs >= 1 && o.pairs <= 128)
-		for (const sim::Scenario *s = sim::scenarios; s->name; s++)
-			if (o.scenario == s->name)
-				return simulate(*s, o, cli);
+	bool usable = cli.parse(argc, argv) && o.pairs >= 1 && o.pairs <= 128;
+	const sim::Scenario *s = usable ? sim::find_scenario(sim::scenarios, o.scenario) : nullptr;
 
-	bool help = argc == 2 && !strcmp(argv[1], "--help");
-	FILE *f = help ? stdout : stderr;
-
-	cli.usage(f);
-	for (const sim::Scenario *s = sim::scenarios; s->name; s++)
-		fprintf(f, "  %-16s %s\n", s->name, s->what);
-	return help ? 0 : 2;
+	if (!s)
+		return sim::print_usage(cli, sim::scenarios, argc, argv);
+	w.cfg.packets = o.packets;
+	return sim::simulate(*s, w, o, cli, report);
 }

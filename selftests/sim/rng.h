@@ -6,6 +6,7 @@
 #ifndef TERN_SIM_RNG_H
 #define TERN_SIM_RNG_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sim {
@@ -49,6 +50,11 @@ public:
 private:
 	uint64_t s_;
 };
+
+template <typename T, size_t N> T pick(Rng &rng, const T (&choices)[N])
+{
+	return choices[rng.below(N)];
+}
 
 } /* namespace sim */
 

@@ -23,7 +23,6 @@ enum EventKind : uint8_t {
 };
 
 struct WorldCfg {
-	uint64_t seed = 1;
 	uint64_t packets = 100000;     /* work is posted until so many have arrived */
 	uint64_t stall_ns = 400000000; /* without progress for so long: livelock */
 	bool expects_failure = false;  /* QPs may end in error */
@@ -31,8 +30,6 @@ struct WorldCfg {
 
 class World {
 public:
-	explicit World(const WorldCfg &cfg) : cfg(cfg) {}
-
 	/* Endpoints 2n and 2n + 1 talk to each other. */
 	void connect(const QpCfg &ab, const QpCfg &ba, const WireCfg &wire, uint64_t seed);
 	/* Until all work is done. Throws Failure. */

@@ -5,10 +5,7 @@
  * events, and exits with 1.
  */
 #include <cinttypes>
-#include <cstring>
-#include <ctime>
 
-#include "cli.h"
 #include "scenario.h"
 
 namespace {
@@ -33,27 +30,12 @@ void report(const sim::World &w, const Options &o, double seconds)
 	       seconds > 0 ? (double)w.segments / seconds / 1e6 : 0);
 }
 
-int simulate(const sim::Scenario &s, const Options &o, const sim::Cli &cli)
-{
-	clock_t start = clock();
-	sim::World w;
-
-	w.cfg.segments = o.segments;
-	try {
-		s.run(w, o);
-	} catch (const sim::Failure &f) {
-		cli.print_failure(f, w.trace, w.now_ns);
-		return 1;
-	}
-	report(w, o, (double)(clock() - start) / CLOCKS_PER_SEC);
-	return 0;
-}
-
 } /* namespace */
 
 int main(int argc, char **argv)
 {
 	sim::Cli cli("iwsim");
+	sim::World w;
 	Options o;
 
 	cli.add("--scenario", "NAME", &o.scenario);
@@ -65,18 +47,14 @@ int main(int argc, char **argv)
 	cli.add("--cut", "BYTES", &o.cut);
 	cli.add("--crc", "0|1", &o.crc);
 	cli.add("--markers", "0..3", &o.markers);
+
 	/* Endpoint numbers are eight bits; an FPDU holds an Atomic Request at least. */
-	if (cli.parse(argc, argv) && o.pairs >= 1 && o.pairs <= 128 &&
-	    (!o.emss || (*o.emss >= 96 && *o.emss <= 65535)))
-		for (const sim::Scenario *s = sim::scenarios; s->name; s++)
-			if (o.scenario == s->name)
-				return simulate(*s, o, cli);
+	bool usable = cli.parse(argc, argv) && o.pairs >= 1 && o.pairs <= 128 &&
+		      (!o.emss || (*o.emss >= 96 && *o.emss <= 65535));
+	const sim::Scenario *s = usable ? sim::find_scenario(sim::scenarios, o.scenario) : nullptr;
 
-	bool help = argc == 2 && !strcmp(argv[1], "--help");
-	FILE *f = help ? stdout : stderr;
-
-	cli.usage(f);
-	for (const sim::Scenario *s = sim::scenarios; s->name; s++)
-		fprintf(f, "  %-16s %s\n", s->name, s->what);
-	return help ? 0 : 2;
+	if (!s)
+		return sim::print_usage(cli, sim::scenarios, argc, argv);
+	w.cfg.segments = o.segments;
+	return sim::simulate(*s, w, o, cli, report);
 }

@@ -7,11 +7,6 @@
 namespace sim {
 namespace {
 
-template <typename T, size_t N> T pick(Rng &rng, const T (&choices)[N])
-{
-	return choices[rng.below(N)];
-}
-
 /* Both ends of a connection, and what lies between. */
 struct Pair {
 	EndCfg end[2];

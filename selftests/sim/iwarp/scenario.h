@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "simulator.h"
 #include "world.h"
 
 namespace sim {
@@ -20,11 +21,7 @@ struct Options {
 		markers; /* 1: in the initiator's direction, 2: the other, 3: both */
 };
 
-struct Scenario {
-	const char *name, *what;
-	/* Sets the world up, runs it and checks what is special about it; throws Failure. */
-	void (*run)(World &world, const Options &o);
-};
+using Scenario = ScenarioOf<World, Options>;
 
 /* Ends with a null name. */
 extern const Scenario scenarios[];
