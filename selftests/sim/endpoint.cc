@@ -31,7 +31,7 @@ void Endpoint::wake(uint64_t at_ns)
 	if (wake_ns_ && wake_ns_ <= at_ns)
 		return;
 	wake_ns_ = at_ns;
-	world_.at(at_ns, EV_SERVICE, (uint32_t)index_, (uint64_t)0);
+	world_.at(at_ns, EV_SERVICE, (uint32_t)index_);
 }
 
 void Endpoint::notice()
@@ -97,7 +97,7 @@ void Endpoint::arm()
 	if (!at || (timer_ns_ && timer_ns_ <= at))
 		return;
 	timer_ns_ = at;
-	world_.at(at, EV_TIMER, (uint32_t)index_, (uint64_t)0);
+	world_.at(at, EV_TIMER, (uint32_t)index_);
 }
 
 void Endpoint::service()

@@ -11,6 +11,9 @@ namespace sim {
 
 struct Packet;
 
+/* Of the kinds of events, all others are the world's. */
+constexpr uint8_t EV_SCRIPT = 0xff; /* the scenario's next step */
+
 struct Event {
 	uint64_t at_ns;
 	uint64_t order; /* creation number << 16 | endpoint << 8 | kind (the world's) */

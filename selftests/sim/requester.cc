@@ -287,7 +287,7 @@ void Requester::check_success(const Work &w)
 		if (w.placed != 8)
 			fail(ep_, "atomic %" PRIu64 " complete without a result", w.number);
 		if (w.shared)
-			world_.shared_result(ep_, w.result);
+			world_.shared.result(ep_, w.result);
 		else if (w.result != w.orig)
 			fail(ep_, "atomic %" PRIu64 " brought %" PRIx64 ", expected %" PRIx64,
 			     w.number, w.result, w.orig);

@@ -57,8 +57,7 @@ bool Responder::take_recv(const Work &w)
 	if (!recvs_) {
 		if (!refilling_) {
 			refilling_ = true;
-			world_.at(world_.now_ns + rng_.below(30000), EV_REFILL, (uint32_t)ep_,
-				  (uint64_t)0);
+			world_.at(world_.now_ns + rng_.below(30000), EV_REFILL, (uint32_t)ep_);
 		}
 		return false;
 	}
@@ -235,12 +234,12 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	}
 	mem = at(act.va, 8, act.rkey);
 	memcpy(&orig, mem, 8);
-	v = w.shared ? &world_.shared_counter : &orig;
+	v = w.shared ? &world_.shared.value : &orig;
 	uint64_t old = *v, now;
 
 	now = act.cmp_swap ? (old == act.compare ? act.swap_add : old) : old + act.swap_add;
 	if (w.shared)
-		world_.shared_counter = now;
+		world_.shared.value = now;
 	else
 		memcpy(mem, &now, 8);
 	executed(w);

@@ -53,7 +53,7 @@ void Wire::deliver_in_order(uint64_t at_ns, Packet *p)
 	queue_end_ = &p->next;
 	if (!due_pending_) {
 		due_pending_ = true;
-		world_.at(queue_->at_ns, EV_WIRE, to_, (uint64_t)0);
+		world_.at(queue_->at_ns, EV_WIRE, to_);
 	}
 }
 
@@ -72,7 +72,7 @@ Packet *Wire::take(uint64_t now_ns)
 	if (p->at_ns > now_ns) {
 		if (!due_pending_) {
 			due_pending_ = true;
-			world_.at(p->at_ns, EV_WIRE, to_, (uint64_t)0);
+			world_.at(p->at_ns, EV_WIRE, to_);
 		}
 		return nullptr;
 	}

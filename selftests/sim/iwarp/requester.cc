@@ -349,7 +349,7 @@ void Requester::check_success(const Work &w)
 		if (!w.rtr)
 			arena_.check_sink(ep_, w.number, w.piece, w.pieces, w.key, w.key_offset);
 	} else if (w.shared) {
-		world_.shared_result(ep_, w.result);
+		world_.shared.result(ep_, w.result);
 	} else if (w.result != w.orig) {
 		fail(ep_, "atomic %" PRIu64 " brought %" PRIx64 ", expected %" PRIx64, w.number,
 		     w.result, w.orig);

@@ -164,7 +164,7 @@ int Responder::read(Work &w, const struct iw_act &act)
 int Responder::atomic(Work &w, const struct iw_act &act, uint64_t *orig)
 {
 	int why = region(act.stag, act.va, 8);
-	uint64_t now, *shared = &world_.shared_counter;
+	uint64_t now, *shared = &world_.shared.value;
 	size_t at = act.va - ledger_.va_base;
 
 	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == IW_OP_CMP_SWAP) ||

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The one counter that all connections add 1 to: each of its values comes back once. */
+#ifndef TERN_SIM_SHARED_COUNTER_H
+#define TERN_SIM_SHARED_COUNTER_H
+
+#include <cstdint>
+#include <vector>
+
+namespace sim {
+
+class SharedCounter {
+public:
+	/* An addition brought this value back. */
+	void result(int endpoint, uint64_t result);
+	/* None is lost. */
+	void check_end() const;
+
+	uint64_t value = 0;
+
+private:
+	std::vector<bool> seen_;
+	uint64_t results_ = 0;
+};
+
+} /* namespace sim */
+
+#endif
