@@ -3,19 +3,18 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
+#include "pattern.h"
 #include "wire.h"
 #include "world.h"
 
 namespace sim {
 
-static constexpr uint8_t GUARD_BYTE = 0x5a;
-
 Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed)
 	: world_(world), ep_(endpoint), cfg_(cfg), ledger_(ledger), rng_(seed),
 	  partial_(Rng::chance(cfg.partial)), rq_dry_(Rng::chance(cfg.rq_dry)),
-	  mem_(REMOTE_BYTES, GUARD_BYTE),
-	  recv_(std::max(AREA_BYTES + GUARD_BYTES, cfg.write_max + GUARD_BYTES)),
+	  mem_(ledger.fresh()), recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
 	  res_(std::max<size_t>(1, cfg.max_rd_atomic))
 {
 	struct rc_resp_cfg rc = {};
@@ -29,8 +28,6 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	rc.pmtu = cfg.pmtu;
 	rc.rq_psn = cfg.psn;
 	rc_resp_init(&r, res_.data(), &rc);
-	pattern_fill(ledger.static_key, 0, &mem_[STATIC_AT], STATIC_BYTES);
-	memset(&mem_[COUNTERS_AT], 0, COUNTERS * 8);
 	recvs_ = cfg.rq_entries;
 }
 
@@ -39,7 +36,7 @@ uint8_t *Responder::at(uint64_t va, uint32_t bytes, uint32_t rkey)
 {
 	uint64_t offset = va - ledger_.va_base;
 
-	if (rkey != ledger_.rkey || offset > REMOTE_BYTES || bytes > REMOTE_BYTES - offset)
+	if (rkey != ledger_.rkey || offset > mem_.size() || bytes > mem_.size() - offset)
 		fail(ep_, "access outside the region: %u bytes at offset %" PRIx64, bytes, offset);
 	return &mem_[offset];
 }
@@ -344,28 +341,10 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 /* All memory is what the ledger says, and nothing around it was touched. */
 void Responder::check_end()
 {
-	uint32_t gap[] = {0, STATIC_AT + STATIC_BYTES, BIG_AT + BIG_BYTES,
-			  COUNTERS_AT + COUNTERS * 8};
-
-	for (uint32_t at : gap)
-		for (uint32_t i = 0; i < GUARD_BYTES; i++)
-			if (mem_[at + i] != GUARD_BYTE)
-				fail(ep_, "memory written outside of every target");
-	for (uint32_t a = 0; a <= AREAS; a++)
-		for (uint32_t i = 0; i < GUARD_BYTES; i++)
-			if (mem_[Ledger::area_at(a) + Ledger::area_bytes(a) + i] != GUARD_BYTE)
-				fail(ep_, "memory written behind area %u", a);
-	if (!pattern_matches(ledger_.static_key, 0, &mem_[STATIC_AT], STATIC_BYTES))
-		fail(ep_, "memory that is only read was written");
+	ledger_.check_untouched(ep_, mem_);
 	if (cfg_.uc || cfg_.fault || cfg_.flush_at || world_.expects_failure())
 		return;
-	for (uint32_t a = 0; a <= AREAS; a++)
-		if (!pattern_matches(ledger_.area[a].key, 0, &mem_[Ledger::area_at(a)],
-				     ledger_.area[a].bytes))
-			fail(ep_, "area %u does not hold the last WRITE", a);
-	for (uint32_t i = 0; i < COUNTERS - 1; i++)
-		if (memcmp(&mem_[COUNTERS_AT + 8 * i], &ledger_.counter[i], 8))
-			fail(ep_, "counter %u: an atomic was lost or executed twice", i);
+	ledger_.check_outcome(ep_, mem_);
 }
 
 } /* namespace sim */

@@ -58,72 +58,6 @@ uint32_t Workload::draw_length(uint8_t op)
 	return std::min(n, most);
 }
 
-/*
- * A WRITE after a READ of the same place may overtake the READ's response
- * unless it is fenced (IBTA table 79); so then fence it, or go elsewhere.
- */
-void Workload::aim_write(Work &w)
-{
-	uint32_t i = w.wr.length > AREA_BYTES ? BIG_AREA : rng_.below(AREAS);
-
-	if (ledger_.area[i].readers) {
-		if (i != BIG_AREA && rng_.one_in(2))
-			i = rng_.below(AREAS);
-		if (ledger_.area[i].readers)
-			w.wr.flags |= RC_SQE_FENCE;
-	}
-	w.area = i;
-	w.wr.va = ledger_.va_base + Ledger::area_at(i);
-	w.wr.rkey = ledger_.rkey;
-	ledger_.area[i].key = w.key;
-	ledger_.area[i].bytes = w.wr.length;
-}
-
-void Workload::aim_read(Work &w)
-{
-	uint32_t i = rng_.one_in(32) ? BIG_AREA : rng_.below(AREAS);
-	uint32_t n = w.wr.length, spare;
-
-	w.wr.rkey = ledger_.rkey;
-	if (ledger_.area[i].bytes >= n && rng_.below(4)) {
-		spare = ledger_.area[i].bytes - n;
-		w.key = ledger_.area[i].key;
-		w.key_offset = rng_.below(spare + 1);
-		w.area = i;
-		w.wr.va = ledger_.va_base + Ledger::area_at(i) + w.key_offset;
-		ledger_.area[i].readers++;
-		return;
-	}
-	spare = n < 32768 ? 32768 : STATIC_BYTES - n;
-	w.key = ledger_.static_key;
-	w.key_offset = rng_.below(spare + 1);
-	w.wr.va = ledger_.va_base + STATIC_AT + w.key_offset;
-}
-
-void Workload::aim_atomic(Work &w)
-{
-	uint32_t i = rng_.below(COUNTERS);
-	uint64_t *v = &ledger_.counter[i];
-
-	w.wr.rkey = ledger_.rkey;
-	w.wr.va = ledger_.va_base + COUNTERS_AT + 8 * i;
-	if (i == COUNTERS - 1) {
-		w.wr.op = RC_OP_FETCH_ADD;
-		w.wr.swap_add = 1;
-		w.shared = true;
-		return;
-	}
-	w.orig = *v;
-	w.wr.swap_add = rng_.next();
-	if (w.wr.op == RC_OP_FETCH_ADD) {
-		*v += w.wr.swap_add;
-		return;
-	}
-	w.wr.compare = rng_.below(4) ? *v : rng_.next();
-	if (*v == w.wr.compare)
-		*v = w.wr.swap_add;
-}
-
 bool Workload::fault_fits(uint8_t op) const
 {
 	switch (cfg_.fault) {
@@ -192,14 +126,14 @@ Work *Workload::draw()
 	case RC_OP_WRITE:
 		if (rng_.one_in(4))
 			w.wr.flags |= RC_SQE_IMM;
-		aim_write(w);
+		ledger_.aim_write(rng_, w, RC_SQE_FENCE);
 		break;
 	case RC_OP_READ:
-		aim_read(w);
+		ledger_.aim_read(rng_, w);
 		break;
 	case RC_OP_CMP_SWAP:
 	case RC_OP_FETCH_ADD:
-		aim_atomic(w);
+		ledger_.aim_atomic(rng_, w, RC_OP_FETCH_ADD);
 		break;
 	default:
 		if (rng_.one_in(2))
@@ -220,8 +154,7 @@ Work *Workload::draw()
 
 void Workload::release(const Work &w)
 {
-	if (w.wr.op == RC_OP_READ && w.area != NO_AREA)
-		ledger_.area[w.area].readers--;
+	ledger_.read_done(w);
 	if (w.wr.op != RC_OP_LOCAL)
 		arena_.put_until(w.arena_end);
 	if (ledger_.reaped == ledger_.posted)

@@ -24,9 +24,6 @@ public:
 private:
 	uint8_t draw_op();
 	uint32_t draw_length(uint8_t op);
-	void aim_write(Work &w);
-	void aim_read(Work &w);
-	void aim_atomic(Work &w);
 	bool fault_fits(uint8_t op) const;
 
 	const QpCfg &cfg_;

@@ -5,6 +5,7 @@
 #include <cinttypes>
 
 #include "crc32c.h"
+#include "pattern.h"
 #include "world.h"
 
 namespace sim {

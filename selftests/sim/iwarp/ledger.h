@@ -2,8 +2,7 @@
 /*
  * The truth about one direction of a connection: every work request that was
  * posted, what it must do at the peer and what it must bring back, and what is
- * made to go wrong. Also the layout of the memory that the peer exposes. The
- * engines never see it.
+ * made to go wrong. The engines never see it.
  */
 #ifndef TERN_SIM_IW_LEDGER_H
 #define TERN_SIM_IW_LEDGER_H
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "arena.h"
-#include "pattern.h"
+#include "image.h"
 #include "trace.h"
 
 extern "C" {
@@ -22,18 +21,12 @@ extern "C" {
 
 namespace sim {
 
-constexpr uint32_t AREAS = 8;
-constexpr uint32_t AREA_BYTES = 32 << 10;
-constexpr uint32_t STATIC_BYTES = 64 << 10; /* never written: READ any part of it */
-constexpr uint32_t COUNTERS = 16;	    /* the last one is shared by all connections */
-constexpr uint32_t GUARD_BYTES = 64;
-
-constexpr uint32_t STATIC_AT = GUARD_BYTES;
-constexpr uint32_t AREAS_AT = STATIC_AT + STATIC_BYTES + GUARD_BYTES;
-constexpr uint32_t COUNTERS_AT = AREAS_AT + AREAS * (AREA_BYTES + GUARD_BYTES);
-constexpr uint32_t REMOTE_BYTES = COUNTERS_AT + COUNTERS * 8 + GUARD_BYTES;
-
-constexpr uint32_t NO_AREA = ~0u;
+constexpr Layout LAYOUT = {
+	.static_bytes = 64 << 10,
+	.near_bytes = 0,
+	.area_bytes = 32 << 10,
+	.big_bytes = 0,
+};
 constexpr uint32_t LEDGER_ENTRIES = 2048;
 
 /* The peer's keys, as distances from the one that allows everything. */
@@ -111,9 +104,9 @@ inline bool is_rd(uint8_t op)
 	return op == IW_OP_READ || is_atomic(op);
 }
 
-class Ledger {
+class Ledger : public Image {
 public:
-	Ledger() : ring_(LEDGER_ENTRIES) {}
+	Ledger() : Image(LAYOUT), ring_(LEDGER_ENTRIES) {}
 
 	/* Is there room for one more? Those that arrive are still needed after their completion. */
 	bool has_room()
@@ -132,24 +125,10 @@ public:
 
 	Work &at(uint64_t number) { return ring_[number % LEDGER_ENTRIES]; }
 
-	uint64_t va_base = 0;
-	uint32_t rkey = 0;
-	uint64_t static_key = 0;
-
 	bool failed = false; /* the requester gave up */
 	uint64_t posted = 0, reaped = 0;
 	uint64_t net_posted = 0;
 	uint64_t net_executed = 0; /* next to be executed by the peer */
-
-	/* What the areas and counters hold once everything posted was executed. */
-	struct Area {
-		uint64_t key = 0;
-		uint32_t bytes = 0;
-		uint32_t readers = 0; /* READs of it not yet reaped */
-	} area[AREAS];
-	uint64_t counter[COUNTERS] = {};
-
-	static uint32_t area_at(uint32_t i) { return AREAS_AT + i * (AREA_BYTES + GUARD_BYTES); }
 
 private:
 	std::vector<Work> ring_;

@@ -2,22 +2,19 @@
 #include "responder.h"
 
 #include <cinttypes>
+#include <cstring>
 
+#include "pattern.h"
 #include "world.h"
 
 namespace sim {
 
-static constexpr uint8_t GUARD_BYTE = 0x5a;
 static constexpr int DONE = -1; /* instead of an enum iw_fail */
 
 Responder::Responder(World &world, int endpoint, const EndCfg &cfg, Ledger &ledger, uint64_t seed)
 	: world_(world), ep_(endpoint), cfg_(cfg), ledger_(ledger), rng_(seed),
-	  mem_(REMOTE_BYTES, GUARD_BYTE), recv_(AREA_BYTES + GUARD_BYTES)
-{
-	pattern_fill(ledger.static_key, 0, &mem_[STATIC_AT], STATIC_BYTES);
-	memset(&mem_[COUNTERS_AT], 0, COUNTERS * 8);
-	truth_ = mem_;
-}
+	  mem_(ledger.fresh()), truth_(mem_), recv_(LAYOUT.area_bytes + GUARD_BYTES)
+{}
 
 void Responder::start(uint16_t ird, uint16_t max_ulpdu)
 {
@@ -44,7 +41,7 @@ int Responder::region(uint32_t stag, uint64_t va, uint32_t bytes) const
 		return IW_FAIL_ACCESS;
 	if (stag != ledger_.rkey)
 		return IW_FAIL_STAG;
-	return offset > REMOTE_BYTES || bytes > REMOTE_BYTES - offset ? IW_FAIL_BOUNDS : DONE;
+	return offset > mem_.size() || bytes > mem_.size() - offset ? IW_FAIL_BOUNDS : DONE;
 }
 
 /* The work request that a segment belongs to: the next in order, once. */
@@ -354,13 +351,7 @@ void Responder::check_end(bool dead)
 		return;
 	if (!answers_.empty() || holding_recv_)
 		fail(ep_, "answers or a receive WQE left at the end");
-	for (uint32_t a = 0; a < AREAS; a++)
-		if (!pattern_matches(ledger_.area[a].key, 0, &mem_[Ledger::area_at(a)],
-				     ledger_.area[a].bytes))
-			fail(ep_, "area %u does not hold the last WRITE", a);
-	for (uint32_t i = 0; i < COUNTERS - 1; i++)
-		if (memcmp(&mem_[COUNTERS_AT + 8 * i], &ledger_.counter[i], 8))
-			fail(ep_, "counter %u: an atomic was lost or executed twice", i);
+	ledger_.check_outcome(ep_, mem_);
 }
 
 } /* namespace sim */

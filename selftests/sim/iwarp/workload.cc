@@ -113,7 +113,7 @@ uint32_t Workload::draw_length(uint8_t op)
 		n = rng_.range(1, 4 * most);
 	else
 		n = rng_.range(1, 16 * most);
-	return std::min(n, AREA_BYTES);
+	return std::min(n, LAYOUT.area_bytes);
 }
 
 bool Workload::fault_fits(uint8_t op) const
@@ -152,66 +152,6 @@ bool Workload::fault_fits(uint8_t op) const
 	}
 }
 
-/*
- * A WRITE after a READ of the same place may overtake the READ's response
- * unless it is fenced; so then fence it, or go elsewhere.
- */
-void Workload::aim_write(Work &w)
-{
-	uint32_t i = rng_.below(AREAS);
-
-	if (ledger_.area[i].readers) {
-		if (rng_.one_in(2))
-			i = rng_.below(AREAS);
-		if (ledger_.area[i].readers)
-			w.wr.flags |= IW_SQE_FENCE;
-	}
-	w.wr.va = ledger_.va_base + Ledger::area_at(i);
-	ledger_.area[i].key = w.key;
-	ledger_.area[i].bytes = w.wr.length;
-}
-
-void Workload::aim_read(Work &w)
-{
-	uint32_t i = rng_.below(AREAS), n = w.wr.length, spare;
-
-	if (ledger_.area[i].bytes >= n && rng_.below(4)) {
-		spare = ledger_.area[i].bytes - n;
-		w.key = ledger_.area[i].key;
-		w.key_offset = rng_.below(spare + 1);
-		w.area = i;
-		w.wr.va = ledger_.va_base + Ledger::area_at(i) + w.key_offset;
-		ledger_.area[i].readers++;
-		return;
-	}
-	w.key = ledger_.static_key;
-	w.key_offset = rng_.below(STATIC_BYTES - n + 1);
-	w.wr.va = ledger_.va_base + STATIC_AT + w.key_offset;
-}
-
-void Workload::aim_atomic(Work &w)
-{
-	uint32_t i = rng_.below(COUNTERS);
-	uint64_t *v = &ledger_.counter[i];
-
-	w.wr.va = ledger_.va_base + COUNTERS_AT + 8 * i;
-	if (i == COUNTERS - 1) {
-		w.wr.op = IW_OP_FETCH_ADD;
-		w.wr.swap_add = 1;
-		w.shared = true;
-		return;
-	}
-	w.orig = *v;
-	w.wr.swap_add = rng_.next();
-	if (w.wr.op == IW_OP_FETCH_ADD) {
-		*v += w.wr.swap_add;
-		return;
-	}
-	w.wr.compare = rng_.below(4) ? *v : rng_.next();
-	if (*v == w.wr.compare)
-		*v = w.wr.swap_add;
-}
-
 /* What the work request itself has wrong. */
 void Workload::spoil(Work &w)
 {
@@ -220,7 +160,7 @@ void Workload::spoil(Work &w)
 		w.wr.rkey += KEY_NONE;
 		break;
 	case FAULT_BOUNDS:
-		w.wr.va = ledger_.va_base + REMOTE_BYTES + 8 * rng_.below(8);
+		w.wr.va = ledger_.va_base + LAYOUT.bytes() + 8 * rng_.below(8);
 		break;
 	case FAULT_ACCESS:
 		w.wr.rkey += KEY_NO_RIGHTS;
@@ -284,7 +224,6 @@ Work *Workload::draw()
 		w.wr.flags |= IW_SQE_FENCE;
 	if (rng_.one_in(4))
 		w.wr.flags |= IW_SQE_SOLICITED;
-	w.wr.rkey = ledger_.rkey;
 	switch (op) {
 	case IW_OP_SEND:
 		if (rng_.one_in(4))
@@ -293,14 +232,14 @@ Work *Workload::draw()
 	case IW_OP_WRITE:
 		if (rng_.one_in(4))
 			w.wr.flags |= IW_SQE_IMM;
-		aim_write(w);
+		ledger_.aim_write(rng_, w, IW_SQE_FENCE);
 		break;
 	case IW_OP_READ:
-		aim_read(w);
+		ledger_.aim_read(rng_, w);
 		break;
 	case IW_OP_CMP_SWAP:
 	case IW_OP_FETCH_ADD:
-		aim_atomic(w);
+		ledger_.aim_atomic(rng_, w, IW_OP_FETCH_ADD);
 		break;
 	default:
 		if (rng_.one_in(2))
@@ -334,8 +273,7 @@ Work *Workload::draw_rtr(uint8_t op)
 
 void Workload::release(const Work &w)
 {
-	if (w.area != NO_AREA)
-		ledger_.area[w.area].readers--;
+	ledger_.read_done(w);
 	if (w.wr.op != IW_OP_LOCAL && !w.rtr)
 		arena_.put_until(w.arena_end);
 	if (ledger_.reaped == ledger_.posted)

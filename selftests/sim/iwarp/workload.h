@@ -27,9 +27,6 @@ private:
 	uint8_t draw_op();
 	uint32_t draw_length(uint8_t op);
 	bool fault_fits(uint8_t op) const;
-	void aim_write(Work &w);
-	void aim_read(Work &w);
-	void aim_atomic(Work &w);
 	void spoil(Work &w);
 
 	const EndCfg &cfg_;
