@@ -19,10 +19,8 @@ void iw_sock_prepare(struct sock *sk)
 	 * FPDUs are taken whole, so the window must have room for the largest from
 	 * the start; TCP's own tuning goes on from there.
 	 */
-	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES) {
+	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES)
 		WRITE_ONCE(sk->sk_rcvbuf, IW_RCVBUF_BYTES);
-		WRITE_ONCE(tcp_sk(sk)->window_clamp, IW_RCVBUF_BYTES / 2);
-	}
 }
 
 int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
