@@ -5,9 +5,9 @@
  * belongs, once; then the socket may forget them. Nothing is believed, and no
  * byte placed, before its CRC was right.
  */
-#include <linux/crc32c.h>
 #include <net/tcp.h>
 
+#include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
 
 /* A place in the socket's receive queue; off may be skb's end. */
@@ -122,7 +122,7 @@ static int to_crc(void *arg, const u8 *p, u32 n)
 {
 	u32 *crc = arg;
 
-	*crc = crc32c(*crc, p, n);
+	*crc = iw_crc32c(*crc, p, n);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 
+#include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
 #include "transport.h"
 
@@ -107,6 +108,10 @@ const struct tern_transport_ops tern_iwarp_transport = {
 
 int tern_iwarp_init(void)
 {
+	int err = iw_crc_init();
+
+	if (err)
+		return err;
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return iw_wq ? 0 : -ENOMEM;
 }

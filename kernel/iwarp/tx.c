@@ -5,11 +5,11 @@
  * once, there; so an application that changes its buffer after the CRC was
  * computed harms itself only.
  */
-#include <linux/crc32c.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
 
 #define TX_PAGE_ORDER	3
@@ -206,7 +206,7 @@ static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
 	if (qp->terms.tx_markers)
 		n = mpa_insert_markers(at, p, n, tx->pos);
 	if (qp->terms.crc)
-		crc = cpu_to_le32(~crc32c(~0, at, n));
+		crc = cpu_to_le32(~iw_crc32c(~0, at, n));
 	memcpy(at + n, &crc, MPA_CRC_BYTES);
 	tx->fill += n + MPA_CRC_BYTES;
 	tx->pos += n + MPA_CRC_BYTES;
