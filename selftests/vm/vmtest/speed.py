@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Figures of perftest and iperf3 between the guests, and tables of their medians."""
+
+import json
+import statistics
+
+
+def perftest(t, tool, options, column):
+    """One run; the figure in that column of its result line."""
+    command = "%s -F %s -d " % (tool, options)
+    there, here = t.pair_run(command + t.dev(t.b), command + t.dev(t.a) + " " + t.b.address,
+                             port=18515, timeout=40)
+    for line in here.out.splitlines():
+        words = line.split()
+        if len(words) > column and words[0].isdigit():
+            return float(words[column])
+    raise RuntimeError("%s printed no result:\n%s%s%s" % (tool, here.out, here.err, there.err))
+
+
+def tcp(t, seconds=2):
+    """MiB/s of iperf3's single stream from a to b, at its receiver."""
+    _, here = t.pair_run("iperf3 -s -1", "iperf3 -J -t %d -c %s" % (seconds, t.b.address),
+                         port=5201, timeout=seconds + 30)
+    if here.rc:
+        raise RuntimeError("iperf3: %s%s" % (here.out[-500:], here.err[-500:]))
+    return json.loads(here.out)["end"]["sum_received"]["bits_per_second"] / 8 / (1 << 20)
+
+
+class Figures:
+    """What each subject reached in each row, in all rounds."""
+
+    def __init__(self):
+        self._samples = {}
+
+    def add(self, row, subject, value):
+        """One sample."""
+        self._samples.setdefault((row, subject), []).append(value)
+
+    def median(self, row, subject):
+        """NaN without samples."""
+        found = self._samples.get((row, subject))
+        return statistics.median(found) if found else float("nan")
+
+    def ratio(self, row, subject, to):
+        """Of the medians."""
+        there = self.median(row, to)
+        return self.median(row, subject) / there if there else float("nan")
+
+    def spread(self, row, subject):
+        """As text."""
+        found = self._samples.get((row, subject), [])
+        return "%.4g..%.4g" % (min(found), max(found)) if found else "-"
