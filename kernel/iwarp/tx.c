@@ -233,6 +233,7 @@ static bool send_response(struct iw_qp *qp)
 		return true;
 	}
 	iw_resp_sent(&qp->resp, &seg);
+	qp->tx.in_response = !seg.last;
 	return true;
 }
 
@@ -252,12 +253,28 @@ static bool send_request(struct iw_qp *qp)
 		return true;
 	}
 	iw_req_sent(&qp->req, &seg);
+	qp->tx.in_request = !seg.last;
 	return true;
 }
 
 static bool may_send(const struct iw_qp *qp)
 {
 	return (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) && !qp->tx.hold;
+}
+
+/*
+ * RFC 5041 5.3: a message goes out whole before the next begins; between two
+ * tagged ones a peer could not even tell which a segment is of. A Terminate
+ * waits for nothing: what it cuts off will not be missed.
+ */
+static bool may_respond(const struct iw_qp *qp)
+{
+	return !qp->tx.hold && (!qp->tx.in_request || qp->base.state == IB_QPS_ERR);
+}
+
+static bool may_request(const struct iw_qp *qp)
+{
+	return may_send(qp) && !qp->tx.in_response;
 }
 
 /* Peer-to-peer mode: before anything else a Write of nothing (RFC 6581 9.2). */
@@ -311,9 +328,9 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 		if (tx->rtr)
 			send_rtr(qp);
 		/* Turn by turn, so that neither direction starves the other. */
-		if (!tx->hold && have_room(qp, sk))
+		if (may_respond(qp) && have_room(qp, sk))
 			any |= send_response(qp);
-		if (may_send(qp) && have_room(qp, sk))
+		if (may_request(qp) && have_room(qp, sk))
 			any |= send_request(qp);
 		if (any)
 			continue;
