@@ -44,6 +44,14 @@
 #define IW_ANSWER_TIMEOUT	(60 * HZ)
 /* A request that iw_cm had no room for. */
 #define IW_BACKLOG_RETRY	msecs_to_jiffies(10)
+/*
+ * The first message of peer-to-peer mode is said again to a responder that has
+ * sent nothing: after that long, then five times as long, and so on. siw forgets
+ * what comes while it is still returning from sending its reply, and looks
+ * again when more comes.
+ */
+#define IW_RTR_AGAIN		msecs_to_jiffies(10)
+#define IW_RTR_REPEATS		4
 /* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
 #define IW_MAX_PENDING		1024
 
@@ -97,6 +105,7 @@ struct iw_tx {
 	bool in_request;		/* one has begun and goes on, */
 	bool in_response;		/* or one of these: messages do not interleave */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
+	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */
 	bool closing;			/* after what is written: FIN */
 	bool fin;
@@ -115,6 +124,7 @@ struct iw_qp {
 	struct iw_tx tx;
 	struct work_struct work;
 	struct delayed_work rx_retry;	/* is there a receive WQE now? */
+	struct delayed_work rtr_again;
 	unsigned long rx_wait_until;	/* jiffies */
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
@@ -225,6 +235,7 @@ void iw_kick(struct iw_qp *qp);
 void iw_run(struct iw_qp *qp, bool rx);
 void iw_work_fn(struct work_struct *work);
 void iw_rx_retry_fn(struct work_struct *work);
+void iw_rtr_again_fn(struct work_struct *work);
 /* run_lock held. */
 void iw_qp_error(struct iw_qp *qp);
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);

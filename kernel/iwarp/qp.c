@@ -74,6 +74,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 		return -ENOMEM;
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->rx_retry, iw_rx_retry_fn);
+	INIT_DELAYED_WORK(&qp->rtr_again, iw_rtr_again_fn);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
 	qp->owner = get_pid(task_tgid(current));
@@ -112,6 +113,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 	}
 	/* Neither is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->rx_retry);
+	cancel_delayed_work_sync(&qp->rtr_again);
 	cancel_work_sync(&qp->work);
 	/* The events of the endpoint's end make iw_cm let go. */
 	iw_qp_unfind(qp);
@@ -175,6 +177,10 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	/* The initiator speaks first (RFC 5044 7.1.2), in peer-to-peer mode at once. */
 	qp->tx.hold = !active;
 	qp->tx.rtr = active && terms->p2p;
+	if (qp->tx.rtr) {
+		qp->tx.rtr_repeats = IW_RTR_REPEATS;
+		queue_delayed_work(iw_wq, &qp->rtr_again, IW_RTR_AGAIN);
+	}
 	qp->sk = ep->sock->sk;
 	base->attr.max_rd_atomic = min_t(u16, terms->ord, U8_MAX);
 	base->attr.max_dest_rd_atomic = min_t(u16, terms->ird, U8_MAX);

@@ -434,8 +434,9 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 	struct fpdu f = { .have = min_t(u32, ulpdu, sizeof(f.head)) };
 	int code;
 
-	/* The initiator has spoken: RFC 5044 7.1.2. */
+	/* The initiator has spoken: RFC 5044 7.1.2; or the responder is there. */
 	qp->tx.hold = false;
+	qp->tx.rtr_repeats = 0;
 	if (qp->terms.crc && !crc_right(sk, c, n)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_ICRC_ERR);
 		terminate(qp, TERM_MPA_CRC, NULL, 0);

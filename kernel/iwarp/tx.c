@@ -325,7 +325,7 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 			return true;	/* draining stays on: the work item goes on */
 		if (!have_room(qp, sk))
 			return false;	/* the same; room brings us back */
-		if (tx->rtr)
+		if (tx->rtr && may_request(qp) && !tx->in_request)
 			send_rtr(qp);
 		/* Turn by turn, so that neither direction starves the other. */
 		if (may_respond(qp) && have_room(qp, sk))
