@@ -196,13 +196,14 @@ void iw_rx_retry_fn(struct work_struct *work)
 	run_in_process(container_of(to_delayed_work(work), struct iw_qp, rx_retry));
 }
 
-void iw_rtr_again_fn(struct work_struct *work)
+void iw_opening_fn(struct work_struct *work)
 {
-	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, rtr_again);
+	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, opening);
 	u32 delay = IW_RTR_AGAIN;
 	u32 left = 0;
 
 	spin_lock_bh(&qp->base.run_lock);
+	qp->tx.hold = false;
 	if (!qp->base.dead && qp->base.state == IB_QPS_RTS && qp->tx.rtr_repeats) {
 		left = --qp->tx.rtr_repeats;
 		qp->tx.rtr = true;
@@ -213,5 +214,5 @@ void iw_rtr_again_fn(struct work_struct *work)
 		return;
 	for (; left < IW_RTR_REPEATS; left++)
 		delay *= 5;
-	queue_delayed_work(iw_wq, &qp->rtr_again, delay);
+	queue_delayed_work(iw_wq, &qp->opening, delay);
 }

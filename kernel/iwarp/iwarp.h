@@ -52,6 +52,13 @@
  */
 #define IW_RTR_AGAIN		msecs_to_jiffies(10)
 #define IW_RTR_REPEATS		4
+/*
+ * RFC 5044 7.1.2: a responder sends nothing before the initiator's first FPDU,
+ * for that may still be opening its end. Without peer-to-peer mode (siw asks
+ * for none) that FPDU need never come, and programs whose server speaks first
+ * would wait for ever: after so long the initiator is taken for ready.
+ */
+#define IW_HOLD_MAX		(HZ / 2)
 /* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
 #define IW_MAX_PENDING		1024
 
@@ -124,7 +131,7 @@ struct iw_qp {
 	struct iw_tx tx;
 	struct work_struct work;
 	struct delayed_work rx_retry;	/* is there a receive WQE now? */
-	struct delayed_work rtr_again;
+	struct delayed_work opening;	/* the peer has sent nothing yet */
 	unsigned long rx_wait_until;	/* jiffies */
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
@@ -235,7 +242,7 @@ void iw_kick(struct iw_qp *qp);
 void iw_run(struct iw_qp *qp, bool rx);
 void iw_work_fn(struct work_struct *work);
 void iw_rx_retry_fn(struct work_struct *work);
-void iw_rtr_again_fn(struct work_struct *work);
+void iw_opening_fn(struct work_struct *work);
 /* run_lock held. */
 void iw_qp_error(struct iw_qp *qp);
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);

@@ -74,7 +74,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 		return -ENOMEM;
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->rx_retry, iw_rx_retry_fn);
-	INIT_DELAYED_WORK(&qp->rtr_again, iw_rtr_again_fn);
+	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
 	qp->owner = get_pid(task_tgid(current));
@@ -113,7 +113,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 	}
 	/* Neither is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->rx_retry);
-	cancel_delayed_work_sync(&qp->rtr_again);
+	cancel_delayed_work_sync(&qp->opening);
 	cancel_work_sync(&qp->work);
 	/* The events of the endpoint's end make iw_cm let go. */
 	iw_qp_unfind(qp);
@@ -179,7 +179,9 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	qp->tx.rtr = active && terms->p2p;
 	if (qp->tx.rtr) {
 		qp->tx.rtr_repeats = IW_RTR_REPEATS;
-		queue_delayed_work(iw_wq, &qp->rtr_again, IW_RTR_AGAIN);
+		queue_delayed_work(iw_wq, &qp->opening, IW_RTR_AGAIN);
+	} else if (qp->tx.hold && !terms->p2p) {
+		queue_delayed_work(iw_wq, &qp->opening, IW_HOLD_MAX);
 	}
 	qp->sk = ep->sock->sk;
 	base->attr.max_rd_atomic = min_t(u16, terms->ord, U8_MAX);
