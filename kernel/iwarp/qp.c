@@ -138,7 +138,8 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 {
 	struct tern_qp *base = &qp->base;
 	struct iw_resp_cfg resp = {
-		.ird = terms->ird,
+		/* All that fit: siw, told a depth, rounds it up to a power of two. */
+		.ird = terms->ird ? (u16)iw_irq_entries(terms->ird) : 0,
 		.max_ulpdu = (u16)mpa_ulpdu_max(IW_MAX_FPDU_BYTES, terms->tx_markers),
 		/* iw_cm has no say in a QP's rights and sets none: the keys' decide. */
 		.access = IW_ACCESS_WRITE | IW_ACCESS_READ | IW_ACCESS_ATOMIC,
