@@ -4,10 +4,15 @@
  * and to the orderly end. What happens on a socket queues the endpoint's work
  * item, which takes the next step.
  */
+#include <linux/moduleparam.h>
 #include <net/ip.h>
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
+
+static bool want_crc = true;
+module_param_named(iwarp_crc, want_crc, bool, 0644);
+MODULE_PARM_DESC(iwarp_crc, "iWARP: ask for CRCs (Y); without, they are used if the peer asks");
 
 /* rtr: what the initiator can send first, or the responder can take as that. */
 static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8 rtr)
@@ -17,7 +22,7 @@ static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8
 		rtr &= ~MPA_RTR_READ;
 	ep->offer = (struct mpa_offer){
 		.revision = 2,
-		.crc = true,
+		.crc = READ_ONCE(want_crc),
 		.p2p = true,
 		.rtr = rtr,
 		.ird = (u16)min_t(u32, param->ird, IW_MAX_RD_ATOMIC),
