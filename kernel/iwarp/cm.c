@@ -83,7 +83,7 @@ static void ep_run(struct iw_ep *ep)
 {
 	iw_sock_attach_data(ep);
 	lock_sock(ep->sock->sk);
-	iw_run(ep->qp, true);
+	iw_run(ep->qp, ep->sock->sk, true);
 	release_sock(ep->sock->sk);
 }
 
@@ -526,10 +526,11 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool fin_in, fin_out;
+	bool fin_in, fin_out, closing;
 
 	lock_sock(sk);
-	iw_run(qp, true);
+	iw_run(qp, sk, true);
+	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	/* What came before the peer's FIN is taken first; whoever takes it comes here again. */
 	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && !READ_ONCE(qp->rx_pending);
@@ -542,14 +543,17 @@ static void step_open(struct iw_ep *ep)
 	if (fin_in) {
 		if (ep->state == IW_EP_OPEN)
 			iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
-		ep->state = IW_EP_CLOSING;
 		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin_out && ep->state == IW_EP_OPEN) {
+	if (closing && ep->state == IW_EP_OPEN) {
+		ep->state = IW_EP_DRAINING;
+		iw_ep_bound_end(ep);
+	}
+	if (fin_out && ep->state == IW_EP_DRAINING) {
 		ep->state = IW_EP_CLOSING;
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
-		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
+		iw_ep_bound_end(ep);
 	}
 }
 
@@ -574,6 +578,7 @@ void iw_ep_step(struct iw_ep *ep)
 		/* Its end is noticed when iw_cm answers. */
 		break;
 	case IW_EP_OPEN:
+	case IW_EP_DRAINING:
 	case IW_EP_CLOSING:
 		step_open(ep);
 		break;

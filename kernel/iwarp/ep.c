@@ -231,7 +231,7 @@ void iw_ep_end(struct iw_ep *ep, int status)
 		iw_qp_closed(ep->qp);
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
-	else if (was == IW_EP_OPEN || was == IW_EP_CLOSING)
+	else if (was == IW_EP_OPEN || was == IW_EP_DRAINING || was == IW_EP_CLOSING)
 		iw_ep_event(ep, IW_CM_EVENT_CLOSE, 0);
 	iw_ep_forget_cm_id(ep);
 	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
@@ -268,18 +268,25 @@ static void ep_work(struct work_struct *work)
 	iw_ep_put(ep);
 }
 
-/* After our FIN: is the peer still taking what precedes it? */
-static bool is_draining(struct iw_ep *ep)
+/*
+ * In an orderly end: has the peer taken anything, or answered, since the last
+ * look? After an error nobody waits for more than the Terminate.
+ */
+static bool is_progressing(struct iw_ep *ep)
 {
-	struct tcp_sock *tp = tcp_sk(ep->sock->sk);
-	u32 una = READ_ONCE(tp->snd_una);
+	u32 una = READ_ONCE(tcp_sk(ep->sock->sk)->snd_una);
+	u32 req = READ_ONCE(ep->qp->req.una);
+	bool moved = una != ep->close_una || req != ep->close_req;
 
-	if (una == READ_ONCE(tp->write_seq))
-		return false;
-	if (una != ep->close_una)
-		ep->close_waits = 0;
 	ep->close_una = una;
-	return ++ep->close_waits < IW_CLOSE_WAITS;
+	ep->close_req = req;
+	return moved && READ_ONCE(ep->qp->base.state) == IB_QPS_SQD;
+}
+
+void iw_ep_bound_end(struct iw_ep *ep)
+{
+	is_progressing(ep);
+	iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 }
 
 static void ep_timeout(struct work_struct *work)
@@ -289,7 +296,7 @@ static void ep_timeout(struct work_struct *work)
 	mutex_lock(&ep->lock);
 	if (time_before(jiffies, ep->deadline))
 		iw_ep_step(ep);
-	else if (ep->state == IW_EP_CLOSING && is_draining(ep))
+	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && is_progressing(ep))
 		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 	else if (ep->state == IW_EP_REQUESTED)
 		request_drop(ep, -ETIMEDOUT);

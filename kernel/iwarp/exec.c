@@ -24,6 +24,14 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 }
 
+void iw_qp_begin_end(struct iw_qp *qp)
+{
+	qp->tx.closing = true;
+	/* It sees to it that this does not take for ever. */
+	if (qp->ready)
+		iw_ep_kick(qp->ep);
+}
+
 void iw_qp_error(struct iw_qp *qp)
 {
 	struct tern_qp *base = &qp->base;
@@ -37,7 +45,7 @@ void iw_qp_error(struct iw_qp *qp)
 	if (!base->srq)
 		tern_rq_kick_wanted(&base->rq, true);
 	/* What is written goes out, a Terminate as well; then the end. */
-	qp->tx.closing = true;
+	iw_qp_begin_end(qp);
 }
 
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
@@ -132,13 +140,13 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
  */
 static DEFINE_PER_CPU(bool, running);
 
-void iw_run(struct iw_qp *qp, bool rx)
+void iw_run(struct iw_qp *qp, struct sock *sk, bool rx)
 {
 	local_bh_disable();
 	if (!this_cpu_read(running)) {
 		spin_lock(&qp->base.run_lock);
 		this_cpu_write(running, true);
-		if (run_locked(qp, qp->sk, rx))
+		if (run_locked(qp, sk, rx))
 			hand_off(qp);
 		this_cpu_write(running, false);
 		spin_unlock(&qp->base.run_lock);
@@ -159,7 +167,7 @@ void iw_kick(struct iw_qp *qp)
 	if (this_cpu_read(running)) {
 		queue_work(iw_wq, &qp->work);
 	} else if (!sk) {
-		iw_run(qp, false);
+		iw_run(qp, NULL, false);
 	} else {
 		/* The socket stays as long as the QP: its endpoint does. */
 		spin_lock(&sk->sk_lock.slock);
@@ -168,7 +176,7 @@ void iw_kick(struct iw_qp *qp)
 			hand_off(qp);
 			spin_unlock(&qp->base.run_lock);
 		} else {
-			iw_run(qp, false);
+			iw_run(qp, sk, false);
 		}
 		spin_unlock(&sk->sk_lock.slock);
 	}
@@ -181,7 +189,7 @@ static void run_in_process(struct iw_qp *qp)
 
 	if (sk)
 		lock_sock(sk);
-	iw_run(qp, true);
+	iw_run(qp, sk, true);
 	if (sk)
 		release_sock(sk);
 }

@@ -38,8 +38,6 @@
 /* The peer's MPA frame, and the end of an orderly close, have to come within it. */
 #define IW_MPA_TIMEOUT		(10 * HZ)
 #define IW_CLOSE_TIMEOUT	(5 * HZ)
-/* So often in a row, while TCP cannot get rid of what precedes our FIN. */
-#define IW_CLOSE_WAITS		6
 /* iw_cm's answer to a request, after the listener's end. */
 #define IW_ANSWER_TIMEOUT	(60 * HZ)
 /* A request that iw_cm had no room for. */
@@ -71,6 +69,7 @@ enum iw_ep_state {
 	IW_EP_WAIT_REQUEST,
 	IW_EP_REQUESTED,	/* iw_cm was told: accept or reject */
 	IW_EP_OPEN,		/* FPDUs */
+	IW_EP_DRAINING,		/* our end is decided; what precedes the FIN goes out */
 	IW_EP_CLOSING,		/* our FIN is out, or the peer's in */
 	IW_EP_DEAD,
 };
@@ -86,8 +85,8 @@ struct iw_ep {
 	struct work_struct work;
 	struct delayed_work timeout;
 	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
-	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look */
-	u32 close_waits;
+	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look, */
+	u32 close_req;			/* and the QP's oldest request */
 	u32 request;			/* iw_cm's number for it: REQUESTED */
 
 	struct mpa_offer offer;
@@ -187,6 +186,8 @@ void iw_ep_start_timer(struct iw_ep *ep, unsigned long delay);
 void iw_ep_stop_timer(struct iw_ep *ep);
 /* One more step after delay, or at the timer's end if that is before. */
 void iw_ep_retry(struct iw_ep *ep, unsigned long delay);
+/* The peer has IW_CLOSE_TIMEOUT, and as often more as it makes progress. */
+void iw_ep_bound_end(struct iw_ep *ep);
 /* Addresses, and what the peer's frame says. */
 void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event);
 void iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status);
@@ -238,12 +239,14 @@ void iw_qp_closed(struct iw_qp *qp);
 /* ---- exec.c: who runs, and what ---- */
 /* From any context: all there is to do, or the work item if the socket is taken. */
 void iw_kick(struct iw_qp *qp);
-/* The socket is locked: bytes came (rx), or room. */
-void iw_run(struct iw_qp *qp, bool rx);
+/* sk, the QP's, is locked, or NULL: bytes came (rx), or room. */
+void iw_run(struct iw_qp *qp, struct sock *sk, bool rx);
 void iw_work_fn(struct work_struct *work);
 void iw_rx_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
 /* run_lock held. */
+/* After what is posted (SQD) or written (ERR): FIN. */
+void iw_qp_begin_end(struct iw_qp *qp);
 void iw_qp_error(struct iw_qp *qp);
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);
 void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);

@@ -254,7 +254,7 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 	if (next == IB_QPS_SQD) {
 		/* In ERR the connection is on its way out anyway. */
 		if (base->state == IB_QPS_RTS) {
-			qp->tx.closing = true;
+			iw_qp_begin_end(qp);
 			base->attr.qp_state = IB_QPS_SQD;
 			WRITE_ONCE(base->state, IB_QPS_SQD);
 		}

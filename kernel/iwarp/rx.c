@@ -175,7 +175,16 @@ struct fpdu {
 
 static enum iw_fail why(int err)
 {
-	return err == -ERANGE ? IW_FAIL_BOUNDS : err == -EINVAL ? IW_FAIL_STAG : IW_FAIL_ACCESS;
+	switch (err) {
+	case -ERANGE:
+		return IW_FAIL_BOUNDS;
+	case -EINVAL:
+		return IW_FAIL_STAG;
+	case -EPERM:
+		return IW_FAIL_STREAM;
+	default:
+		return IW_FAIL_ACCESS;
+	}
 }
 
 /* The stream ends with this. */

@@ -99,7 +99,7 @@ static void data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	ep = sk->sk_user_data;
 	if (ep)
-		iw_run(ep->qp, true);
+		iw_run(ep->qp, sk, true);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -113,7 +113,7 @@ static void write_space(struct sock *sk)
 	ep = sk->sk_user_data;
 	if (ep) {
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		iw_run(ep->qp, false);
+		iw_run(ep->qp, sk, false);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }

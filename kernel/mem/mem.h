@@ -131,7 +131,8 @@ struct tern_span {
  * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC}
  * bits that the key must grant (0: local read; DMA regions and local access use
  * the lkey). length 0 succeeds without looking at the key (IBTA C9-88).
- * 0, -EACCES (rights, PD, QP, state), -EINVAL (no such key), -ERANGE (bounds).
+ * 0, -EACCES (rights, state), -EPERM (another PD's, or QP's), -EINVAL (no such key),
+ * -ERANGE (bounds).
  * On 0 the caller owes a tern_span_put().
  */
 int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,

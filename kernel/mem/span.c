@@ -21,14 +21,14 @@ static int span_check(const struct tern_mem_ctx *ctx, const struct tern_region *
 	if (region->key != key)
 		return -EINVAL;
 	if (region->pd != ctx->pd)
-		return -EACCES;
+		return -EPERM;
 	if ((region->access & need) != need)
 		return -EACCES;
 	/* Windows give rights to peers only. */
 	if (tern_region_is_window(region) && (!need || need & ~TERN_ACCESS_REMOTE))
 		return -EACCES;
 	if (region->kind == TERN_REGION_MW2 && region->bound_qpn != ctx->qpn)
-		return -EACCES;
+		return -EPERM;
 	if (!mem_range_within(region->iova, region->length, va, length))
 		return -ERANGE;
 	return 0;
