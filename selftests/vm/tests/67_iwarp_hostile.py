@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""iWARP: a hostile peer sends what is wrong in every way; others notice nothing."""
+
+from riglib.rping import rping
+
+PAIRS = ("ww",)
+LIMIT = 200
+
+_GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "terminates", "stream", "slow",
+           "garbage")
+# Without a count of pings, until it is told to end.
+_PINGS = "exec rping -v -V -a %s -p 7200 %s >/tmp/pings"
+
+
+def _pings(t):
+    """How far the transfer beside is; rping prints what it verified, a buffer full at a time."""
+    return int(t.run(t.a, "stat -c %s /tmp/pings").out)
+
+
+def run(t):
+    target = t.start(t.b, "/tern/vtarget " + t.b.address, 200)
+    t.wait_port(t.b, 7301)
+    server = t.start(t.b, _PINGS % (t.b.address, "-s -P"), 200)
+    t.wait_port(t.b, 7200)
+    client = t.start(t.a, _PINGS % (t.b.address, "-c"), 200)
+    t.a.wait_until("[ -s /tmp/pings ]", timeout=20)
+    for group in _GROUPS:
+        before = _pings(t)
+        last = " --end" if group == _GROUPS[-1] else ""
+        t.take_tap(t.run(t.a, "python3 /tern/vhostile.py%s %s %s" % (last, t.b.address, group), 60))
+        t.case("a transfer beside goes on during " + group,
+               client.running and server.running and _pings(t) > before)
+    t.case("the server ends", t.finish(target, 10) and target.wait().rc == 0)
+    client.kill(2)
+    t.finish(client, 10)
+    server.kill(2)
+    t.finish(server, 10)
+    t.pair_case("rping afterwards", rping(10, "-s -a " + t.b.address),
+                rping(10, "-c -a " + t.b.address), head_start=1.5)
+    for guest in t.guests:
+        t.check_run("guest %s: the module goes" % guest.name, guest, "rmmod tern", 30)
+        t.lab.add_link(guest, "iwarp")

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A hostile iWARP peer of vtarget: runs in a guest and prints TAP.
+
+usage: vhostile.py [--seed N] [--garbage N] [--end] ADDRESS GROUP...
+
+Each case is a connection (or some) that does one thing wrong. The server must name it in a
+Terminate and end the stream, must have written nothing where nothing may be written, must
+know the connection's end, and go on serving others.
+"""
+
+import argparse
+import sys
+
+import hostile_segments as segments
+import hostile_stream as stream
+from hostile import Server
+
+GROUPS = {f.__name__: f for f in (
+    segments.mpa, segments.framing, segments.sends, segments.writes, segments.reads,
+    segments.atomics, segments.terminates, stream.stream, stream.slow, stream.garbage)}
+
+
+def main():
+    """All groups that are named; the exit code is that of TAP programs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--garbage", type=int, default=300, help="connections")
+    parser.add_argument("--end", action="store_true", help="end vtarget after the last group")
+    parser.add_argument("address")
+    parser.add_argument("groups", nargs="+", choices=list(GROUPS), metavar="GROUP")
+    args = parser.parse_args()
+    server = Server(args.address, args.seed)
+    server.wait_live(0, 5)
+    server.ask("check")
+    print("TAP version 13")
+    for name in args.groups:
+        GROUPS[name](server, *([args.garbage] if name == "garbage" else []))
+    print("1..%d" % server.number)
+    if args.end:
+        server.end()
+    return 1 if server.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
