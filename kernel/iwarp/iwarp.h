@@ -108,8 +108,6 @@ struct iw_tx {
 	u32 sent;			/* taken by the socket */
 	u64 pos;			/* of fill in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
-	bool in_request;		/* one has begun and goes on, */
-	bool in_response;		/* or one of these: messages do not interleave */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
 	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */

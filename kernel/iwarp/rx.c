@@ -10,41 +10,43 @@
 #include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
 
-/* A place in the socket's receive queue; off may be skb's end. */
+/*
+ * A place in the socket's receive queue; off may be beyond skb's end. What was
+ * sent again may lie in two skbs, so from one to the next it is the sequence
+ * number that counts.
+ */
 struct cursor {
 	struct sk_buff *skb;
 	u32 off;		/* in skb */
 };
 
-/* Where the socket's reader is. There are bytes. */
-static bool cursor_begin(struct sock *sk, struct cursor *c)
+static u32 first_seq(const struct sk_buff *skb)
 {
-	u32 seq = tcp_sk(sk)->copied_seq;
-	struct sk_buff *skb;
-
-	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		u32 off = seq - TCP_SKB_CB(skb)->seq;
-
-		if (TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN)
-			off--;
-		if (off < skb->len) {
-			*c = (struct cursor){ .skb = skb, .off = off };
-			return true;
-		}
-	}
-	return false;
+	return TCP_SKB_CB(skb)->seq + !!(TCP_SKB_CB(skb)->tcp_flags & TCPHDR_SYN);
 }
 
 /* To the skb that has the next byte. False: there is none. */
 static bool cursor_settle(struct sock *sk, struct cursor *c)
 {
-	while (c->off == c->skb->len) {
+	while (c->off >= c->skb->len) {
+		u32 seq = first_seq(c->skb) + c->off;
+
 		if (skb_queue_is_last(&sk->sk_receive_queue, c->skb))
 			return false;
 		c->skb = skb_queue_next(&sk->sk_receive_queue, c->skb);
-		c->off = 0;
+		c->off = seq - first_seq(c->skb);
 	}
 	return true;
+}
+
+/* Where the socket's reader is. */
+static bool cursor_begin(struct sock *sk, struct cursor *c)
+{
+	c->skb = skb_peek(&sk->sk_receive_queue);
+	if (!c->skb)
+		return false;
+	c->off = tcp_sk(sk)->copied_seq - first_seq(c->skb);
+	return cursor_settle(sk, c);
 }
 
 /* What one does with each stretch of contiguous bytes; an error ends the walk. */

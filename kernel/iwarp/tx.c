@@ -233,7 +233,6 @@ static bool send_response(struct iw_qp *qp)
 		return true;
 	}
 	iw_resp_sent(&qp->resp, &seg);
-	qp->tx.in_response = !seg.last;
 	return true;
 }
 
@@ -253,7 +252,6 @@ static bool send_request(struct iw_qp *qp)
 		return true;
 	}
 	iw_req_sent(&qp->req, &seg);
-	qp->tx.in_request = !seg.last;
 	return true;
 }
 
@@ -269,12 +267,12 @@ static bool may_send(const struct iw_qp *qp)
  */
 static bool may_respond(const struct iw_qp *qp)
 {
-	return !qp->tx.hold && (!qp->tx.in_request || qp->base.state == IB_QPS_ERR);
+	return !qp->tx.hold && (!iw_req_in_message(&qp->req) || qp->base.state == IB_QPS_ERR);
 }
 
 static bool may_request(const struct iw_qp *qp)
 {
-	return may_send(qp) && !qp->tx.in_response;
+	return may_send(qp) && !iw_resp_in_message(&qp->resp);
 }
 
 /* Peer-to-peer mode: before anything else a Write of nothing (RFC 6581 9.2). */
@@ -325,7 +323,7 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 			return true;	/* draining stays on: the work item goes on */
 		if (!have_room(qp, sk))
 			return false;	/* the same; room brings us back */
-		if (tx->rtr && may_request(qp) && !tx->in_request)
+		if (tx->rtr && may_request(qp) && !iw_req_in_message(&qp->req))
 			send_rtr(qp);
 		/* Turn by turn, so that neither direction starves the other. */
 		if (may_respond(qp) && have_room(qp, sk))

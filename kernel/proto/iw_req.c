@@ -182,6 +182,17 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
+/* Has something of it gone out, but not all? */
+static bool is_half_sent(const struct iw_sqe *s)
+{
+	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
+}
+
+bool iw_req_in_message(const struct iw_req *q)
+{
+	return q->cur != q->head && is_half_sent(sqe_at(q, q->cur));
+}
+
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 {
 	for (; q->state == IW_REQ_READY && q->cur != q->head; q->cur++) {
@@ -389,12 +400,6 @@ void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
 	s->status = (u8)status;
 	q->una = slot + 1;
 	iw_req_flush(q);
-}
-
-/* Has something of it gone out, but not all? */
-static bool is_half_sent(const struct iw_sqe *s)
-{
-	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
 }
 
 /* Which of ours does the peer mean, and what does it hold against it? */

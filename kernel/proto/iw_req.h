@@ -161,6 +161,13 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
  */
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
 
+/*
+ * Has the last segment that was sent begun something that is not through?
+ * Nothing else is to be sent then (RFC 5041 5.3); nor between a Write and its
+ * immediate data.
+ */
+bool iw_req_in_message(const struct iw_req *q);
+
 /* The stream has taken it, whole. */
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);
 

@@ -116,12 +116,16 @@ static int rx_imm(struct iw_resp *r, const struct ddp_seg *s, const u8 *payload,
 	act->begin = true;
 	act->end = true;
 	act->solicited = s->opcode == RDMAP_IMM_SE;
+	/* Verbs' immediate data come with a Write, and tell its length. */
+	act->length = r->in_write ? 0 : r->write_bytes;
 	memcpy(&act->imm, payload, sizeof(act->imm));
 	return TERM_NONE;
 }
 
-static int rx_write(const struct iw_resp *r, const struct ddp_seg *s, struct iw_act *act)
+static int rx_write(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *act)
 {
+	r->write_bytes = s->payload_bytes + (r->in_write ? r->write_bytes : 0);
+	r->in_write = !s->last;
 	/* Zero bytes name no memory (RFC 5040 5.4; the first message of peer-to-peer mode). */
 	if (!s->payload_bytes)
 		return s->last ? TERM_NONE : TERM_OP_OTHER;
@@ -273,6 +277,7 @@ void iw_resp_commit(struct iw_resp *r, const struct ddp_seg *s, const struct iw_
 		return;
 	case IW_ACT_IMM:
 		r->recv_msn++;
+		r->write_bytes = 0;
 		return;
 	case IW_ACT_READ:
 	case IW_ACT_ATOMIC:
@@ -349,6 +354,11 @@ static void read_resp_seg(const struct iw_resp *r, const struct iw_irq *irq, str
 	seg->last = seg->bytes == left;
 	h.last = seg->last;
 	seg->hdr_bytes = (u16)ddp_build(seg->hdr, &h);
+}
+
+bool iw_resp_in_message(const struct iw_resp *r)
+{
+	return r->irq_tail != r->irq_head && r->irq[r->irq_tail & r->irq_mask].sent_bytes;
 }
 
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg)

@@ -56,6 +56,8 @@ struct iw_resp {
 	bool in_msg;		/* a Send is half received */
 	u8  msg_opcode;		/* of it */
 	u32 msg_bytes;		/* of it, so far */
+	bool in_write;		/* so is a Write */
+	u32 write_bytes;	/* of the last Write, so far */
 	bool in_error;		/* nothing is accepted or answered any more */
 	bool term_due;		/* but this Terminate */
 	int term;
@@ -85,7 +87,7 @@ struct iw_act {
 	u32 inv_stag;
 	u32 offset;
 	u32 bytes;		/* payload of this segment */
-	u32 length;		/* RECV at end: of the message; READ: asked for */
+	u32 length;		/* RECV at end: the message's; IMM: of the Write before it; READ: asked for */
 	u32 stag;
 	u64 va;
 	u64 compare;
@@ -140,6 +142,8 @@ void iw_resp_terminate(struct iw_resp *r, int code, const u8 *p, u32 have, u32 u
 /* Next segment to send back; false if none. Again without iw_resp_sent(): the same. */
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg);
 void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg);
+/* As iw_req_in_message(): a Read Response is half sent. */
+bool iw_resp_in_message(const struct iw_resp *r);
 
 /* The memory of an IW_SEG_READ_RESP is no longer readable: Terminate in its place. */
 void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg);

@@ -261,6 +261,29 @@ TEST_F(IwReq, SolicitedImmediateDataHaveTheirOpcode)
 	EXPECT_EQ(words(), (Words{"write @0+0", "imm! 1"}));
 }
 
+TEST_F(IwReq, BetweenItsSegmentsARequestIsInAMessage)
+{
+	EXPECT_FALSE(iw_req_in_message(&q));
+	post(IW_OP_SEND, 2 * kSend);
+	EXPECT_FALSE(iw_req_in_message(&q));
+	send(1);
+	EXPECT_TRUE(iw_req_in_message(&q));
+	send(1);
+	EXPECT_FALSE(iw_req_in_message(&q));
+	post(IW_OP_READ, 1);
+	send(1);
+	EXPECT_FALSE(iw_req_in_message(&q));
+}
+
+TEST_F(IwReq, NothingComesBetweenAWriteAndItsImmediate)
+{
+	post(IW_OP_WRITE, 0, IW_SQE_IMM);
+	send(1);
+	EXPECT_TRUE(iw_req_in_message(&q));
+	send(1);
+	EXPECT_FALSE(iw_req_in_message(&q));
+}
+
 TEST_F(IwReq, AWriteWithImmediateIsCompleteOnceTheImmediateIsOut)
 {
 	post(IW_OP_WRITE, 1, IW_SQE_IMM);

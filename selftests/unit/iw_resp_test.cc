@@ -145,6 +145,26 @@ TEST_F(IwResp, ImmediateDataCompleteAReceive)
 	EXPECT_TRUE(act.solicited);
 }
 
+TEST_F(IwResp, ImmediateDataTellTheLengthOfTheWriteBefore)
+{
+	rx(write(70));
+	rx(write(10, kTo, false));
+	rx(write(20, kTo + 10, false));
+	rx(write(3, kTo + 30));
+	rx(imm(1));
+	EXPECT_EQ(act.length, 33u);
+	rx(imm(2));
+	EXPECT_EQ(act.length, 0u);
+	rx(write(70));
+	rx(write(0));
+	rx(imm(3));
+	EXPECT_EQ(act.length, 0u);
+	/* Of a Write that is not through they are not. */
+	rx(write(10, kTo, false));
+	rx(imm(4));
+	EXPECT_EQ(act.length, 0u);
+}
+
 TEST_F(IwResp, ImmediateDataAndSendsCountTogether)
 {
 	rx(send(1, 1));
@@ -225,6 +245,20 @@ TEST_F(IwResp, AReadIsAnsweredInSegmentsOfTheLongestUlpdu)
 		EXPECT_EQ(words(), t.words) << t.bytes;
 		EXPECT_EQ(words(), Words{});
 	}
+}
+
+TEST_F(IwResp, BetweenItsSegmentsAReadResponseIsInAMessage)
+{
+	iw_seg seg = {};
+
+	rx(read(1, 2 * kChunk));
+	EXPECT_FALSE(iw_resp_in_message(&r));
+	ASSERT_TRUE(iw_resp_next(&r, &seg));
+	iw_resp_sent(&r, &seg);
+	EXPECT_TRUE(iw_resp_in_message(&r));
+	ASSERT_TRUE(iw_resp_next(&r, &seg));
+	iw_resp_sent(&r, &seg);
+	EXPECT_FALSE(iw_resp_in_message(&r));
 }
 
 TEST_F(IwResp, AReadResponseNamesTheSinkAndTakesFromTheSource)

@@ -368,6 +368,9 @@ bool Endpoint::send_one(bool answer)
 	uint8_t *dst;
 	Tag tag;
 
+	/* Messages do not mix; a Terminate waits for none. */
+	if (answer ? iw_req_in_message(&req.q) && !resp->r.in_error : iw_resp_in_message(&resp->r))
+		return false;
 	if (!(answer ? resp->next(&seg) : req.next(&seg))) {
 		if (req.local_fault != TERM_NONE)
 			terminate(req.local_fault, nullptr, 0, 0);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A bad network: loss, duplicates, reordering, corruption. RC data arrives right all the same."""
+"""A bad network: loss, duplicates, reordering, corruption. data arrives right all the same."""
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tt", "tx", "xt", "ww")
 LONG_PAIRS = ("tx", "xt")
 LIMIT = 400
 MATRIX = {
@@ -18,7 +18,7 @@ def run(t):
             for guest in t.guests:
                 t.run(guest, "modprobe sch_netem; tc qdisc replace dev eth0 root netem " + netem,
                       check=True)
-            if t.pair == "tt":
+            if t.pair in ("tt", "ww"):
                 what = "-m 'rc/*' -m 'rc/*/both-ways'"
             else:
                 what = "-m 'rc/*/both-ways'"

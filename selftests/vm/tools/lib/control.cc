@@ -23,7 +23,7 @@ constexpr uint32_t kMaxPayload = 1 << 20;
 
 } // namespace
 
-Control::Control(int fd) : fd_(fd)
+Control::Control(int fd, bool caller) : fd_(fd), caller_(caller)
 {
 	int one = 1;
 	setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -31,7 +31,7 @@ Control::Control(int fd) : fd_(fd)
 }
 
 Control::Control(Control &&other) noexcept
-	: fd_(other.fd_), case_(other.case_), peer_ended_(other.peer_ended_),
+	: fd_(other.fd_), caller_(other.caller_), case_(other.case_), peer_ended_(other.peer_ended_),
 	  peer_outcome_(std::move(other.peer_outcome_))
 {
 	other.fd_ = -1;
@@ -74,7 +74,7 @@ Control Control::accept_one(uint16_t port, double limit_s)
 	close(listener);
 	if (fd < 0)
 		throw PeerLost(std::string("accept: ") + strerror(errno));
-	return Control(fd);
+	return Control(fd, false);
 }
 
 Control Control::connect_to(const std::string &host, uint16_t port, double limit_s)
@@ -93,7 +93,7 @@ Control Control::connect_to(const std::string &host, uint16_t port, double limit
 				continue;
 			if (!connect(fd, a->ai_addr, a->ai_addrlen)) {
 				freeaddrinfo(found);
-				return Control(fd);
+				return Control(fd, true);
 			}
 			error = errno;
 			close(fd);
@@ -102,6 +102,41 @@ Control Control::connect_to(const std::string &host, uint16_t port, double limit
 	} while (now_s() < deadline);
 	freeaddrinfo(found);
 	throw PeerLost("cannot connect to " + host + ": " + strerror(error));
+}
+
+void Control::Address::set_port(uint16_t port_be)
+{
+	// IPv6 has it in the same place.
+	reinterpret_cast<sockaddr_in *>(&storage_)->sin_port = port_be;
+}
+
+Control::Address Control::end(int (*get)(int, sockaddr *, socklen_t *)) const
+{
+	Address address;
+	socklen_t bytes = sizeof(address.storage_);
+	if (get(fd_, address.get(), &bytes))
+		throw PeerLost(std::string("the control connection's address: ") + strerror(errno));
+	sockaddr_in6 six;
+	memcpy(&six, &address.storage_, sizeof(six));
+	if (six.sin6_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
+		sockaddr_in four = {};
+		four.sin_family = AF_INET;
+		four.sin_port = six.sin6_port;
+		memcpy(&four.sin_addr, &six.sin6_addr.s6_addr[12], sizeof(four.sin_addr));
+		address.storage_ = {};
+		memcpy(&address.storage_, &four, sizeof(four));
+	}
+	return address;
+}
+
+Control::Address Control::local() const
+{
+	return end(getsockname);
+}
+
+Control::Address Control::peer() const
+{
+	return end(getpeername);
 }
 
 void Control::send_all(uint32_t kind, const void *data, size_t bytes)

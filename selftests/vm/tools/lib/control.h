@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <sys/socket.h>
+
 namespace vt {
 
 enum class Verdict : uint32_t { kPass, kFail, kSkip };
@@ -53,17 +55,34 @@ public:
 
 	void set_limit(double seconds);
 
+	// An end of the connection; IPv4's as IPv4's.
+	class Address {
+	public:
+		sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage_); }
+		void set_port(uint16_t port_be);
+
+	private:
+		friend class Control;
+		sockaddr_storage storage_ = {};
+	};
+	Address local() const;
+	Address peer() const;
+	// Did this side make the connection?
+	bool is_caller() const { return caller_; }
+
 private:
 	struct Frame {
 		uint32_t kind, number, bytes;
 	};
-	explicit Control(int fd);
+	Control(int fd, bool caller);
+	Address end(int (*get)(int, sockaddr *, socklen_t *)) const;
 	static void copy_exact(const std::vector<char> &from, void *to, size_t bytes);
 	void send_all(uint32_t kind, const void *data, size_t bytes);
 	void read_all(void *data, size_t bytes);
 	Frame receive(std::vector<char> *payload);
 
 	int fd_;
+	bool caller_;
 	uint32_t case_ = 0;
 	bool peer_ended_ = false;
 	Outcome peer_outcome_;

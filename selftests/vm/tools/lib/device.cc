@@ -2,8 +2,11 @@
 // See device.h.
 #include "device.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <net/if.h>
 #include <unistd.h>
 #include <vector>
@@ -34,8 +37,26 @@ std::vector<ibv_gid_entry> gid_table(ibv_context *context)
 
 } // namespace
 
+// The GID of an iWARP device is its netdev's MAC.
+bool Device::is_on(const std::string &netdev) const
+{
+	std::ifstream file("/sys/class/net/" + netdev + "/address");
+	unsigned mac[6];
+	char line[32] = "";
+	file.getline(line, sizeof(line));
+	if (sscanf(line, "%x:%x:%x:%x:%x:%x", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
+		   &mac[5]) != 6)
+		return false;
+	return std::equal(mac, mac + 6, gid_.raw);
+}
+
 bool Device::find_gid(const DeviceChoice &choice)
 {
+	if (is_iwarp()) {
+		gid_index_ = 0;
+		return !ibv_query_gid(context_, 1, 0, &gid_) &&
+		       (choice.netdev.empty() || is_on(choice.netdev));
+	}
 	unsigned wanted = choice.netdev.empty() ? 0 : if_nametoindex(choice.netdev.c_str());
 	if (!choice.netdev.empty() && !wanted)
 		return false;

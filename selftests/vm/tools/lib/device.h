@@ -14,7 +14,7 @@ struct DeviceChoice {
 	std::string netdev; // of the GID; may be a VLAN upper of the device's own
 	std::string device; // by name, if netdev is empty
 	int family = 4;	    // 4 or 6
-	int gid_index = -1; // -1: the first RoCEv2 GID of the family
+	int gid_index = -1; // -1: the first RoCEv2 GID of the family; iWARP has but one
 };
 
 class Device {
@@ -32,6 +32,12 @@ public:
 	const ibv_port_attr &port() const { return port_; }
 	int gid_index() const { return gid_index_; }
 	const ibv_gid &gid() const { return gid_; }
+	bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
+	// The richest SEND there is: iWARP's takes no immediate data.
+	ibv_wr_opcode send_with_imm() const
+	{
+		return is_iwarp() ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+	}
 	bool can(uint32_t device_cap) const
 	{
 		return attr_.orig_attr.device_cap_flags & device_cap;
@@ -39,6 +45,7 @@ public:
 
 private:
 	bool find_gid(const DeviceChoice &choice);
+	bool is_on(const std::string &netdev) const;
 
 	ibv_context *context_ = nullptr;
 	ibv_device_attr_ex attr_ = {};

@@ -85,7 +85,10 @@ void Link::to_init()
 	ibv_qp_attr attr = {};
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	int mask = IBV_QP_STATE;
+	// iWARP has neither P_Keys nor ports to choose.
+	if (!device_.is_iwarp())
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (options_.type == IBV_QPT_UD) {
 		attr.qkey = options_.qkey;
 		mask |= IBV_QP_QKEY;
@@ -141,11 +144,32 @@ void Link::to_rts()
 	require(!error, "to RTS: %s", strerror(error));
 }
 
-void Link::connect(Control &control)
+void Link::to_peer(const QpAddress &peer, Control &control)
 {
-	to_init();
-	to_rtr(control.exchange(address()));
+	if (device_.is_iwarp()) {
+		peer_ = peer;
+		cm_.connect(control, qp_.get(), options_.rd_atomic);
+		return;
+	}
+	to_rtr(peer);
 	to_rts();
+}
+
+void Link::connect_all(const std::vector<Link *> &links, Control &control)
+{
+	std::vector<QpAddress> mine;
+	for (Link *link : links) {
+		link->to_init();
+		mine.push_back(link->address());
+	}
+	std::vector<char> bytes =
+		control.exchange_bytes(mine.data(), mine.size() * sizeof(QpAddress));
+	require(bytes.size() == mine.size() * sizeof(QpAddress),
+		"the peer has another number of QPs");
+	std::vector<QpAddress> theirs(mine.size());
+	memcpy(theirs.data(), bytes.data(), bytes.size());
+	for (size_t i = 0; i < links.size(); i++)
+		links[i]->to_peer(theirs[i], control);
 	// RTS here is no use before the peer is at least in RTR.
 	control.sync();
 }

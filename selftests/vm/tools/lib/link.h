@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "cm.h"
 #include "control.h"
 #include "cq.h"
 #include "device.h"
@@ -41,7 +43,9 @@ public:
 	     const LinkOptions &options);
 
 	// To the peer's address and RTS; both sides call it.
-	void connect(Control &control);
+	void connect(Control &control) { connect_all({this}, control); }
+	// The same with many; the peer's have the same order.
+	static void connect_all(const std::vector<Link *> &links, Control &control);
 
 	// The steps of connect(); each requires success.
 	QpAddress address() const;
@@ -64,6 +68,7 @@ public:
 
 private:
 	ibv_ah_attr way_to(const QpAddress &peer) const;
+	void to_peer(const QpAddress &peer, Control &control);
 
 	const Device &device_;
 	ibv_pd *pd_;
@@ -72,6 +77,7 @@ private:
 	uint32_t inline_bytes_ = 0;
 	QpAddress peer_ = {};
 	Ah ah_;
+	Cm cm_;
 	QpOwner qp_;
 	ibv_qp_ex *ex_ = nullptr;
 };

@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint32_t kGuard = 64, kGap = 16, kGrhSlot = 64;
 constexpr uint64_t kReceiveTag = 1ull << 63;
+constexpr uint64_t kFateTag = 1ull << 62;
 
 struct Piece {
 	uint32_t logical, length;
@@ -75,6 +76,8 @@ public:
 		prepare();
 		peer_ = s_.env.control.exchange(s_.arena.remote());
 		pump();
+		if (active_ && b_.opcode == IBV_WR_RDMA_WRITE && s_.env.device.is_iwarp())
+			settle();
 		s_.env.control.sync();
 		verify();
 		s_.env.control.sync();
@@ -222,6 +225,15 @@ private:
 			else
 				sends_left -= take_send(c);
 			deadline = now_s() + s_.env.limit_s;
+		}
+	}
+
+	// iWARP's WRITEs are complete before they have arrived; READs behind them are not.
+	void settle()
+	{
+		for (const Link *link : s_.links) {
+			post(*link, {.opcode = IBV_WR_RDMA_READ, .id = kFateTag});
+			s_.send_cq.expect(IBV_WC_SUCCESS, kFateTag, s_.env.limit_s);
 		}
 	}
 
@@ -384,6 +396,25 @@ private:
 size_t arena_bytes_for(const Batch &batch)
 {
 	return 2 * half_bytes(batch);
+}
+
+void expect_write(Env &env, const Link &link, Cq &cq, uint64_t id, ibv_wc_status status)
+{
+	if (!env.device.is_iwarp()) {
+		cq.expect(status, id, env.limit_s);
+		return;
+	}
+	cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
+	post(link, {.opcode = IBV_WR_RDMA_READ, .id = kFateTag | id});
+	Completion c = cq.next(env.limit_s);
+	require(c.wr_id == (kFateTag | id), "completion of wr %llu, not of the READ behind %llu",
+		static_cast<unsigned long long>(c.wr_id), static_cast<unsigned long long>(id));
+	// If the refusal was here before it, it was flushed.
+	require(c.status == status ||
+			(status != IBV_WC_SUCCESS && c.status == IBV_WC_WR_FLUSH_ERR),
+		"the READ behind wr %llu completed with '%s' instead of '%s'",
+		static_cast<unsigned long long>(id), ibv_wc_status_str(c.status),
+		ibv_wc_status_str(status));
 }
 
 void run_batch(const Setup &setup, const Batch &batch)

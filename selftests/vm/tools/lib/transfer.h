@@ -56,6 +56,10 @@ struct Setup {
 
 void run_batch(const Setup &setup, const Batch &batch);
 
+// A WRITE was posted: it ends with that status, and if that is success its data is there.
+// iWARP completes it when it is on its way: a READ of nothing behind it has its fate.
+void expect_write(Env &env, const Link &link, Cq &cq, uint64_t id, ibv_wc_status status);
+
 // One link with its CQs, PD and arena, for the many cases that need just that.
 struct Bench {
 	Bench(Env &env, const LinkOptions &options, size_t arena_bytes,

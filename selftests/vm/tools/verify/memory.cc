@@ -61,7 +61,7 @@ void zero_based_flag(Env &env)
 		w.remote_va = 50;
 		w.rkey = rkey;
 		post(link, w);
-		cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+		expect_write(env, link, cq, 0, IBV_WC_SUCCESS);
 	}
 	env.control.sync();
 	if (!env.client)
@@ -86,7 +86,7 @@ void unaligned(Env &env)
 		w.remote_va = theirs.va;
 		w.rkey = theirs.rkey;
 		post(bench.link, w);
-		bench.cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+		expect_write(env, bench.link, bench.cq, 0, IBV_WC_SUCCESS);
 	}
 	env.control.sync();
 	if (!env.client)
@@ -98,13 +98,13 @@ void unaligned(Env &env)
 	env.control.sync();
 }
 
-void expect_write(Bench *bench, uint64_t va, uint32_t rkey, ibv_wc_status status)
+void write_there(Bench *bench, uint64_t va, uint32_t rkey, ibv_wc_status status)
 {
 	Work w{.opcode = IBV_WR_RDMA_WRITE, .id = 9, .sges = {bench->arena.sge(0, 64)}};
 	w.remote_va = va;
 	w.rkey = rkey;
 	post(bench->link, w);
-	bench->cq.expect(status, 9, bench->env.limit_s);
+	expect_write(bench->env, bench->link, bench->cq, 9, status);
 }
 
 // rereg to another place, then to fewer rights; each is seen by the very next message.
@@ -124,7 +124,7 @@ void rereg(Env &env)
 	Remote mine = {reinterpret_cast<uint64_t>(second.data()), second.size(), mr->rkey, 0};
 	Remote theirs = env.control.exchange(mine);
 	if (env.client)
-		expect_write(&bench, theirs.va + 12000, theirs.rkey, IBV_WC_SUCCESS);
+		write_there(&bench, theirs.va + 12000, theirs.rkey, IBV_WC_SUCCESS);
 	env.control.sync();
 	if (!env.client)
 		require(pattern_check(second.data() + 12000, 64, 3) == 64,
@@ -135,7 +135,7 @@ void rereg(Env &env)
 	require(!error, "ibv_rereg_mr of access: %s", strerror(errno));
 	theirs.rkey = env.control.exchange(mr->rkey);
 	if (env.client)
-		expect_write(&bench, theirs.va, theirs.rkey, IBV_WC_REM_ACCESS_ERR);
+		write_there(&bench, theirs.va, theirs.rkey, IBV_WC_REM_ACCESS_ERR);
 	env.control.sync();
 }
 
@@ -156,12 +156,12 @@ void many_regions(Env &env)
 	uint32_t rkey = env.control.exchange(keys[137]);
 	Remote theirs = env.control.exchange(bench.arena.remote());
 	if (env.client)
-		expect_write(&bench, theirs.va, rkey, IBV_WC_SUCCESS);
+		write_there(&bench, theirs.va, rkey, IBV_WC_SUCCESS);
 	env.control.sync();
 	regions[137].reset();
 	env.control.sync();
 	if (env.client)
-		expect_write(&bench, theirs.va, rkey, IBV_WC_REM_ACCESS_ERR);
+		write_there(&bench, theirs.va, rkey, IBV_WC_REM_ACCESS_ERR);
 	env.control.sync();
 }
 

@@ -230,7 +230,10 @@ void srq(Env &env, uint32_t qps, uint32_t bytes)
 		raw.push_back(links.back().get());
 	}
 	Batch batch;
-	for (ibv_wr_opcode opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
+	for (ibv_wr_opcode opcode : {env.device.send_with_imm(), IBV_WR_RDMA_WRITE_WITH_IMM}) {
+		// Without an immediate nothing says whose a message is.
+		if (opcode == IBV_WR_SEND && qps > 1)
+			continue;
 		batch.opcode = opcode;
 		batch.bytes = bytes;
 		batch.count = qps * 5;

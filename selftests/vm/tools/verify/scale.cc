@@ -18,24 +18,12 @@ namespace {
 struct ManyLinks {
 	ManyLinks(Env &env, Bench *b, uint32_t n, const LinkOptions &options)
 	{
-		std::vector<QpAddress> mine;
 		for (uint32_t i = 0; i < n; i++) {
 			links.push_back(std::make_unique<Link>(env.device, b->pd.get(), b->cq.get(),
 							       b->cq.get(), options));
-			links.back()->to_init();
 			raw.push_back(links.back().get());
-			mine.push_back(links.back()->address());
 		}
-		std::vector<char> bytes =
-			env.control.exchange_bytes(mine.data(), mine.size() * sizeof(QpAddress));
-		require(bytes.size() == n * sizeof(QpAddress),
-			"the peer made another number of QPs");
-		const auto *theirs = reinterpret_cast<const QpAddress *>(bytes.data());
-		for (uint32_t i = 0; i < n; i++) {
-			links[i]->to_rtr(theirs[i]);
-			links[i]->to_rts();
-		}
-		env.control.sync();
+		Link::connect_all(raw, env.control);
 	}
 	std::vector<std::unique_ptr<Link>> links;
 	std::vector<Link *> raw;
@@ -52,8 +40,8 @@ void many_qps(Env &env)
 	ManyLinks many(env, &b, n, options);
 	Batch batch;
 	batch.both_ways = true;
-	for (ibv_wr_opcode opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
-				     IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+	for (ibv_wr_opcode opcode : {env.device.send_with_imm(), IBV_WR_RDMA_WRITE,
+				     IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
 		batch.opcode = opcode;
 		batch.bytes = batch.is_atomic() ? 8 : 3000;
 		batch.count = 3 * n;
@@ -109,7 +97,7 @@ void mixed(Env &env)
 	options.sges = 8;
 	ManyLinks many(env, &b, kLinks, options);
 	const ibv_wr_opcode opcodes[] = {IBV_WR_SEND,
-					 IBV_WR_SEND_WITH_IMM,
+					 env.device.send_with_imm(),
 					 IBV_WR_RDMA_WRITE,
 					 IBV_WR_RDMA_WRITE_WITH_IMM,
 					 IBV_WR_RDMA_READ,

@@ -66,7 +66,10 @@ struct WindowBench {
 		w.remote_va = va;
 		w.rkey = rkey;
 		post(bench.link, w);
-		bench.cq.expect(status, 2, env.limit_s);
+		if (opcode == IBV_WR_RDMA_WRITE)
+			expect_write(env, bench.link, bench.cq, 2, status);
+		else
+			bench.cq.expect(status, 2, env.limit_s);
 	}
 
 	Env &env;
@@ -196,7 +199,7 @@ void type2_other_qp(Env &env)
 		write.remote_va = va;
 		write.rkey = key;
 		post(other, write);
-		w.bench.cq.expect(IBV_WC_REM_ACCESS_ERR, 7, env.limit_s);
+		expect_write(env, other, w.bench.cq, 7, IBV_WC_REM_ACCESS_ERR);
 		w.use(IBV_WR_RDMA_WRITE, va, key, IBV_WC_SUCCESS);
 	}
 	env.control.sync();

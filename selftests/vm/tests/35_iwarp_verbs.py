@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+"""iWARP: every opcode, size and feature of the verbs, every byte verified; a thousand QPs."""
+
+PAIRS = ("ww",)
+LIMIT = 420
+
+# What iWARP has not: datagrams, unreliable connections, path MTUs, PSNs.
+_WITHOUT = "-x 'uc/*' -x 'uc/*/*' -x 'ud/*' -x 'ud/*/*' -x 'path/mtu-*' -x 'path/psn-*'"
+
+
+def run(t):
+    for guest in t.guests:
+        t.run(guest, "echo 16 >/proc/sys/vm/nr_hugepages")
+    t.tool("vverify", _WITHOUT, timeout=200)
+    t.tool("vverify", "-m 'rc/*' -m 'mr/iova'", timeout=100, prefix="ipv6/", host=t.b.address6)
+    t.tool("vverify", "-m scale/qps -N 1000 -t 120", timeout=280, prefix="1000/")
