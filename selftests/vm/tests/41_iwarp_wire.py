@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""iWARP's wire as a stranger sees it: tcpdump, tshark, and the CRC of every FPDU by a table."""
+
+import os
+import shutil
+import socket
+
+from riglib.rping import rping
+from vmtest import fpdu, where, wire
+
+PAIRS = ("ww",)
+LIMIT = 180
+
+
+def _traffic(t, family, address):
+    """Every kind of message and frame, long and short."""
+    for options in ("-e kinds", "-n 3 -z", "-n 10 -z -b 3000 -r 2", "-e reject"):
+        command = "/tern/viwarp " + options
+        t.pair_case("ipv%s: viwarp %s" % (family, options), "%s -l %s" % (command, address),
+                    "%s %s" % (command, address), port=7471)
+    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), timeout=20,
+               head_start=1.5)
+
+
+def _capture(t, family):
+    """A capture in guest b; its path on the host."""
+    dump = t.start(t.b, "exec tcpdump -i eth0 -s 0 -B 16384 -U -w /tmp/w.pcap "
+                   "'tcp port 7471 or tcp port 7174'", 150)
+    dump.wait_for("listening on", 20)
+    _traffic(t, family, t.b.address if family == "4" else t.b.address6)
+    t.run(t.b, "sleep 0.5")
+    dump.kill(2)
+    said = dump.wait(timeout=30).err
+    t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
+           "\n " + said.replace("\n", "\n "), said)
+    os.makedirs(where.RESULTS, exist_ok=True)
+    path = os.path.join(where.RESULTS, "wire-iwarp-ipv%s.pcap" % family)
+    t.b.pull("/tmp/w.pcap", path)
+    return path
+
+
+def _by_tshark(t, family, path, seen):
+    for severity in ("error", "warning"):
+        # TCP's own doubts (a segment seen late, a reset) are not about iWARP.
+        bad = wire.tshark(path, "_ws.expert.severity == %s and !tcp.analysis.flags and "
+                          "!tcp.flags.reset" % severity, ("frame.number", "_ws.expert.message"))
+        t.case("ipv%s: tshark has no %s" % (family, severity), not bad, str(bad[:10]))
+    bad = wire.tshark(path, "_ws.malformed", ("frame.number", "iwarp_rdma.opcode"))
+    t.case("ipv%s: tshark finds nothing malformed" % family, not bad, str(bad[:10]))
+    rows = wire.tshark(path, "iwarp_mpa", ("iwarp_rdma.opcode", "iwarp_mpa.key.req",
+                                           "iwarp_mpa.key.rep"))
+    opcodes = {name for row in rows for name in row[0].split(",") if name}
+    t.case("ipv%s: tshark sees every kind of message" % family,
+           {int(text, 16) for text in opcodes} == set(range(len(fpdu.OPCODES))), str(opcodes))
+    frames = sum(1 for row in rows if row[1] or row[2])
+    t.case("ipv%s: tshark sees every MPA frame" % family, frames == sum(seen.frames.values()),
+           "%d of %s" % (frames, dict(seen.frames)))
+
+
+def run(t):
+    for family in "46":
+        path = _capture(t, family)
+        seen = fpdu.Summary(path)
+        t.note("ipv%s: %d FPDUs in %s" % (family, seen.fpdus, os.path.relpath(path, where.TOP)))
+        t.case("ipv%s: every FPDU's CRC is what the table says" % family,
+               seen.fpdus and not seen.wrong, "\n".join(seen.wrong[:12]))
+        t.case("ipv%s: requests, replies, a rejection" % family,
+               seen.frames["request"] == len(seen.connections) and seen.frames["reply"] and
+               seen.frames["reject"] == 1, str(dict(seen.frames)))
+        for guest in t.guests:
+            address = guest.address if family == "4" else guest.address6
+            source = socket.inet_pton(socket.AF_INET if family == "4" else socket.AF_INET6,
+                                      address)
+            # The client's last WRITE is what the server has to end it all for.
+            missing = [name for name in fpdu.OPCODES if not seen.messages[source][name] and
+                       (name != "Terminate" or guest is t.b)]
+            t.case("ipv%s: guest %s sent every kind of message" % (family, guest.name),
+                   not missing, "missing: " + ", ".join(missing))
+        if shutil.which("tshark"):
+            _by_tshark(t, family, path, seen)
+        else:
+            t.skip("tshark", "not on this machine")

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// A QP connected by rdma_cm, with its CQ, and the events of its connection.
+#ifndef TERN_VM_ENDPOINT_H
+#define TERN_VM_ENDPOINT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <rdma/rdma_cma.h>
+
+#include "objects.h"
+
+namespace vt {
+
+struct EndpointOptions {
+	bool server = true;
+	std::string host; // the server's: to connect to, or listen at (empty: any)
+	std::string port = "7471";
+	uint8_t depth = 16; // of READs under way, both ways
+	uint32_t work_requests = 64;
+	double limit_s = 20; // for each step
+};
+
+class Endpoint {
+public:
+	// The server waits for its client here; the device is the one that it came by.
+	explicit Endpoint(const EndpointOptions &options);
+	~Endpoint();
+	Endpoint(const Endpoint &) = delete;
+	Endpoint &operator=(const Endpoint &) = delete;
+
+	ibv_pd *pd() const { return id_->pd; }
+	ibv_qp *qp() const { return id_->qp; }
+
+	// Connects or accepts; ours goes along as private data, theirs comes back.
+	void establish(const void *ours, size_t bytes, void *theirs);
+	// Instead: the server refuses, and the client is told so.
+	void refuse();
+
+	// One completion, if there is one.
+	bool poll(ibv_wc *wc) { return ibv_poll_cq(cq_.get(), 1, wc) > 0; }
+
+	// The orderly end, asked for here.
+	void disconnect();
+	// The end without ceremony.
+	void abort();
+	// Has the connection ended? Takes the event, if it is there.
+	bool ended();
+	void wait_ended();
+
+private:
+	static constexpr size_t kDataBytes = 64;
+
+	rdma_cm_event *next_event(double limit_s);
+	void expect(rdma_cm_event_type type, void *private_data = nullptr, size_t bytes = 0);
+	void connect(const char *data);
+	rdma_conn_param param(const char *data) const;
+	void listen();
+	void resolve();
+
+	template <auto Destroy> struct Call {
+		template <class T> void operator()(T *object) const { Destroy(object); }
+	};
+
+	EndpointOptions options_;
+	std::unique_ptr<rdma_event_channel, Call<rdma_destroy_event_channel>> channel_;
+	std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>> listener_;
+	std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>> id_;
+	std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>> cq_;
+	bool ended_ = false;
+	// The client's private data came with its request.
+	char request_data_[kDataBytes] = {};
+};
+
+} // namespace vt
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+// viwarp: two ends connected by rdma_cm move verified data both ways at once, then one of
+// them ends the connection, in order or not, and both see that it has ended.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <unistd.h>
+
+#include "endpoint.h"
+#include "kinds.h"
+#include "outcome.h"
+#include "traffic.h"
+
+namespace {
+
+enum class End { kDisconnect, kAbort, kDestroy, kKill, kKinds, kReject };
+
+struct Options {
+	vt::EndpointOptions endpoint;
+	unsigned rounds = 10;
+	uint32_t max_bytes = 1u << 20;
+	uint64_t seed = 1;
+	bool any_read = false;
+	bool lossy = false;
+	End end = End::kDisconnect;
+	bool server_ends = false;
+};
+
+[[noreturn]] void usage()
+{
+	fputs("usage: viwarp [-n ROUNDS] [-b MAX_BYTES] [-d DEPTH] [-r SEED] [-p PORT] [-S] [-z] "
+	      "[-L]\n"
+	      "              [-e disconnect|abort|destroy|kill|kinds|reject] [-l ADDRESS | HOST]\n"
+	      "With HOST it is the client; the server listens at ADDRESS, or any of IPv4's. Both\n"
+	      "need the same -n, -b, -r and -e.\n"
+	      "-S  the server ends the connection, else the client; with -e abort, destroy or "
+	      "kill\n"
+	      "    there is work unfinished at both ends\n"
+	      "-z  READs of nothing as well, and of a few bytes on two pages\n"
+	      "-L  do not mind sends that never complete after the connection's end\n"
+	      "-e kinds   instead of all that one message of every kind, and a Terminate\n"
+	      "-e reject  instead of all that the server refuses the connection\n",
+	      stderr);
+	exit(2);
+}
+
+End end_of(const std::string &name)
+{
+	const char *names[] = {"disconnect", "abort", "destroy", "kill", "kinds", "reject"};
+
+	for (unsigned i = 0; i < 6; i++)
+		if (name == names[i])
+			return static_cast<End>(i);
+	usage();
+}
+
+Options parse(int argc, char **argv)
+{
+	Options options;
+	int c;
+
+	while ((c = getopt(argc, argv, "n:b:d:r:p:e:l:LSz")) != -1) {
+		switch (c) {
+		case 'n':
+			options.rounds = static_cast<unsigned>(atoi(optarg));
+			break;
+		case 'b':
+			options.max_bytes = static_cast<uint32_t>(atol(optarg));
+			break;
+		case 'd':
+			options.endpoint.depth = static_cast<uint8_t>(atoi(optarg));
+			break;
+		case 'r':
+			options.seed = strtoull(optarg, nullptr, 0);
+			break;
+		case 'p':
+			options.endpoint.port = optarg;
+			break;
+		case 'e':
+			options.end = end_of(optarg);
+			break;
+		case 'l':
+			options.endpoint.host = optarg;
+			break;
+		case 'L':
+			options.lossy = true;
+			break;
+		case 'z':
+			options.any_read = true;
+			break;
+		case 'S':
+			options.server_ends = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	options.endpoint.server = optind == argc;
+	if (!options.endpoint.server)
+		options.endpoint.host = argv[optind];
+	return options;
+}
+
+void end(const Options &options, bool client, vt::Endpoint &endpoint, vt::Traffic &traffic)
+{
+	bool we_end = client != options.server_ends;
+
+	if (options.end != End::kDisconnect)
+		traffic.leave_unfinished(we_end);
+	if (we_end) {
+		switch (options.end) {
+		case End::kDisconnect:
+			endpoint.disconnect();
+			break;
+		case End::kAbort:
+			endpoint.abort();
+			break;
+		case End::kDestroy:
+			return;
+		case End::kKill:
+			raise(SIGKILL);
+			break;
+		default:
+			break;
+		}
+	}
+	endpoint.wait_ended();
+	traffic.drain(options.lossy);
+}
+
+void run(const Options &options)
+{
+	bool client = !options.endpoint.server;
+	vt::Remotes theirs;
+	vt::Endpoint endpoint(options.endpoint);
+
+	if (options.end == End::kReject) {
+		endpoint.refuse();
+		return;
+	}
+	if (options.end == End::kKinds) {
+		vt::every_kind(endpoint, client);
+		return;
+	}
+	vt::Traffic traffic(endpoint, client, options.seed, options.max_bytes, options.any_read);
+
+	endpoint.establish(&traffic.ours(), sizeof(theirs), &theirs);
+	traffic.begin(theirs);
+	for (unsigned i = 0; i < options.rounds; i++)
+		traffic.round();
+	const vt::Counts &n = traffic.counts();
+	printf("verified: %llu sends, %llu writes, %llu reads posted; %llu bytes checked\n",
+	       static_cast<unsigned long long>(n.sends), static_cast<unsigned long long>(n.writes),
+	       static_cast<unsigned long long>(n.reads), static_cast<unsigned long long>(n.bytes));
+	fflush(stdout);
+	end(options, client, endpoint, traffic);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	Options options = parse(argc, argv);
+
+	try {
+		run(options);
+	} catch (const std::exception &error) {
+		fprintf(stderr, "viwarp: %s\n", error.what());
+		return 1;
+	}
+	if (const char *why = vt::take_teardown_failure()) {
+		fprintf(stderr, "viwarp: %s\n", why);
+		return 1;
+	}
+	puts("ended");
+	return 0;
+}
