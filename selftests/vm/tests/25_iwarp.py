@@ -4,7 +4,6 @@
 from riglib.rping import rping
 
 PAIRS = ("ww", "ws", "sw")
-LONG_PAIRS = ("ws", "sw")
 LIMIT = 300
 SIZES = (2, 1024, 65536, 1 << 20)
 
