@@ -30,8 +30,8 @@ def _on_the_wire(t, name, crc):
     dump = t.start(t.b, "exec tcpdump -i eth0 -s 0 -U -w /tmp/i.pcap tcp port 7174", 60)
     dump.wait_for("listening on", 20)
     t.pair_case("%s: rping" % name, rping(3, "-s -a " + t.b.address),
-                rping(3, "-c -a " + t.b.address), head_start=1.5)
-    t.run(t.b, "sleep 0.3")
+                rping(3, "-c -a " + t.b.address), port="cm")
+    t.run(t.b, "sleep 1.5")
     dump.kill(2)
     dump.wait(timeout=30)
     os.makedirs(where.RESULTS, exist_ok=True)

@@ -35,7 +35,7 @@ def _capture(t, family):
     address = t.b.address if family == "4" else t.b.address6
     t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
                timeout=20)
-    t.run(t.b, "sleep 0.5")
+    t.run(t.b, "sleep 1.5")
     dump.kill(2)
     said = dump.wait(timeout=30).err
     t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in

@@ -18,8 +18,8 @@ def _traffic(t, family, address):
         command = "/tern/viwarp " + options
         t.pair_case("ipv%s: viwarp %s" % (family, options), "%s -l %s" % (command, address),
                     "%s %s" % (command, address), port=7471)
-    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), timeout=20,
-               head_start=1.5)
+    t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
+               timeout=20)
 
 
 def _capture(t, family):
@@ -28,7 +28,7 @@ def _capture(t, family):
                    "'tcp port 7471 or tcp port 7174'", 150)
     dump.wait_for("listening on", 20)
     _traffic(t, family, t.b.address if family == "4" else t.b.address6)
-    t.run(t.b, "sleep 0.5")
+    t.run(t.b, "sleep 1.5")
     dump.kill(2)
     said = dump.wait(timeout=30).err
     t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
@@ -50,8 +50,9 @@ def _by_tshark(t, family, path, seen):
     rows = wire.tshark(path, "iwarp_mpa", ("iwarp_rdma.opcode", "iwarp_mpa.key.req",
                                            "iwarp_mpa.key.rep"))
     opcodes = {name for row in rows for name in row[0].split(",") if name}
+    # After a retransmission it may take the middle of one for the start of another.
     t.case("ipv%s: tshark sees every kind of message" % family,
-           {int(text, 16) for text in opcodes} == set(range(len(fpdu.OPCODES))), str(opcodes))
+           set(range(len(fpdu.OPCODES))) <= {int(text, 16) for text in opcodes}, str(opcodes))
     frames = sum(1 for row in rows if row[1] or row[2])
     t.case("ipv%s: tshark sees every MPA frame" % family, frames == sum(seen.frames.values()),
            "%d of %s" % (frames, dict(seen.frames)))

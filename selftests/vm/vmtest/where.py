@@ -13,7 +13,7 @@ TOP = os.path.dirname(os.path.dirname(VM))
 BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
 TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
-PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp")
+PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm")
 
 
 class Missing(Exception):
@@ -34,8 +34,9 @@ def siw_file():
     """siw.ko, the peer of the iWARP tests: Debian has its source, but does not build it."""
     folder = os.path.join(BUILD, "siw")
     module = os.path.join(folder, "siw.ko")
-    if not os.path.exists(module):
-        done = subprocess.run([os.path.join(VM, "build-siw"), folder], stdout=subprocess.PIPE,
+    builder = os.path.join(VM, "build-siw")
+    if not os.path.exists(module) or os.path.getmtime(module) < os.path.getmtime(builder):
+        done = subprocess.run([builder, folder], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             raise Missing("siw did not build:\n" + done.stdout.decode("utf-8", "replace")[-4000:])

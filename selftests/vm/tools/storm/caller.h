@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// The client of one connection.
+#ifndef TERN_VM_CALLER_H
+#define TERN_VM_CALLER_H
+
+#include <string>
+
+#include "echo.h"
+
+namespace vt {
+
+class Caller {
+public:
+	// Connects; Failure if that, or anything after it, does not work.
+	Caller(const std::string &host, const std::string &port);
+	// A message there and back, every byte compared; then the orderly end.
+	void echo(uint64_t seed);
+
+private:
+	void expect(rdma_cm_event_type type);
+	void wait_message();
+
+	CmChannel channel_;
+	CmId id_;
+	Pd pd_;
+	CqOwner cq_;
+	std::unique_ptr<Echo> echo_;
+};
+
+} // namespace vt
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// One end of an echo: the QP and memory of a connection that rdma_cm makes.
+#ifndef TERN_VM_ECHO_H
+#define TERN_VM_ECHO_H
+
+#include <memory>
+
+#include <rdma/rdma_cma.h>
+
+#include "objects.h"
+
+namespace vt {
+
+constexpr size_t kEchoBytes = 256;
+
+template <auto Destroy> struct CmDestroyer {
+	template <class T> void operator()(T *object) const { Destroy(object); }
+};
+using CmChannel = std::unique_ptr<rdma_event_channel, CmDestroyer<rdma_destroy_event_channel>>;
+using CmId = std::unique_ptr<rdma_cm_id, CmDestroyer<rdma_destroy_id>>;
+using CqOwner = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
+
+// A connection's own: made when the device is known.
+class Echo {
+public:
+	// pd and cq live longer. One receive is posted.
+	Echo(rdma_cm_id *id, ibv_pd *pd, ibv_cq *cq);
+
+	void send();
+	char *sent() { return memory_.at(0); }
+	char *received() { return memory_.at(kEchoBytes); }
+	uint32_t qpn() const { return qp_->qp_num; }
+
+private:
+	Arena memory_;
+	QpOwner qp_;
+};
+
+} // namespace vt
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+// See server.h.
+#include "server.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+
+namespace vt {
+namespace {
+
+constexpr int kCqEntries = 4096;
+volatile sig_atomic_t over;
+
+void end(int)
+{
+	over = 1;
+}
+
+} // namespace
+
+// The QP first: its id is still needed to disconnect it.
+Server::Connection::~Connection()
+{
+	echo.reset();
+}
+
+Server::Server(const std::string &port) : channel_(rdma_create_event_channel())
+{
+	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
+	rdma_addrinfo hints = {}, *at = nullptr;
+	hints.ai_flags = RAI_PASSIVE;
+	hints.ai_port_space = RDMA_PS_TCP;
+	require(!rdma_getaddrinfo(nullptr, port.c_str(), &hints, &at), "rdma_getaddrinfo: %s",
+		strerror(errno));
+	std::unique_ptr<rdma_addrinfo, CmDestroyer<rdma_freeaddrinfo>> address(at);
+	rdma_cm_id *id = nullptr;
+	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
+		strerror(errno));
+	listener_.reset(id);
+	require(!rdma_bind_addr(id, address->ai_src_addr) && !rdma_listen(id, 512),
+		"listening: %s", strerror(errno));
+	fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
+}
+
+void Server::open_device(ibv_context *context)
+{
+	pd_ = make_pd(context);
+	completions_.reset(ibv_create_comp_channel(context));
+	require(completions_ != nullptr, "ibv_create_comp_channel: %s", strerror(errno));
+	fcntl(completions_->fd, F_SETFL, fcntl(completions_->fd, F_GETFL) | O_NONBLOCK);
+	cq_.reset(ibv_create_cq(context, kCqEntries, nullptr, completions_.get(), 0));
+	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	ibv_req_notify_cq(cq_.get(), 0);
+}
+
+void Server::accept(rdma_cm_id *id)
+{
+	if (!cq_)
+		open_device(id->verbs);
+	Connection &c = connections_[id];
+	c.id.reset(id);
+	c.echo = std::make_unique<Echo>(id, pd_.get(), cq_.get());
+	of_qp_[c.echo->qpn()] = c.echo.get();
+	rdma_conn_param param = {};
+	param.responder_resources = param.initiator_depth = 1;
+	param.rnr_retry_count = 7;
+	// A caller that has given up meanwhile is no fault of ours.
+	if (rdma_accept(id, &param)) {
+		of_qp_.erase(c.echo->qpn());
+		connections_.erase(id);
+	}
+}
+
+void Server::take_event()
+{
+	rdma_cm_event *event = nullptr;
+	if (rdma_get_cm_event(channel_.get(), &event))
+		return;
+	rdma_cm_event_type type = event->event;
+	rdma_cm_id *id = event->id;
+	rdma_ack_cm_event(event);
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		accept(id);
+		return;
+	}
+	auto found = connections_.find(id);
+	if (type == RDMA_CM_EVENT_ESTABLISHED || found == connections_.end())
+		return;
+	// DISCONNECTED, or whatever else ended it.
+	rdma_disconnect(id);
+	of_qp_.erase(found->second.echo->qpn());
+	connections_.erase(found);
+}
+
+void Server::take_completions()
+{
+	ibv_cq *cq;
+	void *context;
+	if (!ibv_get_cq_event(completions_.get(), &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	ibv_req_notify_cq(cq_.get(), 0);
+	ibv_wc wc;
+	while (ibv_poll_cq(cq_.get(), 1, &wc) > 0) {
+		auto found = of_qp_.find(static_cast<uint32_t>(wc.wr_id));
+		if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV ||
+		    found == of_qp_.end())
+			continue;
+		memcpy(found->second->sent(), found->second->received(), kEchoBytes);
+		found->second->send();
+	}
+}
+
+void Server::serve()
+{
+	signal(SIGTERM, end);
+	signal(SIGINT, end);
+	while (!over) {
+		pollfd ready[2] = {{channel_->fd, POLLIN, 0},
+				   {completions_ ? completions_->fd : -1, POLLIN, 0}};
+		if (poll(ready, 2, 500) < 0)
+			continue;
+		if (ready[0].revents)
+			take_event();
+		if (ready[1].revents)
+			take_completions();
+	}
+}
+
+} // namespace vt
