@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""NVMe over fabrics: target in b, host in a, fio with verification for a minute."""
+"""NVMe over fabrics: target in b, host in a, fio with verification."""
 
-PAIRS = ("tt",)
+PAIRS = ("tt", "ww")
 LIMIT = 240
+SECONDS = {"tt": 60, "ww": 20}
 NQN = "nqn.2024-01.org.example:ram"
 
 _TARGET = """set -e
@@ -38,7 +39,8 @@ _FIO = ("fio --name=v --filename=%s --direct=1 --ioengine=libaio --iodepth=16 --
         "--time_based --runtime=%d --output-format=terse")
 
 
-def run(t, seconds=60):
+def run(t):
+    seconds = SECONDS[t.pair]
     words = {"nqn": NQN, "addr": t.b.address}
     t.undo = [lambda: t.b.run(_TARGET_DOWN % words, timeout=60),
               lambda: t.a.run("rmmod nvme_rdma nvme_fabrics; true", timeout=30)]
@@ -69,4 +71,4 @@ def run(t, seconds=60):
         for guest in t.guests:
             t.check_run("guest %s: the link can go" % guest.name, guest,
                         "rdma link delete " + t.dev(guest))
-            t.lab.add_link(guest)
+            t.lab.add_link(guest, t.lab.driver_of(t.pair, guest.name))
