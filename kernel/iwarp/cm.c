@@ -532,8 +532,11 @@ static void step_open(struct iw_ep *ep)
 	iw_run(qp, sk, true);
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
-	/* What came before the peer's FIN is taken first; whoever takes it comes here again. */
-	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && !READ_ONCE(qp->rx_pending);
+	/*
+	 * What came before the peer's FIN is taken first; whoever takes it comes here
+	 * again. Unless it is our end, too: then it may be that nobody wants it.
+	 */
+	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && (closing || !READ_ONCE(qp->rx_pending));
 	release_sock(sk);
 
 	if (sk->sk_state == TCP_CLOSE || sk->sk_err) {

@@ -379,12 +379,15 @@ static bool rx_request(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 	return true;
 }
 
-/* The READ was one with invalidate: its sink's key ends with it. */
-static int invalidate_sink(struct iw_qp *qp, const struct tern_send_wqe *wqe)
+/*
+ * The READ was one with invalidate: its sink's key ends with it. Not the key that
+ * the work request names: rdma_rw_ctx_init() leaves that of the registration before.
+ */
+static int invalidate_sink(struct iw_qp *qp, struct tern_send_wqe *wqe)
 {
 	if (wqe->opcode != TERN_WR_RDMA_READ_WITH_INV)
 		return 0;
-	return tern_mem_invalidate(&qp->base.mem, wqe->inv_key, false);
+	return tern_mem_invalidate(&qp->base.mem, tern_wqe_sge(wqe)->lkey, false);
 }
 
 static void terminate(struct iw_qp *qp, int code, const struct fpdu *f, u32 ulpdu)
