@@ -199,9 +199,9 @@ void iw_work_fn(struct work_struct *work)
 	run_in_process(container_of(work, struct iw_qp, work));
 }
 
-void iw_rx_retry_fn(struct work_struct *work)
+void iw_retry_fn(struct work_struct *work)
 {
-	run_in_process(container_of(to_delayed_work(work), struct iw_qp, rx_retry));
+	run_in_process(container_of(to_delayed_work(work), struct iw_qp, retry));
 }
 
 void iw_opening_fn(struct work_struct *work)

@@ -127,7 +127,7 @@ struct iw_qp {
 	struct iw_resp resp;
 	struct iw_tx tx;
 	struct work_struct work;
-	struct delayed_work rx_retry;	/* is there a receive WQE now? */
+	struct delayed_work retry;	/* is there a receive WQE, or memory, now? */
 	struct delayed_work opening;	/* the peer has sent nothing yet */
 	unsigned long rx_wait_until;	/* jiffies */
 	bool rx_waits;			/* for a receive WQE */
@@ -240,7 +240,7 @@ void iw_kick(struct iw_qp *qp);
 /* sk, the QP's, is locked, or NULL: bytes came (rx), or room. */
 void iw_run(struct iw_qp *qp, struct sock *sk, bool rx);
 void iw_work_fn(struct work_struct *work);
-void iw_rx_retry_fn(struct work_struct *work);
+void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
 /* run_lock held. */
 /* After what is posted (SQD) or written (ERR): FIN. */

@@ -73,7 +73,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	if (!qp->sqe)
 		return -ENOMEM;
 	INIT_WORK(&qp->work, iw_work_fn);
-	INIT_DELAYED_WORK(&qp->rx_retry, iw_rx_retry_fn);
+	INIT_DELAYED_WORK(&qp->retry, iw_retry_fn);
 	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
@@ -112,7 +112,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 		iw_ep_put(ep);
 	}
 	/* Neither is queued again by anybody who looks at dead first. */
-	cancel_delayed_work_sync(&qp->rx_retry);
+	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);
 	cancel_work_sync(&qp->work);
 	/* The events of the endpoint's end make iw_cm let go. */

@@ -231,7 +231,8 @@ static int take_recv(struct iw_qp *qp)
 	}
 	if (!ret && time_before(jiffies, qp->rx_wait_until)) {
 		/* Who posts to a shared queue rings for nobody. */
-		mod_delayed_work(iw_wq, &qp->rx_retry, base->srq ? 1 : IW_NO_RECV_WAIT);
+		queue_delayed_work(iw_wq, &qp->retry,
+				   base->srq ? 1 : qp->rx_wait_until - jiffies);
 		return -EAGAIN;
 	}
 	if (qp->rx_waits && !base->srq)

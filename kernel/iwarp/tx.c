@@ -300,7 +300,7 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 	}
 	if (tx_room(&qp->tx))
 		return true;
-	queue_work(iw_wq, &qp->work);	/* no memory: again */
+	mod_delayed_work(iw_wq, &qp->retry, 1);	/* no memory: again */
 	return false;
 }
 

@@ -31,8 +31,8 @@ Control::Control(int fd, bool caller) : fd_(fd), caller_(caller)
 }
 
 Control::Control(Control &&other) noexcept
-	: fd_(other.fd_), caller_(other.caller_), case_(other.case_), peer_ended_(other.peer_ended_),
-	  peer_outcome_(std::move(other.peer_outcome_))
+	: fd_(other.fd_), caller_(other.caller_), case_(other.case_),
+	  peer_ended_(other.peer_ended_), peer_outcome_(std::move(other.peer_outcome_))
 {
 	other.fd_ = -1;
 }

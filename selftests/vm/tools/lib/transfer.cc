@@ -410,8 +410,7 @@ void expect_write(Env &env, const Link &link, Cq &cq, uint64_t id, ibv_wc_status
 	require(c.wr_id == (kFateTag | id), "completion of wr %llu, not of the READ behind %llu",
 		static_cast<unsigned long long>(c.wr_id), static_cast<unsigned long long>(id));
 	// If the refusal was here before it, it was flushed.
-	require(c.status == status ||
-			(status != IBV_WC_SUCCESS && c.status == IBV_WC_WR_FLUSH_ERR),
+	require(c.status == status || (status != IBV_WC_SUCCESS && c.status == IBV_WC_WR_FLUSH_ERR),
 		"the READ behind wr %llu completed with '%s' instead of '%s'",
 		static_cast<unsigned long long>(id), ibv_wc_status_str(c.status),
 		ibv_wc_status_str(status));

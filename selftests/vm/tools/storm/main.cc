@@ -75,8 +75,8 @@ void call_again_and_again(const Options &o, unsigned number, double until, Score
 			score->done++;
 		} catch (const std::exception &why) {
 			if (!score->failed++)
-				snprintf(score->first, sizeof(score->first), "process %u, call %u: %s",
-					 number, i, why.what());
+				snprintf(score->first, sizeof(score->first),
+					 "process %u, call %u: %s", number, i, why.what());
 		}
 	}
 }

@@ -40,8 +40,8 @@ Server::Server(const std::string &port) : channel_(rdma_create_event_channel())
 	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
 		strerror(errno));
 	listener_.reset(id);
-	require(!rdma_bind_addr(id, address->ai_src_addr) && !rdma_listen(id, 512),
-		"listening: %s", strerror(errno));
+	require(!rdma_bind_addr(id, address->ai_src_addr) && !rdma_listen(id, 512), "listening: %s",
+		strerror(errno));
 	fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
 }
 
