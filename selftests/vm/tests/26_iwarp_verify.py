@@ -7,6 +7,7 @@ from riglib.rping import rping
 from vmtest import fpdu, where
 
 PAIRS = ("ww", "ws", "sw")
+LONG_PAIRS = ("ws", "sw")
 LIMIT = 240
 
 _PARAMETER = {"iwarp": "/sys/module/tern/parameters/iwarp_crc",
