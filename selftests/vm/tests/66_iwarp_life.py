@@ -53,6 +53,8 @@ def _kills(t):
 
 
 def _removals(t):
+    # The tests after this one want IPv6 as well.
+    t.run(t.b, "sysctl -qw net.ipv6.conf.eth0.keep_addr_on_down=1", check=True)
     for what, name in (("rdma link delete %s", "the link"), ("ip link set eth0 down", "the netdev")):
         server, client = _load(t)
         t.check_run("%s goes under load" % name, t.b, what % t.dev(t.b) if "%" in what else what)
