@@ -136,14 +136,20 @@ void iw_requests_end(struct tern_dev *dev)
 	struct iw_ep *ep;
 	unsigned long number;
 
+	/* Others' are answered meanwhile: an entry is there as long as the lock is held. */
+	xa_lock(&requests);
 	xa_for_each(&requests, number, ep) {
-		if (ep->dev != dev || iw_request_take(number) != ep)
+		if (ep->dev != dev)
 			continue;
+		__xa_erase(&requests, number);
+		xa_unlock(&requests);
 		mutex_lock(&ep->lock);
 		iw_ep_reset(ep, -ECONNABORTED);
 		mutex_unlock(&ep->lock);
 		iw_ep_put(ep);
+		xa_lock(&requests);
 	}
+	xa_unlock(&requests);
 }
 
 /* ---- iw_cm's events: ep->lock held ---- */
