@@ -83,7 +83,7 @@ static void ep_run(struct iw_ep *ep)
 {
 	iw_sock_attach_data(ep);
 	lock_sock(ep->sock->sk);
-	iw_run(ep->qp, ep->sock->sk, true);
+	iw_run(ep->qp, ep->sock->sk, IW_SETTLE);
 	release_sock(ep->sock->sk);
 }
 
@@ -266,6 +266,19 @@ static void step_connecting(struct iw_ep *ep)
 	ep->state = IW_EP_WAIT_REPLY;
 }
 
+/* The peer's reply will not do: it is told why, iw_cm that there is no connection. */
+static void refuse_reply(struct iw_ep *ep, const struct mpa_terms *terms, int code)
+{
+	if (ep_open(ep, terms, true)) {
+		iw_ep_reset(ep, -EPROTO);
+		return;
+	}
+	iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
+	iw_ep_forget_cm_id(ep);
+	iw_qp_terminate(ep->qp, code);
+	ep_run(ep);
+}
+
 static void step_reply(struct iw_ep *ep)
 {
 	enum mpa_error frame = read_frame(ep, true);
@@ -284,8 +297,11 @@ static void step_reply(struct iw_ep *ep)
 	case MPA_REJECTED:
 		iw_ep_end(ep, -ECONNREFUSED);
 		return;
-	default:
-		iw_ep_reset(ep, -EPROTO);
+	case MPA_NO_IRD:
+		refuse_reply(ep, &terms, TERM_MPA_NO_IRD);
+		return;
+	case MPA_NO_RTR:
+		refuse_reply(ep, &terms, TERM_MPA_NO_RTR);
 		return;
 	}
 	err = ep_open(ep, &terms, true);
@@ -383,7 +399,7 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 /* A TCP connection that came in: wait for its request. */
 static void adopt(struct iw_ep *listener, struct socket *sock)
 {
-	struct iw_ep *ep = iw_ep_alloc(listener->dev, sock);
+	struct iw_ep *ep = iw_ep_accepted(listener, sock);
 
 	if (!ep)
 		return;
@@ -529,7 +545,7 @@ static void step_open(struct iw_ep *ep)
 	bool fin_in, fin_out, closing;
 
 	lock_sock(sk);
-	iw_run(qp, sk, true);
+	iw_run(qp, sk, IW_SETTLE);
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	/*

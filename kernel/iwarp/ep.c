@@ -14,7 +14,7 @@
 static void ep_work(struct work_struct *work);
 static void ep_timeout(struct work_struct *work);
 
-struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
+static struct iw_ep *ep_alloc(struct tern_dev *dev, struct socket *sock)
 {
 	struct iw_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 
@@ -44,8 +44,21 @@ struct iw_ep *iw_ep_create(struct tern_dev *dev, int family)
 	err = iw_sock_create(dev, family, &sock);
 	if (err)
 		return ERR_PTR(err);
-	ep = iw_ep_alloc(dev, sock);
-	return ep ?: ERR_PTR(-ENOMEM);
+	ep = ep_alloc(dev, sock);
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	iw_sock_callbacks_get(sock->sk, &ep->tcp_callbacks);
+	return ep;
+}
+
+struct iw_ep *iw_ep_accepted(struct iw_ep *listener, struct socket *sock)
+{
+	struct iw_ep *ep = ep_alloc(listener->dev, sock);
+
+	/* The socket's own are the listener's by now. */
+	if (ep)
+		ep->tcp_callbacks = listener->tcp_callbacks;
+	return ep;
 }
 
 void iw_ep_get(struct iw_ep *ep)
@@ -233,8 +246,10 @@ void iw_ep_end(struct iw_ep *ep, int status)
 	iw_ep_stop_timer(ep);
 	iw_sock_detach(ep);
 	iw_ep_leave_listener(ep);
-	if (ep->qp)
+	if (ep->qp) {
 		iw_qp_closed(ep->qp);
+		iw_rx_settle(ep->qp);
+	}
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
 	else if (was == IW_EP_OPEN || was == IW_EP_DRAINING || was == IW_EP_CLOSING)

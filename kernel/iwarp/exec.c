@@ -56,6 +56,14 @@ void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
 	tern_qp_event(&qp->base, event);
 }
 
+void iw_qp_terminate(struct iw_qp *qp, int code)
+{
+	spin_lock_bh(&qp->base.run_lock);
+	iw_resp_terminate(&qp->resp, code, NULL, 0, 0);
+	iw_qp_error(qp);
+	spin_unlock_bh(&qp->base.run_lock);
+}
+
 static void reap(struct iw_qp *qp)
 {
 	enum iw_status status;
@@ -109,7 +117,7 @@ static void hand_off(struct iw_qp *qp)
 }
 
 /* run_lock held; sk locked, or NULL. True: more to do. */
-static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
+static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	bool pending = qp->rx_pending;
 	u32 budget = 1024;
@@ -118,8 +126,8 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
 	if (qp->base.dead)
 		return false;
 	if (qp->ready && sk) {
-		if (rx || pending)
-			more |= iw_rx(qp, sk);
+		if (why >= IW_BYTES || pending)
+			more |= iw_rx(qp, sk, why == IW_SETTLE);
 		reap(qp);
 		more |= iw_tx_run(qp, sk);
 		reap(qp);
@@ -140,13 +148,13 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, bool rx)
  */
 static DEFINE_PER_CPU(bool, running);
 
-void iw_run(struct iw_qp *qp, struct sock *sk, bool rx)
+void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	local_bh_disable();
 	if (!this_cpu_read(running)) {
 		spin_lock(&qp->base.run_lock);
 		this_cpu_write(running, true);
-		if (run_locked(qp, sk, rx))
+		if (run_locked(qp, sk, why))
 			hand_off(qp);
 		this_cpu_write(running, false);
 		spin_unlock(&qp->base.run_lock);
@@ -167,7 +175,7 @@ void iw_kick(struct iw_qp *qp)
 	if (this_cpu_read(running)) {
 		queue_work(iw_wq, &qp->work);
 	} else if (!sk) {
-		iw_run(qp, NULL, false);
+		iw_run(qp, NULL, IW_ROOM);
 	} else {
 		/* The socket stays as long as the QP: its endpoint does. */
 		spin_lock(&sk->sk_lock.slock);
@@ -176,7 +184,7 @@ void iw_kick(struct iw_qp *qp)
 			hand_off(qp);
 			spin_unlock(&qp->base.run_lock);
 		} else {
-			iw_run(qp, sk, false);
+			iw_run(qp, sk, IW_ROOM);
 		}
 		spin_unlock(&sk->sk_lock.slock);
 	}
@@ -189,7 +197,7 @@ static void run_in_process(struct iw_qp *qp)
 
 	if (sk)
 		lock_sock(sk);
-	iw_run(qp, sk, true);
+	iw_run(qp, sk, IW_SETTLE);
 	if (sk)
 		release_sock(sk);
 }

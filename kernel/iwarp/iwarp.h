@@ -27,6 +27,13 @@
 #define IW_MAX_RD_ATOMIC	128
 /* FPDUs may span TCP segments; so large that headers and CRCs hardly count. */
 #define IW_MAX_FPDU_BYTES	16384
+/*
+ * In a stream of large messages TCP gets back what was read, and so sends an
+ * ACK, when the work item comes to it or when it is so much: softirqs would do
+ * so for each packet, and a sender that gets few bytes acknowledged at a time
+ * sends few at a time.
+ */
+#define IW_ACK_BYTES		(64 << 10)
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
 #define IW_RCVBUF_BYTES		(512 << 10)
@@ -74,10 +81,18 @@ enum iw_ep_state {
 	IW_EP_DEAD,
 };
 
+struct iw_sock_callbacks {
+	void (*ready)(struct sock *sk);
+	void (*space)(struct sock *sk);
+	void (*change)(struct sock *sk);
+	void (*error)(struct sock *sk);
+};
+
 struct iw_ep {
 	refcount_t ref;
 	struct tern_dev *dev;
 	struct socket *sock;
+	struct iw_sock_callbacks tcp_callbacks;	/* what the socket had before ours */
 	struct mutex lock;
 	enum iw_ep_state state;		/* under lock */
 	struct iw_cm_id *cm_id;		/* referenced; under lock */
@@ -132,6 +147,7 @@ struct iw_qp {
 	unsigned long rx_wait_until;	/* jiffies */
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
+	u32 rx_held;			/* bytes read that TCP has not got back */
 	bool last_wqe_told;
 	refcount_t cm_refs;		/* iw_cm's and our own: destroy waits */
 	struct completion cm_gone;
@@ -161,8 +177,8 @@ int iw_destroy_listen(struct iw_cm_id *cm_id);
 void iw_ep_step(struct iw_ep *ep);
 
 /* ---- ep.c: endpoints ---- */
-/* sock is the endpoint's, or released. NULL: no memory. */
-struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
+/* For what a listener accepted. sock is the endpoint's, or released. NULL: no memory. */
+struct iw_ep *iw_ep_accepted(struct iw_ep *listener, struct socket *sock);
 /* With a new socket; ERR_PTR(-EAFNOSUPPORT), or the socket's error. */
 struct iw_ep *iw_ep_create(struct tern_dev *dev, int family);
 void iw_ep_get(struct iw_ep *ep);
@@ -206,7 +222,8 @@ void iw_sock_pick_port(struct socket *sock);
 void iw_sock_abort(struct socket *sock);
 /* The socket goes; its connection ends as it is ending. */
 void iw_sock_release(struct socket *sock);
-/* Callbacks that queue the endpoint's work; then those of the data path; then none. */
+void iw_sock_callbacks_get(const struct sock *sk, struct iw_sock_callbacks *cb);
+/* Callbacks that queue the endpoint's work; then those of the data path; then TCP's own. */
 void iw_sock_attach(struct iw_ep *ep);
 void iw_sock_attach_data(struct iw_ep *ep);
 void iw_sock_detach(struct iw_ep *ep);
@@ -237,11 +254,18 @@ void iw_qp_closed(struct iw_qp *qp);
 /* ---- exec.c: who runs, and what ---- */
 /* From any context: all there is to do, or the work item if the socket is taken. */
 void iw_kick(struct iw_qp *qp);
-/* sk, the QP's, is locked, or NULL: bytes came (rx), or room. */
-void iw_run(struct iw_qp *qp, struct sock *sk, bool rx);
+enum iw_why {
+	IW_ROOM,	/* to send, or something was posted */
+	IW_BYTES,	/* came in */
+	IW_SETTLE,	/* the same, and nothing is to be put off */
+};
+/* sk, the QP's, is locked, or NULL. */
+void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 void iw_work_fn(struct work_struct *work);
 void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
+/* A Terminate of that code, and the end. It goes out when the QP runs next. */
+void iw_qp_terminate(struct iw_qp *qp, int code);
 /* run_lock held. */
 /* After what is posted (SQD) or written (ERR): FIN. */
 void iw_qp_begin_end(struct iw_qp *qp);
@@ -251,10 +275,12 @@ void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);
 void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
 		      bool solicited);
 
-/* ---- rx.c, tx.c: run_lock held, socket locked ---- */
+/* ---- rx.c, tx.c: run_lock held, socket locked, but in the last two ---- */
 /* True: budget spent, more to do. */
-bool iw_rx(struct iw_qp *qp, struct sock *sk);
+bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
+/* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
+void iw_rx_settle(struct iw_qp *qp);
 
 #endif

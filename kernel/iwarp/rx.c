@@ -39,13 +39,13 @@ static bool cursor_settle(struct sock *sk, struct cursor *c)
 	return true;
 }
 
-/* Where the socket's reader is. */
-static bool cursor_begin(struct sock *sk, struct cursor *c)
+/* held bytes behind what TCP takes for read. */
+static bool cursor_begin(struct sock *sk, struct cursor *c, u32 held)
 {
 	c->skb = skb_peek(&sk->sk_receive_queue);
 	if (!c->skb)
 		return false;
-	c->off = tcp_sk(sk)->copied_seq - first_seq(c->skb);
+	c->off = tcp_sk(sk)->copied_seq + held - first_seq(c->skb);
 	return cursor_settle(sk, c);
 }
 
@@ -479,9 +479,45 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 	return true;
 }
 
-bool iw_rx(struct iw_qp *qp, struct sock *sk)
+/* Bytes that came and were not read; an urgent mark may hide those behind it. */
+static u32 bytes_left(const struct iw_qp *qp, struct sock *sk)
 {
-	u32 left = tcp_inq(sk);
+	u32 there = tcp_inq(sk);
+
+	return there > qp->rx_held ? there - qp->rx_held : 0;
+}
+
+/* What was read to TCP, which sends an ACK for it. */
+static void give_back(struct iw_qp *qp, struct sock *sk, bool settle)
+{
+	u32 n = qp->rx_held;
+
+	if (!n)
+		return;
+	if (!settle && n > inet_csk(sk)->icsk_ack.rcv_mss && n < IW_ACK_BYTES) {
+		queue_work(iw_wq, &qp->work);
+		return;
+	}
+	qp->rx_held = 0;
+	tcp_read_done(sk, n);
+}
+
+void iw_rx_settle(struct iw_qp *qp)
+{
+	struct sock *sk = qp->sk;
+
+	if (!sk)
+		return;
+	lock_sock(sk);
+	spin_lock_bh(&qp->base.run_lock);
+	give_back(qp, sk, true);
+	spin_unlock_bh(&qp->base.run_lock);
+	release_sock(sk);
+}
+
+bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
+{
+	u32 left = bytes_left(qp, sk);
 	struct cursor c = {};
 	u32 taken = 0;
 	bool more = false;
@@ -492,19 +528,15 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk)
 		__be16 length;
 		u32 ulpdu, bytes;
 
-		WRITE_ONCE(sk->sk_rcvlowat, MPA_LENGTH_BYTES);
-		if (left < MPA_LENGTH_BYTES || (!c.skb && !cursor_begin(sk, &c)))
+		if (left < MPA_LENGTH_BYTES || (!c.skb && !cursor_begin(sk, &c, qp->rx_held)))
 			break;
 		at = c;
 		if (read_bytes(sk, &at, &length, sizeof(length)))
 			break;
 		ulpdu = be16_to_cpu(length);
 		bytes = mpa_fpdu_bytes(ulpdu);
-		if (left < bytes) {
-			/* Wake us when it is whole. */
-			WRITE_ONCE(sk->sk_rcvlowat, bytes);
+		if (left < bytes)
 			break;
-		}
 		more = taken >= IW_BUDGET_BYTES;
 		if (more || !rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu)) {
 			WRITE_ONCE(qp->rx_pending, true);
@@ -518,8 +550,9 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk)
 	if (qp->base.state == IB_QPS_ERR) {
 		taken += left;
 		WRITE_ONCE(qp->rx_pending, false);
+		settle = true;
 	}
-	if (taken)
-		tcp_read_done(sk, taken);
+	qp->rx_held += taken;
+	give_back(qp, sk, settle);
 	return more;
 }

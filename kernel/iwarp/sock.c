@@ -2,7 +2,9 @@
 /*
  * TCP sockets of endpoints: how they are made, and which callbacks they have
  * in which phase. sk_user_data is the endpoint, from attach to detach; a
- * callback holds sk_callback_lock, so after detach none runs any more.
+ * callback holds sk_callback_lock, so after detach none runs any more, and the
+ * socket has TCP's own again: it may outlive this module. What a listener
+ * accepts comes with the listener's callbacks, but without its endpoint.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
@@ -81,12 +83,18 @@ void iw_sock_release(struct socket *sock)
 
 /* ---- callbacks ---- */
 
+/* sk_callback_lock held */
+static struct iw_ep *ep_of(const struct sock *sk)
+{
+	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+}
+
 static void kick_ep(struct sock *sk)
 {
 	struct iw_ep *ep;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	ep = sk->sk_user_data;
+	ep = ep_of(sk);
 	if (ep)
 		iw_ep_kick(ep);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -97,9 +105,9 @@ static void data_ready(struct sock *sk)
 	struct iw_ep *ep;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	ep = sk->sk_user_data;
+	ep = ep_of(sk);
 	if (ep)
-		iw_run(ep->qp, sk, true);
+		iw_run(ep->qp, sk, IW_BYTES);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -110,10 +118,10 @@ static void write_space(struct sock *sk)
 	if (!sk_stream_is_writeable(sk))
 		return;
 	read_lock_bh(&sk->sk_callback_lock);
-	ep = sk->sk_user_data;
+	ep = ep_of(sk);
 	if (ep) {
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		iw_run(ep->qp, sk, false);
+		iw_run(ep->qp, sk, IW_ROOM);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -122,41 +130,42 @@ static void nothing(struct sock *sk)
 {
 }
 
-static void set_callbacks(struct iw_ep *ep, void (*ready)(struct sock *sk),
-			  void (*space)(struct sock *sk), void (*change)(struct sock *sk))
+void iw_sock_callbacks_get(const struct sock *sk, struct iw_sock_callbacks *cb)
 {
-	struct sock *sk = ep->sock->sk;
+	cb->ready = sk->sk_data_ready;
+	cb->space = sk->sk_write_space;
+	cb->change = sk->sk_state_change;
+	cb->error = sk->sk_error_report;
+}
 
+static void set_callbacks(struct sock *sk, struct iw_ep *ep, const struct iw_sock_callbacks *cb)
+{
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = ep;
-	sk->sk_data_ready = ready;
-	sk->sk_write_space = space;
-	sk->sk_state_change = change;
-	sk->sk_error_report = change;
+	__rcu_assign_sk_user_data_with_flags(sk, ep, ep ? SK_USER_DATA_NOCOPY : 0);
+	sk->sk_data_ready = cb->ready;
+	sk->sk_write_space = cb->space;
+	sk->sk_state_change = cb->change;
+	sk->sk_error_report = cb->error;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 void iw_sock_attach(struct iw_ep *ep)
 {
-	set_callbacks(ep, kick_ep, nothing, kick_ep);
+	static const struct iw_sock_callbacks step = { kick_ep, nothing, kick_ep, kick_ep };
+
+	set_callbacks(ep->sock->sk, ep, &step);
 }
 
 void iw_sock_attach_data(struct iw_ep *ep)
 {
-	set_callbacks(ep, data_ready, write_space, kick_ep);
+	static const struct iw_sock_callbacks data = { data_ready, write_space, kick_ep, kick_ep };
+
+	set_callbacks(ep->sock->sk, ep, &data);
 }
 
 void iw_sock_detach(struct iw_ep *ep)
 {
-	struct sock *sk = ep->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = nothing;
-	sk->sk_write_space = nothing;
-	sk->sk_state_change = nothing;
-	sk->sk_error_report = nothing;
-	write_unlock_bh(&sk->sk_callback_lock);
+	set_callbacks(ep->sock->sk, NULL, &ep->tcp_callbacks);
 }
 
 int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more, u32 more_bytes)

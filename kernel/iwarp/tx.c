@@ -136,11 +136,14 @@ static bool tx_room(struct iw_tx *tx)
 /* What is written to the socket. False: it takes no more now, or never. */
 static bool tx_push(struct iw_qp *qp, struct sock *sk)
 {
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 	struct iw_tx *tx = &qp->tx;
 
+	/* In the middle of a message more is sure to follow: TCP waits for full segments. */
+	if (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp))
+		flags |= MSG_MORE;
 	while (tx->sent != tx->fill) {
-		int ret = tern_tcp_send_page(sk, tx->page, tx->sent, tx->fill - tx->sent,
-					     MSG_DONTWAIT | MSG_NOSIGNAL);
+		int ret = tern_tcp_send_page(sk, tx->page, tx->sent, tx->fill - tx->sent, flags);
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)

@@ -17,6 +17,20 @@ def _pings(t):
     return int(t.run(t.a, "stat -c %s /tmp/pings").out)
 
 
+def _responder(t):
+    """Servers whose answer is wrong: the client gets an error, and soon."""
+    server = t.start(t.b, "python3 /tern/vresponder.py %s 7400" % t.b.address, 120)
+    t.wait_port(t.b, 7400)
+    while server.running:
+        client = t.run(t.a, "timeout 20 rping -c -C 1 -a %s -p 7400" % t.b.address, 30)
+        # Neither success, nor its time is up, nor a crash.
+        if client.rc in (0, 124, 134, 139):
+            t.case("a client of a hostile server gets an error", False,
+                   "exit code %d\n%s" % (client.rc, client.out + client.err))
+            server.kill(15)
+    t.take_tap(server.wait())
+
+
 def run(t):
     target = t.start(t.b, "/tern/vtarget " + t.b.address, 200)
     t.wait_port(t.b, 7301)
@@ -37,6 +51,7 @@ def run(t):
     t.finish(server, 10)
     t.pair_case("rping afterwards", rping(10, "-s -a " + t.b.address),
                 rping(10, "-c -a " + t.b.address), head_start=1.5)
+    _responder(t)
     for guest in t.guests:
         t.check_run("guest %s: the module goes" % guest.name, guest, "rmmod tern", 30)
         t.lab.add_link(guest, "iwarp")

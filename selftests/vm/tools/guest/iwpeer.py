@@ -125,15 +125,12 @@ class Segment:
         return struct.unpack_from(">H", self.payload)[0]
 
 
-class Peer:
-    """A connection to an iWARP server."""
+class Stream:
+    """A TCP connection with MPA on it, from either end."""
 
-    def __init__(self, address, port, limit_s=10, rcvbuf=None):
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if rcvbuf:
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+    def __init__(self, sock, limit_s=10):
+        self.sock = sock
         self.sock.settimeout(limit_s)
-        self.sock.connect((address, port))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.markers = False
         self._raw, self._at, self._data = 0, 0, b""
@@ -203,11 +200,11 @@ class Peer:
             out += part
         return out
 
-    def reply(self):
-        """The server's frame: (flags, revision, ird, ord, private data)."""
+    def frame(self, key):
+        """The other's start-up frame: (flags, revision, ird, ord, private data)."""
         head = self._read(20)
-        if head[:16] != REPLY:
-            raise ValueError("this is no MPA reply: %r" % head)
+        if head[:16] != key:
+            raise ValueError("this is no %r: %r" % (key, head))
         flags, revision, length = struct.unpack_from(">BBH", head, 16)
         private = self._read(length)
         ird = ord_ = None
@@ -224,7 +221,7 @@ class Peer:
         rest = self._read_stream(length + -(2 + length) % 4)
         crc = struct.unpack("<I", self._read_stream(4))[0]
         if not self.markers and crc != crc32c(head + rest):
-            raise ValueError("wrong CRC in what the server sent")
+            raise ValueError("wrong CRC in what came")
         return Segment(rest[:length])
 
     def end(self):
@@ -235,3 +232,19 @@ class Peer:
                 got.append(self.segment())
         except Ended as ended:
             return got, ended.how
+
+
+class Peer(Stream):
+    """A connection to an iWARP server."""
+
+    def __init__(self, address, port, limit_s=10, rcvbuf=None):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        sock.settimeout(limit_s)
+        sock.connect((address, port))
+        super().__init__(sock, limit_s)
+
+    def reply(self):
+        """The server's frame."""
+        return self.frame(REPLY)

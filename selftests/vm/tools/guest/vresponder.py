@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A hostile iWARP server: runs in a guest, answers one client after the other, prints TAP.
+
+usage: vresponder.py ADDRESS PORT
+
+Each case is the answer to one connection's MPA request. The client must end the connection,
+with the Terminate that RFC 6581 8 has for the case, if any.
+"""
+
+import socket
+import sys
+
+import iwpeer as iw
+
+_NO_IRD, _NO_RTR, _CRC = 0x2006, 0x2007, 0x2002
+_ENHANCED = iw.CRC | iw.ENHANCED
+
+
+def _ended(stream, code=None):
+    """What is wrong with how the client ends; None: nothing."""
+    got, how = stream.end()
+    codes = [segment.code for segment in got if segment.code is not None]
+    if how == "silence":
+        return "the client does not end the connection"
+    if codes != ([] if code is None else [code]):
+        return "Terminates %s instead of %s" % ([hex(c) for c in codes], code and hex(code))
+    return None
+
+
+def _answer(data, code=None):
+    """Case: that instead of a right reply."""
+    def case(stream):
+        stream.send(data)
+        return _ended(stream, code)
+    return case
+
+
+def _frame(**how):
+    """A reply that is right for rping, whose IRD is 1, but for what is said."""
+    return iw.mpa(key=iw.REPLY, **{"flags": _ENHANCED, "ord_": 1, **how})
+
+
+def _reply(code=None, **how):
+    """Case: a reply with that wrong in it."""
+    return _answer(_frame(**how), code)
+
+
+def _cut(stream):
+    stream.send(_frame()[:18])
+    stream.finish()
+    return _ended(stream)
+
+
+def _close(stream):
+    stream.finish()
+    return _ended(stream)
+
+
+def _reset(stream):
+    stream.reset()
+
+
+def _garbage(stream):
+    stream.send(_frame())
+    stream.send(iw.fpdu(iw.tagged(iw.WRITE, 1, 0), crc_xor=1))
+    return _ended(stream, _CRC)
+
+
+CASES = (
+    ("an ORD above the client's IRD", _reply(_NO_IRD, ord_=0x3ffe)),
+    ("a first message that the client does not know", _reply(_NO_RTR, p2p=(0xc000, 0))),
+    ("no peer-to-peer mode", _reply(_NO_RTR, p2p=(0, 0))),
+    ("revision 1", _reply(_NO_RTR, flags=iw.CRC, revision=1)),
+    ("a rejection", _reply(flags=_ENHANCED | iw.REJECT, private=b"no")),
+    ("a revision of the future", _reply(revision=9)),
+    ("a request instead of a reply",
+     _answer(iw.mpa(key=iw.REQUEST, flags=_ENHANCED))),
+    ("private data longer than allowed", _reply(length=513)),
+    ("private data too short for IRD and ORD", _reply(length=2)),
+    ("no MPA at all", _answer(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
+    ("half a reply and the end", _cut),
+    ("the end at once", _close),
+    ("a reset", _reset),
+    ("a wrong CRC in the first FPDU", _garbage),
+)
+
+
+def main():
+    """The exit code is that of TAP programs."""
+    listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
+    listener.settimeout(60)
+    print("TAP version 13")
+    failed = 0
+    for number, (name, case) in enumerate(CASES, 1):
+        stream = iw.Stream(listener.accept()[0])
+        stream.frame(iw.REQUEST)
+        wrong = case(stream)
+        stream.close()
+        failed += bool(wrong)
+        print("%s %d - responder: %s" % ("not ok" if wrong else "ok", number, name))
+        if wrong:
+            print("# " + wrong)
+        sys.stdout.flush()
+    print("1..%d" % len(CASES))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
