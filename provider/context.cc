@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* An open device: the kernel's user context, feature agreement, the operation table. */
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstring>
 
 #include "abi/check.h"
 #include "command.h"
@@ -66,6 +69,21 @@ bool env_is_set(const char *name)
 	return value && value[0] && !(value[0] == '0' && !value[1]);
 }
 
+/*
+ * Whether who spins on empty CQs is paused now and then: TERN_POLL says "pause"
+ * or "spin", else it is done where there is one CPU.
+ */
+bool is_patient()
+{
+	const char *value = getenv("TERN_POLL");
+
+	if (value && !strcmp(value, "spin"))
+		return false;
+	if (value && !strcmp(value, "pause"))
+		return true;
+	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
+
 /* The kernel's user context: comp vectors, what ib_core supports, tern's features. */
 int get_context(Context *ctx)
 {
@@ -109,6 +127,7 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 		goto fail;
 
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
+	ctx->patient = is_patient();
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 	verbs_set_ops(&ctx->vctx, &context_ops);
 	why = abi::ops_mismatch(ctx->vctx, context_ops);

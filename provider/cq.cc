@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Completion queues: life and plain polling. Extended polling is in cq_ex.cc.
- * Polling and arming are memory accesses only.
+ * Polling and arming are memory accesses only, but for pauses on machines of
+ * one CPU (patience.h).
  */
 #include "cq.h"
+
+#include <ctime>
 
 #include "command.h"
 #include "cqe.h"
@@ -193,24 +196,64 @@ void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
 }
 
 /* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
+void note_found(Cq *cq)
+{
+	Context *ctx = to_context(cq->vcq.cq.context);
+
+	if (ctx->patient)
+		ctx->found.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint32_t note_empty(Cq *cq)
+{
+	Context *ctx = to_context(cq->vcq.cq.context);
+	timespec now{};
+
+	if (!ctx->patient)
+		return 0;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return cq->patience.empty(static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+					  static_cast<uint64_t>(now.tv_nsec),
+				  ctx->found.load(std::memory_order_relaxed));
+}
+
+void pause_poll(uint32_t pause_ns)
+{
+	const timespec pause{0, static_cast<long>(pause_ns)};
+	const int saved = errno;
+
+	if (!pause_ns)
+		return;
+	(void)nanosleep(&pause, nullptr);
+	errno = saved;
+}
+
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
+	uint32_t pause_ns = 0;
 	int n = 0;
 
-	Guard guard(cq->lock);
-	for (; n < num_entries; n++) {
-		const tern_cqe *cqe = cq->ring.peek();
+	{
+		Guard guard(cq->lock);
+		for (; n < num_entries; n++) {
+			const tern_cqe *cqe = cq->ring.peek();
 
-		if (!cqe)
-			break;
-		cqe_to_wc(*cqe, &wc[n]);
-		cq->ring.advance();
+			if (!cqe)
+				break;
+			cqe_to_wc(*cqe, &wc[n]);
+			cq->ring.advance();
+		}
+		if (n) {
+			cq->ring.release();
+			note_found(cq);
+		} else if (num_entries > 0) {
+			if (cq->ring.dead())
+				return -1;
+			pause_ns = note_empty(cq);
+		}
 	}
-	if (n)
-		cq->ring.release();
-	else if (num_entries > 0 && cq->ring.dead())
-		return -1;
+	pause_poll(pause_ns);
 	return n;
 }
 

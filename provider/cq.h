@@ -23,6 +23,12 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags);
  */
 void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
 
+/* A poll found something, or nothing; the latter returns a pause for pause_poll(). CQ locked. */
+void note_found(Cq *cq);
+uint32_t note_empty(Cq *cq);
+/* CQ not locked. 0: none. errno stays. */
+void pause_poll(uint32_t pause_ns);
+
 } // namespace tern
 
 #endif

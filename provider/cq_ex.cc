@@ -51,9 +51,13 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	cq->lock.lock();
 	err = take(cq);
 	if (err) {
+		const uint32_t pause_ns = err == ENOENT ? note_empty(cq) : 0;
+
 		cq->lock.unlock();
+		pause_poll(pause_ns);
 		return err;
 	}
+	note_found(cq);
 	if (cq->read_wallclock)
 		cq->wallclock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
 	return 0;

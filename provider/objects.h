@@ -18,15 +18,18 @@
 #include "doorbell.h"
 #include "lock.h"
 #include "mapping.h"
+#include "patience.h"
 #include "ring.h"
 #include "wqe.h"
 
 namespace tern {
 
 struct Context {
-	uint64_t features;    /* enum tern_features, agreed with the kernel */
-	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
-	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
+	uint64_t features;	     /* enum tern_features, agreed with the kernel */
+	bool single_threaded;	     /* TERN_SINGLE_THREADED is set in the environment */
+	bool allow_disassoc;	     /* destroying objects of a vanished device succeeds */
+	bool patient;		     /* who spins on empty CQs is paused: TERN_POLL */
+	std::atomic<uint32_t> found; /* polls that found something, if patient */
 	verbs_context vctx;
 };
 
@@ -51,6 +54,8 @@ struct Cq {
 	Mapping map;
 	const tern_cqe *current;     /* between start_poll and end_poll */
 	int64_t wallclock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC_RAW */
+
+	Patience patience;
 
 	Lock arm_lock; /* the ring's place, for arming beside a poller; inside lock */
 
