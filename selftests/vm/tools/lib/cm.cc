@@ -2,8 +2,10 @@
 // See cm.h.
 #include "cm.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 
 #include "outcome.h"
@@ -11,80 +13,110 @@
 namespace vt {
 namespace {
 
-constexpr int kLimitMs = 20000;
-
-int limit_ms()
+CmEvent take(rdma_cm_event *event)
 {
-	return static_cast<int>(kLimitMs * slow());
+	const rdma_conn_param &param = event->param.conn;
+	CmEvent taken = {event->event, event->status, event->id, {}, {}};
+	if (taken.type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		taken.request.reset(taken.id);
+	// What it points to goes with the event.
+	if (const char *data = static_cast<const char *>(param.private_data))
+		taken.data.assign(data, data + param.private_data_len);
+	rdma_ack_cm_event(event);
+	return taken;
 }
 
 } // namespace
 
-rdma_cm_id *Cm::expect(rdma_cm_event_type type)
+rdma_conn_param CmOffer::param() const
 {
-	pollfd readable = {channel_->fd, POLLIN, 0};
-	require(poll(&readable, 1, limit_ms()) == 1, "no event %s", rdma_event_str(type));
-	rdma_cm_event *event = nullptr;
-	require(!rdma_get_cm_event(channel_.get(), &event), "rdma_get_cm_event: %s",
-		strerror(errno));
-	rdma_cm_event_type got = event->event;
-	int status = event->status;
-	rdma_cm_id *id = event->id;
-	rdma_ack_cm_event(event);
-	require(got == type, "event %s (%d) instead of %s", rdma_event_str(got), status,
-		rdma_event_str(type));
-	return id;
+	rdma_conn_param param = {};
+	param.private_data = data;
+	param.private_data_len = bytes;
+	param.responder_resources = param.initiator_depth = depth;
+	param.retry_count = param.rnr_retry_count = 7;
+	param.qp_num = qpn;
+	return param;
 }
 
-Cm::Id Cm::make_id()
+void CmEvent::read(void *to, size_t bytes) const
+{
+	require(data.size() >= bytes, "%zu bytes of private data, not %zu", data.size(), bytes);
+	memcpy(to, data.data(), bytes);
+}
+
+CmChannel::CmChannel(double limit_s)
+	: limit_s_(limit_s * slow()), channel_(rdma_create_event_channel())
+{
+	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
+	fcntl(fd(), F_SETFL, fcntl(fd(), F_GETFL) | O_NONBLOCK);
+}
+
+std::optional<CmEvent> CmChannel::next(double limit_s)
+{
+	double deadline = now_s() + limit_s;
+	for (;;) {
+		rdma_cm_event *event = nullptr;
+		if (!rdma_get_cm_event(channel_.get(), &event))
+			return take(event);
+		require(errno == EAGAIN, "rdma_get_cm_event: %s", strerror(errno));
+		double left = deadline - now_s();
+		if (left <= 0)
+			return {};
+		pollfd readable = {fd(), POLLIN, 0};
+		poll(&readable, 1, static_cast<int>(left * 1000) + 1);
+	}
+}
+
+CmEvent CmChannel::expect(rdma_cm_event_type type)
+{
+	std::optional<CmEvent> event = next(limit_s_);
+	require(event.has_value(), "no event %s within %g s", rdma_event_str(type), limit_s_);
+	require(event->type == type, "event %s (%d) instead of %s", rdma_event_str(event->type),
+		event->status, rdma_event_str(type));
+	return std::move(*event);
+}
+
+CmId CmChannel::make_id()
 {
 	rdma_cm_id *id = nullptr;
 	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
 		strerror(errno));
-	return Id(id);
+	return CmId(id);
 }
 
-void Cm::accept(Control &control, const rdma_conn_param &param)
+CmId CmChannel::listen(sockaddr *at, int backlog)
 {
-	Id listener = make_id();
-	Control::Address here = control.local();
-	here.set_port(0);
-	require(!rdma_bind_addr(listener.get(), here.get()) && !rdma_listen(listener.get(), 4),
-		"listening: %s", strerror(errno));
-	control.exchange(rdma_get_src_port(listener.get()));
-	id_.reset(expect(RDMA_CM_EVENT_CONNECT_REQUEST));
-	rdma_conn_param with = param;
-	require(!rdma_accept(id_.get(), &with), "rdma_accept: %s", strerror(errno));
-	expect(RDMA_CM_EVENT_ESTABLISHED);
-}
-
-void Cm::call(Control &control, const rdma_conn_param &param)
-{
-	id_ = make_id();
-	Control::Address there = control.peer();
-	there.set_port(control.exchange(__be16{0}));
-	require(!rdma_resolve_addr(id_.get(), nullptr, there.get(), limit_ms()),
-		"rdma_resolve_addr: %s", strerror(errno));
-	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-	require(!rdma_resolve_route(id_.get(), limit_ms()), "rdma_resolve_route: %s",
+	CmId id = make_id();
+	require(!rdma_bind_addr(id.get(), at) && !rdma_listen(id.get(), backlog), "listening: %s",
 		strerror(errno));
-	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
-	rdma_conn_param with = param;
-	require(!rdma_connect(id_.get(), &with), "rdma_connect: %s", strerror(errno));
-	expect(RDMA_CM_EVENT_ESTABLISHED);
+	return id;
 }
 
-void Cm::connect(Control &control, ibv_qp *qp, uint8_t rd_atomic)
+CmId CmChannel::resolve(sockaddr *to)
 {
-	channel_.reset(rdma_create_event_channel());
-	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
-	rdma_conn_param param = {};
-	param.qp_num = qp->qp_num;
-	param.responder_resources = param.initiator_depth = rd_atomic;
-	if (control.is_caller())
-		call(control, param);
-	else
-		accept(control, param);
+	int limit_ms = static_cast<int>(limit_s_ * 1000);
+	CmId id = make_id();
+	require(!rdma_resolve_addr(id.get(), nullptr, to, limit_ms), "rdma_resolve_addr: %s",
+		strerror(errno));
+	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+	require(!rdma_resolve_route(id.get(), limit_ms), "rdma_resolve_route: %s", strerror(errno));
+	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	return id;
+}
+
+CmEvent CmChannel::connect(rdma_cm_id *id, const CmOffer &offer)
+{
+	rdma_conn_param param = offer.param();
+	require(!rdma_connect(id, &param), "rdma_connect: %s", strerror(errno));
+	return expect(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
+{
+	rdma_conn_param param = offer.param();
+	require(!rdma_accept(id, &param), "rdma_accept: %s", strerror(errno));
+	expect(RDMA_CM_EVENT_ESTABLISHED);
 }
 
 } // namespace vt

@@ -1,36 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A QP's connection by rdma_cm, where nothing else connects QPs: iWARP.
+// rdma_cm's dialogue: addresses, listeners, connections, and the events between. What does
+// not work throws Failure.
 #ifndef TERN_VM_CM_H
 #define TERN_VM_CM_H
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <rdma/rdma_cma.h>
 
-#include "control.h"
-
 namespace vt {
 
-class Cm {
+template <auto Destroy> struct CmDestroyer {
+	template <class T> void operator()(T *object) const { Destroy(object); }
+};
+using CmId = std::unique_ptr<rdma_cm_id, CmDestroyer<rdma_destroy_id>>;
+
+// What an end says of itself when it connects or accepts.
+struct CmOffer {
+	uint8_t depth = 1;	    // READs under way, both ways
+	uint32_t qpn = 0;	    // of a QP that was not made by rdma_create_qp
+	const void *data = nullptr; // private
+	uint8_t bytes = 0;
+
+	rdma_conn_param param() const;
+};
+
+// Taken, and acknowledged.
+struct CmEvent {
+	rdma_cm_event_type type;
+	int status;
+	rdma_cm_id *id;
+	CmId request; // the same, of a CONNECT_REQUEST: it is new
+	std::vector<char> data;
+
+	// What the private data begin with.
+	void read(void *to, size_t bytes) const;
+};
+
+// An event channel. It outlives its ids.
+class CmChannel {
 public:
-	// Between the two addresses of the control connection; both sides call it, with a QP in
-	// INIT each. The side that called the other is the active one here too.
-	void connect(Control &control, ibv_qp *qp, uint8_t rd_atomic);
+	// Each step may take so long.
+	explicit CmChannel(double limit_s = 20);
+
+	int fd() const { return channel_->fd; }
+	CmId make_id();
+	CmId listen(sockaddr *at, int backlog);
+	// To the peer's address and route.
+	CmId resolve(sockaddr *to);
+	// Connects or accepts, until the connection stands.
+	CmEvent connect(rdma_cm_id *id, const CmOffer &offer);
+	void accept(rdma_cm_id *id, const CmOffer &offer);
+
+	// The next event, if one comes by then.
+	std::optional<CmEvent> next(double limit_s);
+	CmEvent expect(rdma_cm_event_type type);
 
 private:
-	template <auto Destroy> struct Destroyer {
-		template <class T> void operator()(T *object) const { Destroy(object); }
-	};
-	using Id = std::unique_ptr<rdma_cm_id, Destroyer<rdma_destroy_id>>;
-
-	// Its id, which is ours in case of a request.
-	rdma_cm_id *expect(rdma_cm_event_type type);
-	Id make_id();
-	void accept(Control &control, const rdma_conn_param &param);
-	void call(Control &control, const rdma_conn_param &param);
-
-	std::unique_ptr<rdma_event_channel, Destroyer<rdma_destroy_event_channel>> channel_;
-	Id id_;
+	double limit_s_;
+	std::unique_ptr<rdma_event_channel, CmDestroyer<rdma_destroy_event_channel>> channel_;
 };
 
 } // namespace vt

@@ -144,11 +144,31 @@ void Link::to_rts()
 	require(!error, "to RTS: %s", strerror(error));
 }
 
+// Between the two addresses of the control connection, and its caller is the caller here.
+void Link::connect_by_cm(Control &control)
+{
+	CmChannel &cm = cm_.emplace();
+	CmOffer offer = {.depth = options_.rd_atomic, .qpn = qp_->qp_num};
+	if (control.is_caller()) {
+		Control::Address there = control.peer();
+		there.set_port(control.exchange(__be16{0}));
+		cm_id_ = cm.resolve(there.get());
+		cm.connect(cm_id_.get(), offer);
+		return;
+	}
+	Control::Address here = control.local();
+	here.set_port(0);
+	CmId listener = cm.listen(here.get(), 4);
+	control.exchange(rdma_get_src_port(listener.get()));
+	cm_id_ = std::move(cm.expect(RDMA_CM_EVENT_CONNECT_REQUEST).request);
+	cm.accept(cm_id_.get(), offer);
+}
+
 void Link::to_peer(const QpAddress &peer, Control &control)
 {
 	if (device_.is_iwarp()) {
 		peer_ = peer;
-		cm_.connect(control, qp_.get(), options_.rd_atomic);
+		connect_by_cm(control);
 		return;
 	}
 	to_rtr(peer);

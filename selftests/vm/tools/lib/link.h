@@ -69,6 +69,7 @@ public:
 private:
 	ibv_ah_attr way_to(const QpAddress &peer) const;
 	void to_peer(const QpAddress &peer, Control &control);
+	void connect_by_cm(Control &control);
 
 	const Device &device_;
 	ibv_pd *pd_;
@@ -77,7 +78,8 @@ private:
 	uint32_t inline_bytes_ = 0;
 	QpAddress peer_ = {};
 	Ah ah_;
-	Cm cm_;
+	std::optional<CmChannel> cm_;
+	CmId cm_id_;
 	QpOwner qp_;
 	ibv_qp_ex *ex_ = nullptr;
 };
