@@ -29,7 +29,7 @@ struct Options {
 // Shared between the children: how often each verb worked and failed.
 vt::Score *score;
 
-pid_t launch(const Options &o, uint64_t seed, double until)
+pid_t launch(const Options &o, uint64_t seed)
 {
 	pid_t pid = fork();
 	if (pid)
@@ -37,7 +37,7 @@ pid_t launch(const Options &o, uint64_t seed, double until)
 	// Or a hundred of them leave the parent, and traffic beside them, no time.
 	setpriority(PRIO_PROCESS, 0, 15);
 	try {
-		vt::Player(o.device, seed, score).play(until);
+		vt::Player(o.device, seed, score).play();
 	} catch (const std::exception &why) {
 		// The device may be taken away under us: that is no fault of ours.
 		__atomic_add_fetch(&score->gave_up, 1, __ATOMIC_RELAXED);
@@ -56,8 +56,10 @@ int play(const Options &o)
 	std::vector<pid_t> children;
 	unsigned crashed = 0, killed = 0, started = 0;
 	for (; started < o.processes; started++)
-		children.push_back(launch(o, random(), until));
-	while (vt::now_s() < until) {
+		children.push_back(launch(o, random()));
+	// Without traffic it would be no chaos: a slow machine has some longer.
+	double latest = until + 60 * vt::slow();
+	while (vt::now_s() < until || (score->is_idle() && vt::now_s() < latest)) {
 		usleep(20000);
 		pid_t &victim = children[random() % children.size()];
 		// Kill one now and then, at whatever it does, and start another.
@@ -66,10 +68,11 @@ int play(const Options &o)
 			killed++;
 			int status;
 			waitpid(victim, &status, 0);
-			victim = launch(o, random(), until);
+			victim = launch(o, random());
 			started++;
 		}
 	}
+	__atomic_store_n(&score->over, true, __ATOMIC_RELAXED);
 	double limit = vt::now_s() + 60 * vt::slow();
 	unsigned stuck = 0;
 	for (pid_t child : children) {
@@ -86,9 +89,11 @@ int play(const Options &o)
 			crashed++;
 	}
 	score->print();
-	printf("# %u processes, %u killed, %u gave up, %u crashed, %u stuck\n", started, killed,
-	       score->gave_up, crashed, stuck);
-	return crashed || stuck ? 1 : 0;
+	printf("# %u processes, %u killed, %u gave up, %u crashed, %u stuck; %u QPs connected, "
+	       "%u completions\n",
+	       started, killed, score->gave_up, crashed, stuck, score->done[vt::kConnect],
+	       score->good);
+	return crashed || stuck || score->is_idle() ? 1 : 0;
 }
 
 } // namespace

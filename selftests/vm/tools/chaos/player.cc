@@ -17,12 +17,13 @@ const char *const kActNames[kActs] = {"make_pd", "drop_pd",   "make_mr",  "drop_
 				      "drop_qp", "modify_qp", "connect",  "post_recv", "post_send",
 				      "make_ah", "drop_ah",   "mcast",	  "reopen"};
 
-// Removes a random one if the verb lets it go.
+// Empties a random place, if something is there and the verb lets it go: the fewer objects
+// there are, the longer they stay.
 template <class T, class F> bool drop(std::vector<T *> *heap, uint64_t choice, F destroy)
 {
-	if (heap->empty())
+	size_t i = choice % kMost;
+	if (i >= heap->size())
 		return true;
-	size_t i = choice % heap->size();
 	if (destroy((*heap)[i]))
 		return false;
 	(*heap)[i] = heap->back();
@@ -38,6 +39,13 @@ template <class T> bool keep(std::vector<T *> *heap, T *object)
 }
 
 } // namespace
+
+// Nothing was connected, or nothing went over it.
+bool Score::is_idle() const
+{
+	return !__atomic_load_n(&done[kConnect], __ATOMIC_RELAXED) ||
+	       !__atomic_load_n(&good, __ATOMIC_RELAXED);
+}
 
 void Score::print() const
 {
@@ -55,9 +63,9 @@ Player::~Player()
 	clear();
 }
 
-void Player::play(double until)
+void Player::play()
 {
-	while (now_s() < until)
+	while (!__atomic_load_n(&score_->over, __ATOMIC_RELAXED))
 		act(static_cast<Act>(below(kActs)));
 }
 
@@ -150,16 +158,39 @@ void Player::connect_two()
 	}
 }
 
-void Player::post_send()
+// Mostly one of that PD.
+ibv_mr *Player::mr_for(const ibv_pd *pd)
 {
-	if (qps_.empty() || mrs_.empty())
+	ibv_mr *mr = mrs_[below(mrs_.size())];
+	for (int i = 0; i < 8 && mr->pd != pd; i++)
+		mr = mrs_[below(mrs_.size())];
+	return mr;
+}
+
+void Player::post_recv(ibv_qp *qp, ibv_srq *srq)
+{
+	if (mrs_.empty())
 		return;
-	ibv_qp *qp = qps_[below(qps_.size())];
-	ibv_mr *mr = mrs_[below(mrs_.size())], *target = mrs_[below(mrs_.size())];
+	ibv_mr *mr = mr_for(srq ? srq->pd : qp->pd);
+	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 1), mr->lkey};
+	ibv_recv_wr wr = {0, nullptr, &sge, 1}, *bad;
+	if (srq)
+		note(kPostSrq, !ibv_post_srq_recv(srq, &wr, &bad));
+	else
+		note(kPostRecv, !ibv_post_recv(qp, &wr, &bad));
+}
+
+void Player::post_send(ibv_qp *qp)
+{
+	if (mrs_.empty())
+		return;
+	ibv_mr *mr = mr_for(qp->pd), *target = mrs_[below(mrs_.size())];
 	const ibv_wr_opcode opcodes[] = {
 		IBV_WR_SEND,	      IBV_WR_RDMA_WRITE,	   IBV_WR_RDMA_READ,
 		IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_RDMA_WRITE_WITH_IMM};
-	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 9), mr->lkey};
+	// Short ones find room at the other end.
+	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(1 + below(mr->length + 9)),
+		       mr->lkey};
 	ibv_send_wr wr = {}, *bad;
 	wr.opcode = opcodes[below(qp->qp_type == IBV_QPT_RC ? 6 : 1)];
 	wr.sg_list = &sge;
@@ -172,19 +203,30 @@ void Player::post_send()
 		wr.wr.ud = {ahs_[below(ahs_.size())], qps_[below(qps_.size())]->qp_num, 0x11};
 	} else if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		sge.length = 8;
-		wr.wr.atomic = {reinterpret_cast<uint64_t>(target->addr), 1, 0, target->rkey};
+		wr.wr.atomic = {(reinterpret_cast<uint64_t>(target->addr) + 7) & ~7ull, 1, 0,
+				target->rkey};
 	} else {
 		wr.wr.rdma = {reinterpret_cast<uint64_t>(target->addr), target->rkey};
 	}
 	note(kPostSend, !ibv_post_send(qp, &wr, &bad));
 }
 
+void Player::poll(ibv_cq *cq)
+{
+	ibv_wc wc[8];
+	int n = ibv_poll_cq(cq, 8, wc);
+	note(kPollCq, n >= 0);
+	for (int i = 0; i < n; i++)
+		if (wc[i].status == IBV_WC_SUCCESS)
+			__atomic_add_fetch(&score_->good, 1, __ATOMIC_RELAXED);
+}
+
 void Player::act(Act what)
 {
 	ibv_context *context = device_->context();
-	ibv_pd *pd = pds_.empty() ? nullptr : pds_[below(pds_.size())];
+	ibv_pd *pd = random_of(pds_);
+	ibv_qp *qp = random_of(qps_);
 	uint64_t dice = random_();
-	ibv_wc wc[8];
 	switch (what) {
 	case kMakePd:
 		if (pds_.size() < 4)
@@ -208,6 +250,7 @@ void Player::act(Act what)
 		if (pd && !mrs_.empty())
 			note(what, !ibv_rereg_mr(mrs_[below(mrs_.size())],
 						 IBV_REREG_MR_CHANGE_TRANSLATION |
+							 IBV_REREG_MR_CHANGE_ACCESS |
 							 (dice & 1 ? IBV_REREG_MR_CHANGE_PD : 0),
 						 pd, memory_.data() + below(4096),
 						 1 + below(kMemory / 2), kAllAccess));
@@ -236,7 +279,7 @@ void Player::act(Act what)
 		break;
 	case kPollCq:
 		for (ibv_cq *cq : cqs_)
-			note(what, ibv_poll_cq(cq, 8, wc) >= 0);
+			poll(cq);
 		break;
 	case kMakeSrq:
 		if (pd && srqs_.size() < 4) {
@@ -249,19 +292,12 @@ void Player::act(Act what)
 		note(what, drop(&srqs_, dice, ibv_destroy_srq));
 		break;
 	case kPostSrq:
+		if (!srqs_.empty())
+			post_recv(nullptr, srqs_[below(srqs_.size())]);
+		break;
 	case kPostRecv:
-		if (!mrs_.empty()) {
-			ibv_mr *mr = mrs_[below(mrs_.size())];
-			ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 1),
-				       mr->lkey};
-			ibv_recv_wr wr = {dice, nullptr, &sge, 1}, *bad;
-			if (what == kPostSrq && !srqs_.empty())
-				note(what,
-				     !ibv_post_srq_recv(srqs_[below(srqs_.size())], &wr, &bad));
-			ibv_qp *qp = qps_.empty() ? nullptr : qps_[below(qps_.size())];
-			if (what == kPostRecv && qp && !qp->srq)
-				note(what, !ibv_post_recv(qp, &wr, &bad));
-		}
+		if (qp && !qp->srq)
+			post_recv(qp, nullptr);
 		break;
 	case kMakeQp:
 		make_qp();
@@ -270,18 +306,18 @@ void Player::act(Act what)
 		note(what, drop(&qps_, dice, ibv_destroy_qp));
 		break;
 	case kModifyQp:
-		if (!qps_.empty()) {
+		if (qp) {
 			ibv_qp_attr attr = {};
 			attr.qp_state = static_cast<ibv_qp_state>(below(IBV_QPS_ERR + 1));
-			note(what, !ibv_modify_qp(qps_[below(qps_.size())], &attr, IBV_QP_STATE));
+			note(what, !ibv_modify_qp(qp, &attr, IBV_QP_STATE));
 		}
 		break;
 	case kConnect:
 		connect_two();
 		break;
 	case kPostSend:
-		for (int i = 0; i < 5; i++)
-			post_send();
+		for (int i = 0; i < 5 && qp; i++)
+			post_send(random_of(qps_));
 		break;
 	case kMakeAh:
 		if (pd && ahs_.size() < kMost) {
@@ -297,13 +333,12 @@ void Player::act(Act what)
 		note(what, drop(&ahs_, dice, ibv_destroy_ah));
 		break;
 	case kMcast:
-		if (!qps_.empty()) {
+		if (qp) {
 			ibv_gid group = {};
 			const uint8_t mapped[16] = {
 				0xff, 0x0e, 0,	  0,	0,   0,	 0, 0,
 				0,    0,    0xff, 0xff, 239, 77, 0, static_cast<uint8_t>(dice % 4)};
 			memcpy(group.raw, mapped, 16);
-			ibv_qp *qp = qps_[below(qps_.size())];
 			note(what, !(dice & 1 ? ibv_attach_mcast(qp, &group, 0) :
 						ibv_detach_mcast(qp, &group, 0)));
 		}

@@ -44,6 +44,9 @@ enum Act {
 struct Score {
 	unsigned done[kActs], refused[kActs];
 	unsigned gave_up, said;
+	unsigned good; // completions
+	bool over;
+	bool is_idle() const;
 	void print() const;
 };
 
@@ -51,16 +54,24 @@ class Player {
 public:
 	Player(const DeviceChoice &choice, uint64_t seed, Score *score);
 	~Player();
-	void play(double until);
+	// Until the score says that it is over.
+	void play();
 
 private:
 	void act(Act what);
 	void clear();
 	void make_qp();
 	void connect_two();
-	void post_send();
+	void post_recv(ibv_qp *qp, ibv_srq *srq);
+	void post_send(ibv_qp *qp);
+	void poll(ibv_cq *cq);
+	ibv_mr *mr_for(const ibv_pd *pd);
 	bool note(Act what, bool ok);
 	uint32_t below(size_t n) { return static_cast<uint32_t>(random_() % n); }
+	template <class T> T *random_of(const std::vector<T *> &heap)
+	{
+		return heap.empty() ? nullptr : heap[below(heap.size())];
+	}
 
 	DeviceChoice choice_;
 	std::mt19937_64 random_;
