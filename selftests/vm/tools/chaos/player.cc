@@ -2,6 +2,7 @@
 // See player.h. Destroying may be refused (EBUSY): the object then stays in the heap.
 #include "player.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -15,7 +16,26 @@ const char *const kActNames[kActs] = {"make_pd", "drop_pd",   "make_mr",  "drop_
 				      "make_mw", "drop_mw",   "make_cq",  "drop_cq",   "resize_cq",
 				      "poll_cq", "make_srq",  "drop_srq", "post_srq",  "make_qp",
 				      "drop_qp", "modify_qp", "connect",  "post_recv", "post_send",
-				      "make_ah", "drop_ah",   "mcast",	  "reopen"};
+				      "make_ah", "drop_ah",   "mcast",	  "reopen",    "call",
+				      "hang_up", "drop_call", "listen"};
+
+bool has(const Device &device, Act act)
+{
+	switch (act) {
+	case kConnect:
+	case kMakeAh:
+	case kDropAh:
+	case kMcast:
+		return !device.is_iwarp();
+	case kCall:
+	case kHangUp:
+	case kDropCall:
+	case kListen:
+		return device.is_iwarp();
+	default:
+		return true;
+	}
+}
 
 // Empties a random place, if something is there and the verb lets it go: the fewer objects
 // there are, the longer they stay.
@@ -54,9 +74,13 @@ void Score::print() const
 }
 
 Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score)
-	: choice_(choice), random_(seed), score_(score), device_(std::make_unique<Device>(choice)),
-	  memory_(kMemory)
-{}
+	: choice_(choice), random_(seed), score_(score), memory_(kMemory)
+{
+	open();
+	for (int i = 0; i < kActs; i++)
+		if (has(*device_, static_cast<Act>(i)))
+			acts_.push_back(static_cast<Act>(i));
+}
 
 Player::~Player()
 {
@@ -65,8 +89,11 @@ Player::~Player()
 
 void Player::play()
 {
-	while (!__atomic_load_n(&score_->over, __ATOMIC_RELAXED))
-		act(static_cast<Act>(below(kActs)));
+	while (!__atomic_load_n(&score_->over, __ATOMIC_RELAXED)) {
+		act(acts_[below(acts_.size())]);
+		if (calls_)
+			take_call_events();
+	}
 }
 
 bool Player::note(Act what, bool ok)
@@ -75,11 +102,21 @@ bool Player::note(Act what, bool ok)
 	return ok;
 }
 
+void Player::open()
+{
+	device_ = std::make_unique<Device>(choice_);
+	if (device_->is_iwarp())
+		calls_ = std::make_unique<Calls>(choice_.netdev, random_(),
+						 [this] { return qp_to_connect(); });
+}
+
 // Users before what they use; what is refused all the same stays for the kernel to clear.
 void Player::clear()
 {
 	for (ibv_qp *qp : qps_)
 		ibv_destroy_qp(qp);
+	// A call that waits ends with its QP.
+	calls_.reset();
 	for (ibv_ah *ah : ahs_)
 		ibv_destroy_ah(ah);
 	for (ibv_mw *mw : mws_)
@@ -106,7 +143,7 @@ void Player::make_qp()
 	attr.recv_cq = cqs_[below(cqs_.size())];
 	attr.srq = srqs_.empty() || below(3) ? nullptr : srqs_[below(srqs_.size())];
 	attr.cap = {1 + below(100), 1 + below(100), 1 + below(8), 1 + below(8), below(200)};
-	attr.qp_type = types[below(3)];
+	attr.qp_type = types[below(device_->is_iwarp() ? 1 : 3)];
 	ibv_qp *qp = ibv_create_qp(pds_[below(pds_.size())], &attr);
 	note(kMakeQp, keep(&qps_, qp));
 }
@@ -158,6 +195,22 @@ void Player::connect_two()
 	}
 }
 
+// One that was not connected yet, if there is one: others do not go to INIT.
+uint32_t Player::qp_to_connect()
+{
+	if (qps_.empty())
+		return 0;
+	std::rotate(qps_.begin(), qps_.begin() + below(qps_.size()), qps_.end());
+	for (ibv_qp *qp : qps_) {
+		ibv_qp_attr attr = {};
+		attr.qp_state = IBV_QPS_INIT;
+		attr.qp_access_flags = static_cast<unsigned>(kAllAccess);
+		if (!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
+			return qp->qp_num;
+	}
+	return qps_[0]->qp_num;
+}
+
 // Mostly one of that PD.
 ibv_mr *Player::mr_for(const ibv_pd *pd)
 {
@@ -185,9 +238,12 @@ void Player::post_send(ibv_qp *qp)
 	if (mrs_.empty())
 		return;
 	ibv_mr *mr = mr_for(qp->pd), *target = mrs_[below(mrs_.size())];
-	const ibv_wr_opcode opcodes[] = {
-		IBV_WR_SEND,	      IBV_WR_RDMA_WRITE,	   IBV_WR_RDMA_READ,
-		IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_RDMA_WRITE_WITH_IMM};
+	const ibv_wr_opcode opcodes[] = {IBV_WR_SEND,
+					 IBV_WR_RDMA_WRITE,
+					 IBV_WR_RDMA_READ,
+					 device_->send_with_imm(),
+					 IBV_WR_ATOMIC_FETCH_AND_ADD,
+					 IBV_WR_RDMA_WRITE_WITH_IMM};
 	// Short ones find room at the other end.
 	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(1 + below(mr->length + 9)),
 		       mr->lkey};
@@ -219,6 +275,46 @@ void Player::poll(ibv_cq *cq)
 	for (int i = 0; i < n; i++)
 		if (wc[i].status == IBV_WC_SUCCESS)
 			__atomic_add_fetch(&score_->good, 1, __ATOMIC_RELAXED);
+}
+
+void Player::call_act(Act what, uint64_t dice)
+{
+	switch (what) {
+	case kCall:
+		// A QP is connected once in its life: two new ones, if there is room.
+		make_qp();
+		make_qp();
+		note(what, calls_->begin());
+		break;
+	case kHangUp:
+		note(what, calls_->hang_up());
+		break;
+	case kDropCall:
+		calls_->drop();
+		note(what, true);
+		break;
+	default:
+		if (dice % 8 == 0) {
+			calls_->listen();
+			note(what, true);
+		}
+		break;
+	}
+}
+
+// What is connected now is used at once: it does not live long.
+void Player::take_call_events()
+{
+	for (uint32_t qpn : calls_->take_events()) {
+		note(kConnect, true);
+		auto found = std::find_if(qps_.begin(), qps_.end(),
+					  [qpn](const ibv_qp *qp) { return qp->qp_num == qpn; });
+		for (int i = 0; i < 5 && found != qps_.end(); i++) {
+			if (!(*found)->srq)
+				post_recv(*found, nullptr);
+			post_send(*found);
+		}
+	}
 }
 
 void Player::act(Act what)
@@ -348,11 +444,12 @@ void Player::act(Act what)
 			clear();
 			// What could not be destroyed goes with the context.
 			device_.reset();
-			device_ = std::make_unique<Device>(choice_);
+			open();
 			note(what, true);
 		}
 		break;
-	case kActs:
+	default:
+		call_act(what, dice);
 		break;
 	}
 }

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "calls.h"
 #include "device.h"
 #include "objects.h"
 
@@ -38,6 +39,11 @@ enum Act {
 	kDropAh,
 	kMcast,
 	kReopen,
+	// With rdma_cm:
+	kCall,
+	kHangUp,
+	kDropCall,
+	kListen,
 	kActs
 };
 
@@ -59,9 +65,13 @@ public:
 
 private:
 	void act(Act what);
+	void call_act(Act what, uint64_t dice);
+	void take_call_events();
+	void open();
 	void clear();
 	void make_qp();
 	void connect_two();
+	uint32_t qp_to_connect();
 	void post_recv(ibv_qp *qp, ibv_srq *srq);
 	void post_send(ibv_qp *qp);
 	void poll(ibv_cq *cq);
@@ -77,6 +87,7 @@ private:
 	std::mt19937_64 random_;
 	Score *score_;
 	std::unique_ptr<Device> device_;
+	std::vector<Act> acts_; // that the device has
 	Buffer memory_;
 	std::vector<ibv_pd *> pds_;
 	std::vector<ibv_mr *> mrs_;
@@ -85,6 +96,7 @@ private:
 	std::vector<ibv_srq *> srqs_;
 	std::vector<ibv_qp *> qps_;
 	std::vector<ibv_ah *> ahs_;
+	std::unique_ptr<Calls> calls_; // iWARP
 };
 
 } // namespace vt

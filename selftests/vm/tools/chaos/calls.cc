@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+// See calls.h.
+#include "calls.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ifaddrs.h>
+#include <memory>
+
+#include "outcome.h"
+
+namespace vt {
+namespace {
+
+constexpr size_t kMost = 12; // calls to begin
+constexpr int kLimitMs = 10000;
+
+struct AddressesFree {
+	void operator()(ifaddrs *list) const { freeifaddrs(list); }
+};
+
+// rdma_cm goes by addresses.
+sockaddr_in address_of(const std::string &netdev)
+{
+	ifaddrs *list = nullptr;
+	require(!getifaddrs(&list), "getifaddrs: %s", strerror(errno));
+	std::unique_ptr<ifaddrs, AddressesFree> owner(list);
+	for (const ifaddrs *one = list; one; one = one->ifa_next)
+		if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET && netdev == one->ifa_name)
+			return *reinterpret_cast<const sockaddr_in *>(one->ifa_addr);
+	fail("netdev '%s' has no IPv4 address", netdev.c_str());
+}
+
+} // namespace
+
+Calls::Calls(const std::string &netdev, uint64_t seed, Choose choose)
+	: random_(seed), choose_(std::move(choose)), address_(address_of(netdev))
+{
+	listen();
+}
+
+void Calls::listen()
+{
+	sockaddr_in any_port = address_;
+	any_port.sin_port = 0;
+	listener_ = channel_.listen(reinterpret_cast<sockaddr *>(&any_port), 4);
+	address_.sin_port = rdma_get_src_port(listener_.get());
+}
+
+bool Calls::begin()
+{
+	if (calls_.size() >= kMost)
+		return true;
+	CmId id = channel_.make_id();
+	if (rdma_resolve_addr(id.get(), nullptr, reinterpret_cast<sockaddr *>(&address_), kLimitMs))
+		return false;
+	calls_.push_back({std::move(id), 0, false});
+	return true;
+}
+
+// What is at a random place, if something is there: the fewer there are, the longer they stay.
+Calls::Call *Calls::pick()
+{
+	size_t i = below(kMost);
+	return i < calls_.size() ? &calls_[i] : nullptr;
+}
+
+bool Calls::hang_up()
+{
+	Call *call = pick();
+	return !call || !rdma_disconnect(call->id.get());
+}
+
+void Calls::drop()
+{
+	Call *call = pick();
+	// That blocks until there is an answer, perhaps our own that we cannot give then.
+	if (call && (!call->waits || !below(16)))
+		end(call->id.get());
+}
+
+Calls::Call *Calls::find(const rdma_cm_id *id)
+{
+	auto found = std::find_if(calls_.begin(), calls_.end(),
+				  [id](const Call &call) { return call.id.get() == id; });
+	return found == calls_.end() ? nullptr : &*found;
+}
+
+void Calls::end(const rdma_cm_id *id)
+{
+	std::erase_if(calls_, [id](const Call &call) { return call.id.get() == id; });
+}
+
+// One that came in: accepted, refused, or not answered at all.
+void Calls::answer(CmId id)
+{
+	uint32_t qpn = choose_();
+	rdma_conn_param param = CmOffer{.depth = 4, .qpn = qpn}.param();
+	switch (below(8)) {
+	case 0:
+		rdma_reject(id.get(), nullptr, 0);
+		return;
+	case 1:
+		return;
+	default:
+		if (!rdma_accept(id.get(), &param))
+			calls_.push_back({std::move(id), qpn, true});
+	}
+}
+
+// False: that was its last step.
+bool Calls::go_on(Call *call, rdma_cm_event_type type)
+{
+	rdma_conn_param param = {};
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return !rdma_resolve_route(call->id.get(), kLimitMs);
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		call->qpn = choose_();
+		param = CmOffer{.depth = 4, .qpn = call->qpn}.param();
+		call->waits = !rdma_connect(call->id.get(), &param);
+		return call->waits;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		call->waits = false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+std::vector<uint32_t> Calls::take_events()
+{
+	std::vector<uint32_t> connected;
+	while (std::optional<CmEvent> event = channel_.next(0)) {
+		if (event->request) {
+			answer(std::move(event->request));
+			continue;
+		}
+		Call *call = find(event->id);
+		if (call && event->type == RDMA_CM_EVENT_ESTABLISHED)
+			connected.push_back(call->qpn);
+		if (call && !go_on(call, event->type))
+			end(event->id);
+	}
+	return connected;
+}
+
+} // namespace vt
