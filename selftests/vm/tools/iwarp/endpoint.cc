@@ -5,39 +5,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <poll.h>
 
 #include "outcome.h"
 
 namespace vt {
-namespace {
 
-struct AddressFree {
-	void operator()(rdma_addrinfo *info) const { rdma_freeaddrinfo(info); }
-};
-
-std::unique_ptr<rdma_addrinfo, AddressFree> find_address(const EndpointOptions &options)
+Endpoint::Endpoint(const EndpointOptions &options) : options_(options)
 {
-	rdma_addrinfo hints = {}, *found = nullptr;
-
-	hints.ai_port_space = RDMA_PS_TCP;
-	hints.ai_flags = options.server ? RAI_PASSIVE : 0;
-	require(!rdma_getaddrinfo(options.host.empty() ? nullptr : options.host.c_str(),
-				  options.port.c_str(), &hints, &found),
-		"rdma_getaddrinfo: %s", strerror(errno));
-	return std::unique_ptr<rdma_addrinfo, AddressFree>(found);
-}
-
-} // namespace
-
-Endpoint::Endpoint(const EndpointOptions &options)
-	: options_(options), channel_(rdma_create_event_channel())
-{
-	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
-	if (options_.server)
-		listen();
-	else
-		resolve();
+	if (options_.server) {
+		listener_ = cm_.listen(options_.host, options_.port, 1);
+		CmEvent request = cm_.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+		request.read(request_data_, sizeof(request_data_));
+		id_ = std::move(request.request);
+	} else {
+		id_ = cm_.resolve(options_.host, options_.port);
+	}
 
 	cq_.reset(ibv_create_cq(id_->verbs, static_cast<int>(4 * options_.work_requests), nullptr,
 				nullptr, 0));
@@ -55,84 +37,9 @@ Endpoint::~Endpoint()
 		rdma_destroy_qp(id_.get());
 }
 
-rdma_cm_event *Endpoint::next_event(double limit_s)
+CmOffer Endpoint::offer(const char *data) const
 {
-	pollfd fd = {channel_->fd, POLLIN, 0};
-	rdma_cm_event *event = nullptr;
-
-	if (::poll(&fd, 1, static_cast<int>(limit_s * slow() * 1000)) <= 0)
-		return nullptr;
-	require(!rdma_get_cm_event(channel_.get(), &event), "rdma_get_cm_event: %s",
-		strerror(errno));
-	return event;
-}
-
-void Endpoint::expect(rdma_cm_event_type type, void *private_data, size_t bytes)
-{
-	rdma_cm_event *event = next_event(options_.limit_s);
-
-	require(event != nullptr, "no %s within %g s", rdma_event_str(type), options_.limit_s);
-	rdma_cm_event_type got = event->event;
-	int status = event->status;
-	const rdma_conn_param &param = event->param.conn;
-
-	if (got == RDMA_CM_EVENT_CONNECT_REQUEST)
-		id_.reset(event->id);
-	if (got == type && private_data) {
-		require(param.private_data_len >= bytes, "%u bytes of private data, not %zu",
-			param.private_data_len, bytes);
-		memcpy(private_data, param.private_data, bytes);
-	}
-	rdma_ack_cm_event(event);
-	require(got == type, "%s (%d) instead of %s", rdma_event_str(got), status,
-		rdma_event_str(type));
-}
-
-void Endpoint::listen()
-{
-	auto address = find_address(options_);
-	rdma_cm_id *id = nullptr;
-
-	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
-		strerror(errno));
-	listener_.reset(id);
-	require(!rdma_bind_addr(id, address->ai_src_addr) && !rdma_listen(id, 1), "listening: %s",
-		strerror(errno));
-	expect(RDMA_CM_EVENT_CONNECT_REQUEST, request_data_, sizeof(request_data_));
-}
-
-void Endpoint::resolve()
-{
-	auto address = find_address(options_);
-	int limit_ms = static_cast<int>(options_.limit_s * 1000);
-	rdma_cm_id *id = nullptr;
-
-	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
-		strerror(errno));
-	id_.reset(id);
-	require(!rdma_resolve_addr(id, nullptr, address->ai_dst_addr, limit_ms),
-		"rdma_resolve_addr: %s", strerror(errno));
-	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-	require(!rdma_resolve_route(id, limit_ms), "rdma_resolve_route: %s", strerror(errno));
-	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
-}
-
-rdma_conn_param Endpoint::param(const char *data) const
-{
-	rdma_conn_param param = {};
-
-	param.private_data = data;
-	param.private_data_len = kDataBytes;
-	param.responder_resources = param.initiator_depth = options_.depth;
-	param.retry_count = param.rnr_retry_count = 7;
-	return param;
-}
-
-void Endpoint::connect(const char *data)
-{
-	rdma_conn_param with = param(data);
-
-	require(!rdma_connect(id_.get(), &with), "rdma_connect: %s", strerror(errno));
+	return {.depth = options_.depth, .data = data, .bytes = kDataBytes};
 }
 
 void Endpoint::establish(const void *ours, size_t bytes, void *theirs)
@@ -141,14 +48,10 @@ void Endpoint::establish(const void *ours, size_t bytes, void *theirs)
 
 	memcpy(data, ours, std::min(bytes, sizeof(data)));
 	if (options_.server) {
-		rdma_conn_param with = param(data);
-
-		require(!rdma_accept(id_.get(), &with), "rdma_accept: %s", strerror(errno));
-		expect(RDMA_CM_EVENT_ESTABLISHED);
+		cm_.accept(id_.get(), offer(data));
 		memcpy(theirs, request_data_, bytes);
 	} else {
-		connect(data);
-		expect(RDMA_CM_EVENT_ESTABLISHED, theirs, bytes);
+		cm_.connect(id_.get(), offer(data)).read(theirs, bytes);
 	}
 }
 
@@ -158,18 +61,11 @@ void Endpoint::refuse()
 	char heard[sizeof(why)] = {};
 
 	if (options_.server) {
-		require(!rdma_reject(id_.get(), why, sizeof(why)), "rdma_reject: %s",
-			strerror(errno));
+		cm_.reject(id_.get(), why, sizeof(why));
 		return;
 	}
-	connect(why);
-	expect(RDMA_CM_EVENT_REJECTED, heard, sizeof(heard));
+	cm_.connect_refused(id_.get(), offer(why)).read(heard, sizeof(heard));
 	require(!strcmp(heard, why), "the reason for the refusal is \"%s\"", heard);
-}
-
-void Endpoint::disconnect()
-{
-	require(!rdma_disconnect(id_.get()), "rdma_disconnect: %s", strerror(errno));
 }
 
 void Endpoint::abort()
@@ -183,11 +79,12 @@ void Endpoint::abort()
 
 bool Endpoint::ended()
 {
-	rdma_cm_event *event;
+	while (!ended_) {
+		std::optional<CmEvent> event = cm_.next(0);
 
-	while (!ended_ && (event = next_event(0))) {
-		ended_ = event->event == RDMA_CM_EVENT_DISCONNECTED;
-		rdma_ack_cm_event(event);
+		if (!event)
+			break;
+		ended_ = event->type == RDMA_CM_EVENT_DISCONNECTED;
 	}
 	return ended_;
 }
@@ -195,7 +92,7 @@ bool Endpoint::ended()
 void Endpoint::wait_ended()
 {
 	if (!ended_)
-		expect(RDMA_CM_EVENT_DISCONNECTED);
+		cm_.expect(RDMA_CM_EVENT_DISCONNECTED);
 	ended_ = true;
 }
 

@@ -8,8 +8,7 @@
 #include <memory>
 #include <string>
 
-#include <rdma/rdma_cma.h>
-
+#include "cm.h"
 #include "objects.h"
 
 namespace vt {
@@ -20,7 +19,6 @@ struct EndpointOptions {
 	std::string port = "7471";
 	uint8_t depth = 16; // of READs under way, both ways
 	uint32_t work_requests = 64;
-	double limit_s = 20; // for each step
 };
 
 class Endpoint {
@@ -43,7 +41,7 @@ public:
 	bool poll(ibv_wc *wc) { return ibv_poll_cq(cq_.get(), 1, wc) > 0; }
 
 	// The orderly end, asked for here.
-	void disconnect();
+	void disconnect() { cm_.disconnect(id_.get()); }
 	// The end without ceremony.
 	void abort();
 	// Has the connection ended? Takes the event, if it is there.
@@ -53,21 +51,12 @@ public:
 private:
 	static constexpr size_t kDataBytes = 64;
 
-	rdma_cm_event *next_event(double limit_s);
-	void expect(rdma_cm_event_type type, void *private_data = nullptr, size_t bytes = 0);
-	void connect(const char *data);
-	rdma_conn_param param(const char *data) const;
-	void listen();
-	void resolve();
-
-	template <auto Destroy> struct Call {
-		template <class T> void operator()(T *object) const { Destroy(object); }
-	};
+	CmOffer offer(const char *data) const;
 
 	EndpointOptions options_;
-	std::unique_ptr<rdma_event_channel, Call<rdma_destroy_event_channel>> channel_;
-	std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>> listener_;
-	std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>> id_;
+	CmChannel cm_;
+	CmId listener_;
+	CmId id_;
 	std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>> cq_;
 	bool ended_ = false;
 	// The client's private data came with its request.

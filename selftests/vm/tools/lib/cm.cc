@@ -26,6 +26,28 @@ CmEvent take(rdma_cm_event *event)
 	return taken;
 }
 
+void call(rdma_cm_id *id, const CmOffer &offer)
+{
+	rdma_conn_param param = offer.param();
+	require(!rdma_connect(id, &param), "rdma_connect: %s", strerror(errno));
+}
+
+struct AddressFree {
+	void operator()(rdma_addrinfo *info) const { rdma_freeaddrinfo(info); }
+};
+using Address = std::unique_ptr<rdma_addrinfo, AddressFree>;
+
+Address find_address(const std::string &host, const std::string &port, bool passive)
+{
+	rdma_addrinfo hints = {}, *found = nullptr;
+	hints.ai_port_space = RDMA_PS_TCP;
+	hints.ai_flags = passive ? RAI_PASSIVE : 0;
+	require(!rdma_getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints,
+				  &found),
+		"rdma_getaddrinfo: %s", strerror(errno));
+	return Address(found);
+}
+
 } // namespace
 
 rdma_conn_param CmOffer::param() const
@@ -93,6 +115,11 @@ CmId CmChannel::listen(sockaddr *at, int backlog)
 	return id;
 }
 
+CmId CmChannel::listen(const std::string &host, const std::string &port, int backlog)
+{
+	return listen(find_address(host, port, true)->ai_src_addr, backlog);
+}
+
 CmId CmChannel::resolve(sockaddr *to)
 {
 	int limit_ms = static_cast<int>(limit_s_ * 1000);
@@ -105,11 +132,21 @@ CmId CmChannel::resolve(sockaddr *to)
 	return id;
 }
 
+CmId CmChannel::resolve(const std::string &host, const std::string &port)
+{
+	return resolve(find_address(host, port, false)->ai_dst_addr);
+}
+
 CmEvent CmChannel::connect(rdma_cm_id *id, const CmOffer &offer)
 {
-	rdma_conn_param param = offer.param();
-	require(!rdma_connect(id, &param), "rdma_connect: %s", strerror(errno));
+	call(id, offer);
 	return expect(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+CmEvent CmChannel::connect_refused(rdma_cm_id *id, const CmOffer &offer)
+{
+	call(id, offer);
+	return expect(RDMA_CM_EVENT_REJECTED);
 }
 
 void CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
@@ -117,6 +154,16 @@ void CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
 	rdma_conn_param param = offer.param();
 	require(!rdma_accept(id, &param), "rdma_accept: %s", strerror(errno));
 	expect(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void CmChannel::reject(rdma_cm_id *id, const void *why, uint8_t bytes)
+{
+	require(!rdma_reject(id, why, bytes), "rdma_reject: %s", strerror(errno));
+}
+
+void CmChannel::disconnect(rdma_cm_id *id)
+{
+	require(!rdma_disconnect(id), "rdma_disconnect: %s", strerror(errno));
 }
 
 } // namespace vt

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <rdma/rdma_cma.h>
@@ -50,11 +51,19 @@ public:
 	int fd() const { return channel_->fd; }
 	CmId make_id();
 	CmId listen(sockaddr *at, int backlog);
+	// With no host: at any address.
+	CmId listen(const std::string &host, const std::string &port, int backlog);
 	// To the peer's address and route.
 	CmId resolve(sockaddr *to);
+	CmId resolve(const std::string &host, const std::string &port);
 	// Connects or accepts, until the connection stands.
 	CmEvent connect(rdma_cm_id *id, const CmOffer &offer);
 	void accept(rdma_cm_id *id, const CmOffer &offer);
+	// The other end refuses; the event says why.
+	CmEvent connect_refused(rdma_cm_id *id, const CmOffer &offer);
+	static void reject(rdma_cm_id *id, const void *why, uint8_t bytes);
+	// Asks for the orderly end, which both ends are told of.
+	static void disconnect(rdma_cm_id *id);
 
 	// The next event, if one comes by then.
 	std::optional<CmEvent> next(double limit_s);

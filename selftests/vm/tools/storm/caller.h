@@ -17,10 +17,9 @@ public:
 	void echo(uint64_t seed);
 
 private:
-	void expect(rdma_cm_event_type type);
 	void wait_message();
 
-	CmChannel channel_;
+	CmChannel cm_;
 	CmId id_;
 	Pd pd_;
 	CqOwner cq_;

@@ -5,19 +5,13 @@
 
 #include <memory>
 
-#include <rdma/rdma_cma.h>
-
+#include "cm.h"
 #include "objects.h"
 
 namespace vt {
 
 constexpr size_t kEchoBytes = 256;
 
-template <auto Destroy> struct CmDestroyer {
-	template <class T> void operator()(T *object) const { Destroy(object); }
-};
-using CmChannel = std::unique_ptr<rdma_event_channel, CmDestroyer<rdma_destroy_event_channel>>;
-using CmId = std::unique_ptr<rdma_cm_id, CmDestroyer<rdma_destroy_id>>;
 using CqOwner = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
 
 // A connection's own: made when the device is known.

@@ -27,23 +27,7 @@ Server::Connection::~Connection()
 	echo.reset();
 }
 
-Server::Server(const std::string &port) : channel_(rdma_create_event_channel())
-{
-	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
-	rdma_addrinfo hints = {}, *at = nullptr;
-	hints.ai_flags = RAI_PASSIVE;
-	hints.ai_port_space = RDMA_PS_TCP;
-	require(!rdma_getaddrinfo(nullptr, port.c_str(), &hints, &at), "rdma_getaddrinfo: %s",
-		strerror(errno));
-	std::unique_ptr<rdma_addrinfo, CmDestroyer<rdma_freeaddrinfo>> address(at);
-	rdma_cm_id *id = nullptr;
-	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
-		strerror(errno));
-	listener_.reset(id);
-	require(!rdma_bind_addr(id, address->ai_src_addr) && !rdma_listen(id, 512), "listening: %s",
-		strerror(errno));
-	fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
-}
+Server::Server(const std::string &port) : listener_(cm_.listen("", port, 512)) {}
 
 void Server::open_device(ibv_context *context)
 {
@@ -56,17 +40,16 @@ void Server::open_device(ibv_context *context)
 	ibv_req_notify_cq(cq_.get(), 0);
 }
 
-void Server::accept(rdma_cm_id *id)
+void Server::accept(CmId request)
 {
+	rdma_cm_id *id = request.get();
 	if (!cq_)
 		open_device(id->verbs);
 	Connection &c = connections_[id];
-	c.id.reset(id);
+	c.id = std::move(request);
 	c.echo = std::make_unique<Echo>(id, pd_.get(), cq_.get());
 	of_qp_[c.echo->qpn()] = c.echo.get();
-	rdma_conn_param param = {};
-	param.responder_resources = param.initiator_depth = 1;
-	param.rnr_retry_count = 7;
+	rdma_conn_param param = CmOffer().param();
 	// A caller that has given up meanwhile is no fault of ours.
 	if (rdma_accept(id, &param)) {
 		of_qp_.erase(c.echo->qpn());
@@ -76,21 +59,18 @@ void Server::accept(rdma_cm_id *id)
 
 void Server::take_event()
 {
-	rdma_cm_event *event = nullptr;
-	if (rdma_get_cm_event(channel_.get(), &event))
+	std::optional<CmEvent> event = cm_.next(0);
+	if (!event)
 		return;
-	rdma_cm_event_type type = event->event;
-	rdma_cm_id *id = event->id;
-	rdma_ack_cm_event(event);
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		accept(id);
+	if (event->request) {
+		accept(std::move(event->request));
 		return;
 	}
-	auto found = connections_.find(id);
-	if (type == RDMA_CM_EVENT_ESTABLISHED || found == connections_.end())
+	auto found = connections_.find(event->id);
+	if (event->type == RDMA_CM_EVENT_ESTABLISHED || found == connections_.end())
 		return;
 	// DISCONNECTED, or whatever else ended it.
-	rdma_disconnect(id);
+	rdma_disconnect(event->id);
 	of_qp_.erase(found->second.echo->qpn());
 	connections_.erase(found);
 }
@@ -118,7 +98,7 @@ void Server::serve()
 	signal(SIGTERM, end);
 	signal(SIGINT, end);
 	while (!over) {
-		pollfd ready[2] = {{channel_->fd, POLLIN, 0},
+		pollfd ready[2] = {{cm_.fd(), POLLIN, 0},
 				   {completions_ ? completions_->fd : -1, POLLIN, 0}};
 		if (poll(ready, 2, 500) < 0)
 			continue;

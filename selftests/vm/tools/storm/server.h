@@ -26,9 +26,9 @@ private:
 	void open_device(ibv_context *context);
 	void take_event();
 	void take_completions();
-	void accept(rdma_cm_id *id);
+	void accept(CmId id);
 
-	CmChannel channel_;
+	CmChannel cm_;
 	CmId listener_;
 	Pd pd_;
 	Channel completions_;

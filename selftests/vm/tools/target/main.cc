@@ -12,15 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <getopt.h>
 #include <map>
 #include <memory>
 #include <poll.h>
 #include <string>
 #include <unistd.h>
 
-#include <rdma/rdma_cma.h>
-
+#include "cm.h"
 #include "region.h"
 
 namespace {
@@ -47,7 +45,7 @@ public:
 	Target(const Target &) = delete;
 	Target &operator=(const Target &) = delete;
 
-	int cm_fd() const { return channel_->fd; }
+	int cm_fd() const { return cm_.fd(); }
 	int cq_fd() const { return completions_->fd; }
 	void cm_event();
 	void cq_event();
@@ -68,13 +66,13 @@ private:
 		uint8_t job;
 	};
 
-	void request(rdma_cm_id *id, const rdma_conn_param &param);
+	void request(vt::CmEvent *event);
 	bool accept(rdma_cm_id *id, const Wish &wish);
 	void begin_job(rdma_cm_id *id, uint8_t job);
 	void poll_cq();
 
-	rdma_event_channel *channel_;
-	rdma_cm_id *listener_ = nullptr;
+	vt::CmChannel cm_;
+	vt::CmId listener_;
 	std::unique_ptr<vt::Memory> memory_;
 	ibv_comp_channel *completions_ = nullptr;
 	ibv_cq *cq_ = nullptr;
@@ -83,22 +81,9 @@ private:
 	std::array<unsigned, IBV_WC_TM_RNDV_INCOMPLETE + 1> statuses_ = {};
 };
 
-void make_nonblocking(int fd)
+Target::Target(const char *address, uint16_t port)
+	: listener_(cm_.listen(address, std::to_string(port), 512))
 {
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
-Target::Target(const char *address, uint16_t port) : channel_(rdma_create_event_channel())
-{
-	require(channel_, "rdma_create_event_channel: %s", strerror(errno));
-	require(!rdma_create_id(channel_, &listener_, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
-		strerror(errno));
-	sockaddr_in in = {};
-	in.sin_family = AF_INET;
-	in.sin_port = htons(port);
-	require(inet_pton(AF_INET, address, &in.sin_addr) == 1, "no address: %s", address);
-	require(!rdma_bind_addr(listener_, reinterpret_cast<sockaddr *>(&in)), "rdma_bind_addr: %s",
-		strerror(errno));
 	require(listener_->verbs, "%s is not the address of one device", address);
 	memory_ = std::make_unique<vt::Memory>(listener_->verbs);
 	completions_ = ibv_create_comp_channel(listener_->verbs);
@@ -106,64 +91,47 @@ Target::Target(const char *address, uint16_t port) : channel_(rdma_create_event_
 	cq_ = ibv_create_cq(listener_->verbs, kCqEntries, nullptr, completions_, 0);
 	require(cq_, "ibv_create_cq: %s", strerror(errno));
 	require(!ibv_req_notify_cq(cq_, 0), "ibv_req_notify_cq");
-	require(!rdma_listen(listener_, 512), "rdma_listen: %s", strerror(errno));
-	make_nonblocking(cm_fd());
-	make_nonblocking(cq_fd());
+	fcntl(cq_fd(), F_SETFL, fcntl(cq_fd(), F_GETFL) | O_NONBLOCK);
 }
 
 Target::~Target()
 {
 	live_.clear();
-	rdma_destroy_id(listener_);
 	ibv_destroy_cq(cq_);
 	ibv_destroy_comp_channel(completions_);
-	memory_.reset();
-	rdma_destroy_event_channel(channel_);
 }
 
 void Target::cm_event()
 {
-	rdma_cm_event *event = nullptr;
-	if (rdma_get_cm_event(channel_, &event))
+	std::optional<vt::CmEvent> event = cm_.next(0);
+	if (!event)
 		return;
-	rdma_cm_id *id = event->id;
-	rdma_cm_event_type what = event->event;
-	// What it points to goes with the event.
-	std::array<uint8_t, 256> data = {};
-	rdma_conn_param param = event->param.conn;
-	param.private_data_len =
-		param.private_data ? std::min<uint8_t>(param.private_data_len, 255) : uint8_t{0};
-	if (param.private_data_len)
-		memcpy(data.data(), param.private_data, param.private_data_len);
-	param.private_data = data.data();
-	rdma_ack_cm_event(event);
-
-	switch (what) {
+	switch (event->type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		request(id, param);
+		request(&*event);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		if (auto found = live_.find(id); found != live_.end())
-			begin_job(id, found->second.job);
+		if (auto found = live_.find(event->id); found != live_.end())
+			begin_job(event->id, found->second.job);
 		break;
 	default:
-		live_.erase(id);
+		live_.erase(event->id);
 		break;
 	}
 }
 
-void Target::request(rdma_cm_id *id, const rdma_conn_param &param)
+void Target::request(vt::CmEvent *event)
 {
 	Wish wish = {vt::kReceives, kNothing};
-	if (param.private_data_len >= sizeof(wish))
-		memcpy(&wish, param.private_data, sizeof(wish));
+	if (event->data.size() >= sizeof(wish))
+		event->read(&wish, sizeof(wish));
 	requests_++;
-	Connection owner(id);
-	if (!accept(id, wish)) {
+	Connection owner(event->request.release());
+	if (!accept(event->id, wish)) {
 		refused_++;
 		return;
 	}
-	live_[id] = {std::move(owner), wish.job};
+	live_[event->id] = {std::move(owner), wish.job};
 }
 
 bool Target::accept(rdma_cm_id *id, const Wish &wish)
@@ -185,10 +153,9 @@ bool Target::accept(rdma_cm_id *id, const Wish &wish)
 	std::array<vt::Remote, vt::kRegions> regions = {};
 	for (int i = 0; i < vt::kRegions; i++)
 		regions[static_cast<size_t>(i)] = memory_->remote(static_cast<vt::Region>(i));
-	rdma_conn_param param = {};
-	param.responder_resources = param.initiator_depth = kDepth;
-	param.private_data = regions.data();
-	param.private_data_len = sizeof(regions);
+	rdma_conn_param param =
+		vt::CmOffer{.depth = kDepth, .data = regions.data(), .bytes = sizeof(regions)}
+			.param();
 	return !rdma_accept(id, &param);
 }
 
