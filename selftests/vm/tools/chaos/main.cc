@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <getopt.h>
 #include <random>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "options.h"
 #include "player.h"
 
 namespace {
@@ -101,35 +101,18 @@ int play(const Options &o)
 int main(int argc, char **argv)
 {
 	Options o;
-	int option;
-	while ((option = getopt(argc, argv, "n:d:P:S:K:s:")) != -1) {
-		switch (option) {
-		case 'n':
-			o.device.netdev = optarg;
-			break;
-		case 'd':
-			o.device.device = optarg;
-			break;
-		case 'P':
-			o.processes = static_cast<unsigned>(atoi(optarg));
-			break;
-		case 'S':
-			o.seconds = static_cast<unsigned>(atoi(optarg));
-			break;
-		case 'K':
-			o.kill_percent = static_cast<unsigned>(atoi(optarg));
-			break;
-		case 's':
-			o.seed = strtoull(optarg, nullptr, 0);
-			break;
-		default:
-			fprintf(stderr,
-				"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s "
-				"seed]\n"
-				"-K: how often, of 50 times a second, a process is killed\n",
-				argv[0]);
-			return 2;
-		}
+	if (!vt::parse_options(argc, argv,
+			       {{'n', &o.device.netdev},
+				{'d', &o.device.device},
+				{'P', &o.processes},
+				{'S', &o.seconds},
+				{'K', &o.kill_percent},
+				{'s', &o.seed}})) {
+		fprintf(stderr,
+			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed]\n"
+			"-K: how often, of 50 times a second, a process is killed\n",
+			argv[0]);
+		return 2;
 	}
 	void *shared = mmap(nullptr, sizeof(vt::Score), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);

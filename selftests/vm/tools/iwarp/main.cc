@@ -11,6 +11,7 @@
 
 #include "endpoint.h"
 #include "kinds.h"
+#include "options.h"
 #include "outcome.h"
 #include "traffic.h"
 
@@ -25,7 +26,7 @@ struct Options {
 	uint64_t seed = 1;
 	bool any_read = false;
 	bool lossy = false;
-	End end = End::kDisconnect;
+	End end;
 	bool server_ends = false;
 };
 
@@ -60,47 +61,25 @@ End end_of(const std::string &name)
 Options parse(int argc, char **argv)
 {
 	Options options;
-	int c;
+	std::string end = "disconnect", host;
 
-	while ((c = getopt(argc, argv, "n:b:d:r:p:e:l:LSz")) != -1) {
-		switch (c) {
-		case 'n':
-			options.rounds = static_cast<unsigned>(atoi(optarg));
-			break;
-		case 'b':
-			options.max_bytes = static_cast<uint32_t>(atol(optarg));
-			break;
-		case 'd':
-			options.endpoint.depth = static_cast<uint8_t>(atoi(optarg));
-			break;
-		case 'r':
-			options.seed = strtoull(optarg, nullptr, 0);
-			break;
-		case 'p':
-			options.endpoint.port = optarg;
-			break;
-		case 'e':
-			options.end = end_of(optarg);
-			break;
-		case 'l':
-			options.endpoint.host = optarg;
-			break;
-		case 'L':
-			options.lossy = true;
-			break;
-		case 'z':
-			options.any_read = true;
-			break;
-		case 'S':
-			options.server_ends = true;
-			break;
-		default:
-			usage();
-		}
-	}
-	options.endpoint.server = optind == argc;
-	if (!options.endpoint.server)
-		options.endpoint.host = argv[optind];
+	if (!vt::parse_options(argc, argv,
+			       {{'n', &options.rounds},
+				{'b', &options.max_bytes},
+				{'d', &options.endpoint.depth},
+				{'r', &options.seed},
+				{'p', &options.endpoint.port},
+				{'e', &end},
+				{'l', &options.endpoint.host},
+				{'L', &options.lossy},
+				{'S', &options.server_ends},
+				{'z', &options.any_read}},
+			       &host))
+		usage();
+	options.end = end_of(end);
+	options.endpoint.server = host.empty();
+	if (!host.empty())
+		options.endpoint.host = host;
 	return options;
 }
 

@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fnmatch.h>
-#include <getopt.h>
+
+#include "options.h"
 
 namespace vt {
 namespace {
@@ -176,57 +177,26 @@ const char kUsage[] =
 
 bool parse(int argc, char **argv, Options *o)
 {
-	int option;
-	while ((option = getopt(argc, argv, "n:d:g:p:lt:m:x:f:s:S:N:Lh")) != -1) {
-		switch (option) {
-		case 'n':
-			o->device.netdev = optarg;
-			break;
-		case 'd':
-			o->device.device = optarg;
-			break;
-		case 'g':
-			o->device.gid_index = atoi(optarg);
-			break;
-		case 'p':
-			o->port = static_cast<uint16_t>(atoi(optarg));
-			break;
-		case 'l':
-			o->list = true;
-			break;
-		case 't':
-			o->shared.limit_s = atof(optarg);
-			break;
-		case 'm':
-			o->match.emplace_back(optarg);
-			break;
-		case 'x':
-			o->exclude.emplace_back(optarg);
-			break;
-		case 'f':
-			o->device.family = o->shared.family = atoi(optarg);
-			break;
-		case 's':
-			o->shared.seed = strtoull(optarg, nullptr, 0);
-			break;
-		case 'S':
-			o->shared.seconds = atof(optarg);
-			break;
-		case 'N':
-			o->shared.amount = static_cast<uint32_t>(atoi(optarg));
-			break;
-		case 'L':
-			o->long_too = true;
-			break;
-		default:
-			fprintf(stderr, kUsage, argv[0]);
-			return false;
-		}
-	}
-	if (optind < argc)
-		o->host = argv[optind++];
+	bool ok = parse_options(argc, argv,
+				{{'n', &o->device.netdev},
+				 {'d', &o->device.device},
+				 {'g', &o->device.gid_index},
+				 {'p', &o->port},
+				 {'l', &o->list},
+				 {'t', &o->shared.limit_s},
+				 {'m', &o->match},
+				 {'x', &o->exclude},
+				 {'f', &o->shared.family},
+				 {'s', &o->shared.seed},
+				 {'S', &o->shared.seconds},
+				 {'N', &o->shared.amount},
+				 {'L', &o->long_too}},
+				&o->host);
+	if (!ok)
+		fprintf(stderr, kUsage, argv[0]);
+	o->device.family = o->shared.family;
 	o->shared.limit_s *= slow();
-	return optind == argc;
+	return ok;
 }
 
 } // namespace

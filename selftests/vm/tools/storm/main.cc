@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <getopt.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "caller.h"
+#include "options.h"
 #include "outcome.h"
 #include "server.h"
 
@@ -44,25 +44,9 @@ struct Score {
 Options parse(int argc, char **argv)
 {
 	Options o;
-	int option;
-	while ((option = getopt(argc, argv, "p:P:S:")) != -1) {
-		switch (option) {
-		case 'p':
-			o.port = optarg;
-			break;
-		case 'P':
-			o.processes = static_cast<unsigned>(atoi(optarg));
-			break;
-		case 'S':
-			o.seconds = static_cast<unsigned>(atoi(optarg));
-			break;
-		default:
-			usage();
-		}
-	}
-	if (optind < argc)
-		o.host = argv[optind++];
-	if (optind < argc || !o.processes || !o.seconds)
+	if (!vt::parse_options(argc, argv, {{'p', &o.port}, {'P', &o.processes}, {'S', &o.seconds}},
+			       &o.host) ||
+	    !o.processes || !o.seconds)
 		usage();
 	return o;
 }
