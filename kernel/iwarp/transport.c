@@ -4,6 +4,7 @@
  * table of operations, its few verbs of its own.
  */
 #include <linux/module.h>
+#include <rdma/ib_cache.h>
 
 #include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
@@ -34,7 +35,7 @@ static void iw_port_immutable(struct tern_dev *dev, struct ib_port_immutable *im
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 }
 
-/* rdma_cm finds the device of a netdev by the MAC in it. */
+/* rdma_cm finds the device of a netdev by the hardware address in it. */
 static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
 	struct tern_dev *dev = to_tern_dev(ibdev);
@@ -42,7 +43,7 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 	if (port != 1 || index)
 		return -EINVAL;
 	memset(gid, 0, sizeof(*gid));
-	memcpy(gid->raw, dev->netdev->dev_addr, min_t(u8, dev->netdev->addr_len, ETH_ALEN));
+	memcpy(gid->raw, dev->netdev->dev_addr, min_t(u8, dev->netdev->addr_len, sizeof(*gid)));
 	return 0;
 }
 
@@ -64,6 +65,21 @@ static int iw_dev_start(struct tern_dev *dev)
 	/* Real ports are TCP's: nothing to map. */
 	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
 	return 0;
+}
+
+/* ib_core keeps the GID; a new address makes a new one. */
+static void iw_dev_changed(struct tern_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_GID_CHANGE,
+	};
+	union ib_gid known, now;
+
+	if (rdma_query_gid(&dev->ibdev, 1, 0, &known) ||
+	    iw_query_gid(&dev->ibdev, 1, 0, &now) || memcmp(&known, &now, sizeof(now)))
+		ib_dispatch_event(&event);
 }
 
 /* Every QP is gone, and with each its endpoint; listeners are iw_cm's, gone before. */
@@ -96,6 +112,7 @@ const struct tern_transport_ops tern_iwarp_transport = {
 	.port_immutable = iw_port_immutable,
 	.dev_start = iw_dev_start,
 	.dev_stop = iw_dev_stop,
+	.dev_changed = iw_dev_changed,
 	.qp_check = iw_qp_check,
 	.qp_create = iw_qp_create,
 	.qp_may_modify = iw_qp_may_modify,
