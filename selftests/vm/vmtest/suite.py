@@ -98,7 +98,7 @@ class Runner:
                 undo()
         if broken:
             for guest in self.lab.guests():
-                guest.run("pkill -9 -x 'v(verify|errors|chaos|target|iwarp|storm)|fio|rping|ib_write_bw'; true")
+                guest.run("pkill -9 -x 'v(verify|errors|chaos|target|iwarp|storm|cm)|fio|rping|ib_write_bw'; true")
         self._check_guests(entry, test, marks)
 
     def _check_guests(self, entry, test, marks):
