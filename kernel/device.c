@@ -172,6 +172,19 @@ static const struct ib_device_ops tern_ud_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
 };
 
+/* From the netdev's MAC; lo and tunnels have none. */
+static void make_guid(struct tern_dev *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+	u8 mac[ETH_ALEN];
+
+	if (memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
+		ether_addr_copy(mac, netdev->dev_addr);
+	else
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, mac);
+}
+
 static void describe(struct tern_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -181,7 +194,7 @@ static void describe(struct tern_dev *dev)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->dev.parent = dev->netdev->dev.parent;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->netdev->dev_addr);
+	make_guid(dev);
 	strscpy(ibdev->node_desc, dev->transport->link_type, sizeof(ibdev->node_desc));
 	/*
 	 * With network namespaces in exclusive mode, a device made in a namespace

@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <rdma/ib_cache.h>
+#include <rdma/rdma_cm.h>
 
 #include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
@@ -35,15 +36,27 @@ static void iw_port_immutable(struct tern_dev *dev, struct ib_port_immutable *im
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 }
 
-/* rdma_cm finds the device of a netdev by the hardware address in it. */
+static bool has_address(const struct net_device *netdev)
+{
+	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);
+}
+
+/*
+ * The netdev's hardware address, by which rdma_cm finds its device. Without one
+ * something of our own: ib_core takes no GID of zeros for one.
+ */
 static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
 	struct tern_dev *dev = to_tern_dev(ibdev);
+	const struct net_device *netdev = dev->netdev;
 
 	if (port != 1 || index)
 		return -EINVAL;
 	memset(gid, 0, sizeof(*gid));
-	memcpy(gid->raw, dev->netdev->dev_addr, min_t(u8, dev->netdev->addr_len, sizeof(*gid)));
+	if (has_address(netdev))
+		memcpy(gid->raw, netdev->dev_addr, min_t(u8, netdev->addr_len, sizeof(*gid)));
+	else
+		memcpy(gid->raw, &ibdev->node_guid, sizeof(ibdev->node_guid));
 	return 0;
 }
 
@@ -64,6 +77,9 @@ static int iw_dev_start(struct tern_dev *dev)
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
 	/* Real ports are TCP's: nothing to map. */
 	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
+	if (TERN_RDMA_CM_GOES_BY_ADDRESS && !has_address(dev->netdev))
+		pr_warn("tern: %s has no hardware address, by which this kernel's rdma_cm finds a link; connecting takes one (ip link set %s address ...)\n",
+			dev->netdev->name, dev->netdev->name);
 	return 0;
 }
 

@@ -49,11 +49,6 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 		       vlan_dev_real_dev(netdev)->name);
 		return -EINVAL;
 	}
-	if (transport->any_netdev && !memchr_inv(netdev->dev_addr, 0, netdev->addr_len)) {
-		pr_err("tern: %s: %s has no hardware address, by which rdma_cm finds a link; give it one, if it can have one\n",
-		       name, netdev->name);
-		return -EINVAL;
-	}
 	if (netif_is_bond_slave(netdev)) {
 		pr_err("tern: %s: %s is a member of a bond; add the link to the bond\n", name,
 		       netdev->name);
