@@ -279,6 +279,8 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 /* True: budget spent, more to do. */
 bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk);
+/* The socket locked, but nobody else is at the QP any more. */
+bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
 /* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
 void iw_rx_settle(struct iw_qp *qp);

@@ -89,8 +89,18 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 static bool is_idle(const struct iw_qp *qp)
 {
 	return qp->ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) &&
-	       qp->req.una == qp->req.head && !tern_sq_pending(&qp->base.sq) &&
-	       qp->tx.sent == qp->tx.fill;
+	       qp->req.una == qp->req.head && !tern_sq_pending(&qp->base.sq);
+}
+
+/* The end of a dead QP's connection. */
+static void end_connection(struct iw_qp *qp, struct iw_ep *ep, bool orderly)
+{
+	if (orderly) {
+		lock_sock(qp->sk);
+		orderly = iw_tx_hand_over(qp, qp->sk);
+		release_sock(qp->sk);
+	}
+	iw_ep_close(ep, orderly);
 }
 
 void iw_qp_quiesce(struct tern_qp *base)
@@ -108,7 +118,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 		iw_ep_get(ep);
 	spin_unlock_bh(&base->run_lock);
 	if (ep) {
-		iw_ep_close(ep, orderly);
+		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
 	/* Neither is queued again by anybody who looks at dead first. */

@@ -157,6 +157,19 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 	return true;
 }
 
+/*
+ * The QP is dead, and what is written has completed: the socket is to have it,
+ * whether there is room or not. False: it does not take it.
+ */
+bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
+{
+	int most = sk->sk_wmem_queued + 2 * (PAGE_SIZE << TX_PAGE_ORDER);
+
+	if (sk->sk_sndbuf < most)
+		WRITE_ONCE(sk->sk_sndbuf, most);
+	return tx_push(qp, sk);
+}
+
 /* ---- FPDUs ---- */
 
 /* The payload of seg to dst. 0, or what is wrong with its memory. */

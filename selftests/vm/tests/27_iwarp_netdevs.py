@@ -49,7 +49,7 @@ def _lo(t):
     for address in (_LO, _LO6):
         _within(t, "rping over lo, " + address, rping(5, "-s -a " + address),
                 rping(5, "-c -a " + address))
-    _within(t, "verified data over lo", "/tern/viwarp -n 5", "/tern/viwarp -n 5 " + _LO)
+    _within(t, "verified data over lo", "/tern/viwarp -n 3", "/tern/viwarp -n 3 " + _LO)
     t.run(t.a, "rdma link delete on_lo", check=True)
 
 

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""iWARP: a sender dies, and its network namespace; what it was told is sent arrives all the same.
+
+    init namespace: the receiver        namespace n1, in the same guest: the sender
+    veth0 10.88.0.1 ------------------- veth1 10.88.0.2, a slow and lossy wire
+"""
+
+import re
+
+PAIRS = ("ww",)
+LIMIT = 120
+
+_UP = """set -e; modprobe sch_netem
+ip netns add n1
+ip link add veth0 type veth peer name veth1 netns n1
+ip addr add 10.88.0.1/24 dev veth0
+ip netns exec n1 ip addr add 10.88.0.2/24 dev veth1
+ip link set veth0 up
+ip netns exec n1 ip link set veth1 up
+ip netns exec n1 tc qdisc add dev veth1 root netem delay %(delay)dms loss 5%%
+ip netns exec n1 ip link set veth1 gso_max_segs 1
+rdma link add nsa type tern_iwarp netdev veth0
+ip netns exec n1 rdma link add nsb type tern_iwarp netdev veth1
+"""
+
+
+def run(t):
+    t.undo = [lambda: t.run(t.a, "ip netns del n1; ip link del veth0; true")]
+    # What is under way when the sender dies must not have arrived before its namespace goes.
+    t.run(t.a, _UP % {"delay": 200 * t.slow}, check=True)
+    heir = t.start(t.a, "/tern/vcm inherit", 100)
+    t.wait_cm_listen(t.a)
+    # Not ip netns exec: counters are in the first namespace's /sys.
+    last = t.run(t.a, "nsenter --net=/run/netns/n1 /tern/vcm leave 10.88.0.1; "
+                      "ip netns del n1", 60)
+    t.note(last.out.splitlines()[0] if last.out else "nothing said")
+    sent = re.search(r"\d+ messages", last.out)
+    t.case("the sender sends until TCP lags behind, and is killed", sent, last.out + last.err)
+    t.finish(heir, 60)
+    t.case("all that had completed arrives", sent and heir.output().strip() == sent.group(0),
+           "%s\nof %s" % (heir.output(), last.out))
+    t.a.wait_until("! rdma link | grep -q '^link ns'", timeout=20)
+    t.case("then the namespace goes, and the links with it", True)
