@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""iWARP: the netdev under a link deleted while data move, a network namespace with links as well.
+
+    init namespace         namespace n1, in guest a
+    veth0 10.88.0.1 ------ veth1 10.88.0.2
+"""
+
+PAIRS = ("ww",)
+LONG = True
+LIMIT = 240
+
+_LOAD = "-m scale/mixed -S 60 -t 5"
+
+
+def _macvlan(t, guest):
+    """A netdev of its own MAC: by that rdma_cm finds the link."""
+    t.run(guest, "ip link add mv0 link eth0 type macvlan mode bridge; "
+                 "ip addr add 10.89.0.%d/24 dev mv0; ip link set mv0 up; "
+                 "rdma link add on_mv0 type tern_iwarp netdev mv0" % guest.index, check=True)
+
+
+def _gone(t, guest, device):
+    guest.wait_until("! rdma link | grep -q '%s/'" % device, timeout=20)
+    t.case("guest %s: the link is gone, and all that was on it" % guest.name,
+           not t.lab.leaks(guest), t.lab.leaks(guest, 0))
+
+
+def _netdev_goes(t, guest):
+    for each in t.guests:
+        _macvlan(t, each)
+    server, client = t.tool_start("vverify", _LOAD, 90, netdev="mv0",
+                                  host="10.89.0.%d" % t.b.index)
+    t.sleep(3)
+    t.case("traffic runs", server.running and client.running, client.output()[-800:])
+    t.check_run("guest %s: the netdev is deleted under load" % guest.name, guest,
+                "ip link del mv0", 30)
+    t.case("the client ends", t.finish(client, 40))
+    t.case("the server ends", t.finish(server, 60))
+    _gone(t, guest, "on_mv0")
+    for each in t.guests:
+        t.run(each, "ip link del mv0 2>/dev/null; true")
+        each.wait_until("! rdma link | grep -q on_mv0", timeout=10)
+
+
+def _namespace(t):
+    t.run(t.a, """set -e
+        ip netns add n1
+        ip link add veth0 type veth peer name veth1 netns n1
+        ip addr add 10.88.0.1/24 dev veth0
+        ip netns exec n1 ip addr add 10.88.0.2/24 dev veth1
+        ip link set veth0 up
+        ip netns exec n1 ip link set veth1 up
+        rdma link add nsa type tern_iwarp netdev veth0
+        ip netns exec n1 rdma link add nsb type tern_iwarp netdev veth1""", check=True)
+
+
+def _namespace_goes(t):
+    _namespace(t)
+    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
+    t.a.wait_until("ip netns exec n1 ss -Hltn 'sport = :18600' | grep -q .", timeout=15)
+    client = t.start(t.a, "/tern/vverify -n veth0 %s 10.88.0.2" % _LOAD, 100)
+    t.sleep(3)
+    t.case("traffic runs between namespaces", server.running and client.running,
+           client.output()[-800:])
+    # A process inside keeps the namespace; with it everything goes at once.
+    t.run(t.a, "ip netns del n1", check=True)
+    server.kill(9)
+    server.wait(timeout=30)
+    t.case("the client ends when the namespace goes", t.finish(client, 40))
+    for device in ("nsa", "nsb"):
+        _gone(t, t.a, device)
+
+
+def _clean(t):
+    t.run(t.a, "ip netns del n1; ip link del veth0; true")
+    for guest in t.guests:
+        t.run(guest, "ip link del mv0 2>/dev/null; true")
+
+
+def run(t):
+    t.undo = [lambda: _clean(t)]
+    for guest in t.guests:
+        _netdev_goes(t, guest)
+    _namespace_goes(t)
+    for guest in t.guests:
+        t.check_run("guest %s: the module goes" % guest.name, guest, "rmmod tern", 30)
+        t.lab.add_link(guest, "iwarp")
