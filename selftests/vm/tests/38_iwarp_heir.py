@@ -8,6 +8,7 @@
 import re
 
 PAIRS = ("ww",)
+LONG = True
 LIMIT = 120
 
 _UP = """set -e; modprobe sch_netem

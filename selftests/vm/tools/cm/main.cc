@@ -20,8 +20,8 @@ namespace vt {
 namespace {
 
 constexpr char kPort[] = "7490";
-constexpr uint32_t kMessages = 128;
-// A page of tern's: TCP has never room for just that.
+constexpr uint32_t kMessages = 32;
+// Much for TCP to have room for exactly that.
 constexpr uint32_t kBytes = 30000;
 
 using Words = std::vector<std::string>;
@@ -142,8 +142,11 @@ uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 		require(!ibv_post_send(queues.qp(), &wr, &bad), "ibv_post_send failed");
 		ibv_wc wc = queues.wait();
 		require(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
-		if (bytes_sent(caller) - began < uint64_t{i + 1} * kBytes)
+		uint64_t written = uint64_t{i + 1} * kBytes, sent = bytes_sent(caller) - began;
+		if (sent < written) {
+			printf("TCP lacks %llu bytes\n", written - sent + 0ULL);
 			return i + 1;
+		}
 	}
 	return kMessages;
 }
