@@ -27,10 +27,19 @@ bool read(const char *text, std::vector<std::string> *to)
 	return true;
 }
 
-template <class Number> bool read(const char *text, Number *to)
+bool read(const char *text, double *to)
 {
 	const char *end = text + strlen(text);
 	auto [at, error] = std::from_chars(text, end, *to);
+	return at == end && error == std::errc();
+}
+
+// Decimal, or hexadecimal after 0x.
+template <class Integer> bool read(const char *text, Integer *to)
+{
+	bool hex = !strncmp(text, "0x", 2);
+	const char *end = text + strlen(text);
+	auto [at, error] = std::from_chars(text + (hex ? 2 : 0), end, *to, hex ? 16 : 10);
 	return at == end && error == std::errc();
 }
 
