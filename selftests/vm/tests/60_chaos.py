@@ -2,6 +2,7 @@
 """A hundred processes create and destroy everything for a minute, some killed, under traffic."""
 
 PAIRS = ("tt", "ww")
+LONG_PAIRS = ("ww",)
 LIMIT = 280
 
 
