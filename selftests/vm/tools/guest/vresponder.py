@@ -68,21 +68,21 @@ def _garbage(stream):
 
 
 CASES = (
-    ("an ORD above the client's IRD", _reply(_NO_IRD, ord_=0x3ffe)),
-    ("a first message that the client does not know", _reply(_NO_RTR, p2p=(0xc000, 0))),
-    ("no peer-to-peer mode", _reply(_NO_RTR, p2p=(0, 0))),
-    ("revision 1", _reply(_NO_RTR, flags=iw.CRC, revision=1)),
-    ("a rejection", _reply(flags=_ENHANCED | iw.REJECT, private=b"no")),
-    ("a revision of the future", _reply(revision=9)),
-    ("a request instead of a reply",
+    ("ord_above_ird", _reply(_NO_IRD, ord_=0x3ffe)),
+    ("unknown_first_message", _reply(_NO_RTR, p2p=(0xc000, 0))),
+    ("no_peer_to_peer", _reply(_NO_RTR, p2p=(0, 0))),
+    ("revision_1", _reply(_NO_RTR, flags=iw.CRC, revision=1)),
+    ("rejection", _reply(flags=_ENHANCED | iw.REJECT, private=b"no")),
+    ("revision_9", _reply(revision=9)),
+    ("request_key",
      _answer(iw.mpa(key=iw.REQUEST, flags=_ENHANCED))),
-    ("private data longer than allowed", _reply(length=513)),
-    ("private data too short for IRD and ORD", _reply(length=2)),
-    ("no MPA at all", _answer(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
-    ("half a reply and the end", _cut),
-    ("the end at once", _close),
-    ("a reset", _reset),
-    ("a wrong CRC in the first FPDU", _garbage),
+    ("private_too_long", _reply(length=513)),
+    ("private_too_short", _reply(length=2)),
+    ("no_mpa", _answer(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
+    ("half_a_reply", _cut),
+    ("end_at_once", _close),
+    ("reset", _reset),
+    ("wrong_crc", _garbage),
 )
 
 
@@ -98,7 +98,7 @@ def main():
         wrong = case(stream)
         stream.close()
         failed += bool(wrong)
-        print("%s %d - responder: %s" % ("not ok" if wrong else "ok", number, name))
+        print("%sok %d responder/%s" % ("not " if wrong else "", number, name))
         if wrong:
             print("# " + wrong)
         sys.stdout.flush()
