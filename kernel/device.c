@@ -178,7 +178,7 @@ static void make_guid(struct tern_dev *dev)
 	const struct net_device *netdev = dev->netdev;
 	u8 mac[ETH_ALEN];
 
-	if (memchr_inv(netdev->dev_addr, 0, netdev->addr_len))
+	if (tern_netdev_has_address(netdev))
 		ether_addr_copy(mac, netdev->dev_addr);
 	else
 		eth_random_addr(mac);

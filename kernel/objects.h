@@ -199,4 +199,10 @@ bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget);
 void tern_qp_event(struct tern_qp *qp, enum ib_event_type type);
 void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);
 
+/* lo and most tunnels have none. */
+static inline bool tern_netdev_has_address(const struct net_device *netdev)
+{
+	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);
+}
+
 #endif

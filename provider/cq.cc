@@ -195,7 +195,6 @@ void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
 	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
 }
 
-/* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
 void note_found(Cq *cq)
 {
 	Context *ctx = to_context(cq->vcq.cq.context);
@@ -228,6 +227,7 @@ void pause_poll(uint32_t pause_ns)
 	errno = saved;
 }
 
+/* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);

@@ -399,8 +399,10 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 /* A TCP connection that came in: wait for its request. */
 static void adopt(struct iw_ep *listener, struct socket *sock)
 {
-	struct iw_ep *ep = iw_ep_accepted(listener, sock);
+	struct iw_ep *ep;
 
+	iw_sock_disinherit(sock->sk, listener);
+	ep = iw_ep_alloc(listener->dev, sock);
 	if (!ep)
 		return;
 	iw_sock_prepare(sock->sk);

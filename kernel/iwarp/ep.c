@@ -14,7 +14,7 @@
 static void ep_work(struct work_struct *work);
 static void ep_timeout(struct work_struct *work);
 
-static struct iw_ep *ep_alloc(struct tern_dev *dev, struct socket *sock)
+struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
 {
 	struct iw_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 
@@ -25,6 +25,7 @@ static struct iw_ep *ep_alloc(struct tern_dev *dev, struct socket *sock)
 	refcount_set(&ep->ref, 1);
 	ep->dev = dev;
 	ep->sock = sock;
+	iw_sock_callbacks_get(sock->sk, &ep->tcp_callbacks);
 	mutex_init(&ep->lock);
 	INIT_WORK(&ep->work, ep_work);
 	INIT_DELAYED_WORK(&ep->timeout, ep_timeout);
@@ -44,21 +45,8 @@ struct iw_ep *iw_ep_create(struct tern_dev *dev, int family)
 	err = iw_sock_create(dev, family, &sock);
 	if (err)
 		return ERR_PTR(err);
-	ep = ep_alloc(dev, sock);
-	if (!ep)
-		return ERR_PTR(-ENOMEM);
-	iw_sock_callbacks_get(sock->sk, &ep->tcp_callbacks);
-	return ep;
-}
-
-struct iw_ep *iw_ep_accepted(struct iw_ep *listener, struct socket *sock)
-{
-	struct iw_ep *ep = ep_alloc(listener->dev, sock);
-
-	/* The socket's own are the listener's by now. */
-	if (ep)
-		ep->tcp_callbacks = listener->tcp_callbacks;
-	return ep;
+	ep = iw_ep_alloc(dev, sock);
+	return ep ?: ERR_PTR(-ENOMEM);
 }
 
 void iw_ep_get(struct iw_ep *ep)

@@ -177,8 +177,8 @@ int iw_destroy_listen(struct iw_cm_id *cm_id);
 void iw_ep_step(struct iw_ep *ep);
 
 /* ---- ep.c: endpoints ---- */
-/* For what a listener accepted. sock is the endpoint's, or released. NULL: no memory. */
-struct iw_ep *iw_ep_accepted(struct iw_ep *listener, struct socket *sock);
+/* sock, with TCP's own callbacks, is the endpoint's, or released. NULL: no memory. */
+struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
 /* With a new socket; ERR_PTR(-EAFNOSUPPORT), or the socket's error. */
 struct iw_ep *iw_ep_create(struct tern_dev *dev, int family);
 void iw_ep_get(struct iw_ep *ep);
@@ -223,6 +223,8 @@ void iw_sock_abort(struct socket *sock);
 /* The socket goes; its connection ends as it is ending. */
 void iw_sock_release(struct socket *sock);
 void iw_sock_callbacks_get(const struct sock *sk, struct iw_sock_callbacks *cb);
+/* Those that the listener had before ours, to what it accepted. */
+void iw_sock_disinherit(struct sock *sk, const struct iw_ep *listener);
 /* Callbacks that queue the endpoint's work; then those of the data path; then TCP's own. */
 void iw_sock_attach(struct iw_ep *ep);
 void iw_sock_attach_data(struct iw_ep *ep);

@@ -149,6 +149,11 @@ static void set_callbacks(struct sock *sk, struct iw_ep *ep, const struct iw_soc
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+void iw_sock_disinherit(struct sock *sk, const struct iw_ep *listener)
+{
+	set_callbacks(sk, NULL, &listener->tcp_callbacks);
+}
+
 void iw_sock_attach(struct iw_ep *ep)
 {
 	static const struct iw_sock_callbacks step = { kick_ep, nothing, kick_ep, kick_ep };

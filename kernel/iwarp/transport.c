@@ -36,11 +36,6 @@ static void iw_port_immutable(struct tern_dev *dev, struct ib_port_immutable *im
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 }
 
-static bool has_address(const struct net_device *netdev)
-{
-	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);
-}
-
 /*
  * The netdev's hardware address, by which rdma_cm finds its device. Without one
  * something of our own: ib_core takes no GID of zeros for one.
@@ -53,7 +48,7 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 	if (port != 1 || index)
 		return -EINVAL;
 	memset(gid, 0, sizeof(*gid));
-	if (has_address(netdev))
+	if (tern_netdev_has_address(netdev))
 		memcpy(gid->raw, netdev->dev_addr, min_t(u8, netdev->addr_len, sizeof(*gid)));
 	else
 		memcpy(gid->raw, &ibdev->node_guid, sizeof(ibdev->node_guid));
@@ -77,7 +72,7 @@ static int iw_dev_start(struct tern_dev *dev)
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
 	/* Real ports are TCP's: nothing to map. */
 	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
-	if (TERN_RDMA_CM_GOES_BY_ADDRESS && !has_address(dev->netdev))
+	if (TERN_RDMA_CM_GOES_BY_ADDRESS && !tern_netdev_has_address(dev->netdev))
 		pr_warn("tern: %s has no hardware address, by which this kernel's rdma_cm finds a link; connecting takes one (ip link set %s address ...)\n",
 			dev->netdev->name, dev->netdev->name);
 	return 0;

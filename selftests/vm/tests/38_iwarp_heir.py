@@ -7,28 +7,22 @@
 
 import re
 
+from vmtest import netns
+
 PAIRS = ("ww",)
 LONG = True
 LIMIT = 120
 
-_UP = """set -e; modprobe sch_netem
-ip netns add n1
-ip link add veth0 type veth peer name veth1 netns n1
-ip addr add 10.88.0.1/24 dev veth0
-ip netns exec n1 ip addr add 10.88.0.2/24 dev veth1
-ip link set veth0 up
-ip netns exec n1 ip link set veth1 up
+_WIRE = """modprobe sch_netem
 ip netns exec n1 tc qdisc add dev veth1 root netem delay %(delay)dms loss 5%%
 ip netns exec n1 ip link set veth1 gso_max_segs 1
-rdma link add nsa type tern_iwarp netdev veth0
-ip netns exec n1 rdma link add nsb type tern_iwarp netdev veth1
 """
 
 
 def run(t):
     t.undo = [lambda: t.run(t.a, "ip netns del n1; ip link del veth0; true")]
     # What is under way when the sender dies must not have arrived before its namespace goes.
-    t.run(t.a, _UP % {"delay": 200 * t.slow}, check=True)
+    t.run(t.a, netns.UP + _WIRE % {"delay": 200 * t.slow} + netns.LINKS, check=True)
     heir = t.start(t.a, "/tern/vcm inherit", 100)
     t.wait_cm_listen(t.a)
     # Not ip netns exec: counters are in the first namespace's /sys.

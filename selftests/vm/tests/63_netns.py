@@ -5,21 +5,10 @@
     veth0 10.88.0.1 ------ veth1 10.88.0.2
 """
 
+from vmtest import netns
 from vmtest.lab import LINK
 
 LIMIT = 240
-
-_UP = """set -e
-ip netns add n1
-ip link add veth0 type veth peer name veth1 netns n1
-ip addr add 10.88.0.1/24 dev veth0
-ip addr add fd88::1/64 dev veth0 nodad
-ip netns exec n1 ip addr add 10.88.0.2/24 dev veth1
-ip netns exec n1 ip addr add fd88::2/64 dev veth1 nodad
-ip link set veth0 up
-ip netns exec n1 ip link set lo up
-ip netns exec n1 ip link set veth1 up
-"""
 
 
 def _down(t):
@@ -65,7 +54,7 @@ def _namespace_goes(t):
 
 
 def _netdev_goes(t, kind):
-    t.run(t.a, _UP, check=True)
+    t.run(t.a, netns.UP, check=True)
     _links(t, kind)
     server, client = _start_pair(t, "-m scale/mixed -S 60 -t 5")
     t.sleep(3)
@@ -76,7 +65,7 @@ def _netdev_goes(t, kind):
 
 
 def _vlan(t, kind):
-    t.run(t.a, _UP, check=True)
+    t.run(t.a, netns.UP, check=True)
     _links(t, kind)
     t.run(t.a, """set -e
         ip link add link veth0 name veth0.5 type vlan id 5
@@ -98,7 +87,7 @@ def _vlan(t, kind):
 
 
 def _bond(t, kind):
-    t.run(t.a, _UP, check=True)
+    t.run(t.a, netns.UP, check=True)
     _links(t, kind)
     result = t.run(t.a, """set -e; modprobe bonding max_bonds=0
         ip link add bond0 type bond mode active-backup miimon 100
@@ -122,7 +111,7 @@ def run(t):
         return
     kind = LINK["tern"][1]
     t.undo = [lambda: _down(t)]
-    t.run(t.a, _UP, check=True)
+    t.run(t.a, netns.UP, check=True)
     _across(t, kind)
     _namespace_goes(t)
     _netdev_goes(t, kind)

@@ -5,6 +5,8 @@
     veth0 10.88.0.1 ------ veth1 10.88.0.2
 """
 
+from vmtest import netns
+
 PAIRS = ("ww",)
 LONG = True
 LIMIT = 240
@@ -42,20 +44,8 @@ def _netdev_goes(t, guest):
         each.wait_until("! rdma link | grep -q on_mv0", timeout=10)
 
 
-def _namespace(t):
-    t.run(t.a, """set -e
-        ip netns add n1
-        ip link add veth0 type veth peer name veth1 netns n1
-        ip addr add 10.88.0.1/24 dev veth0
-        ip netns exec n1 ip addr add 10.88.0.2/24 dev veth1
-        ip link set veth0 up
-        ip netns exec n1 ip link set veth1 up
-        rdma link add nsa type tern_iwarp netdev veth0
-        ip netns exec n1 rdma link add nsb type tern_iwarp netdev veth1""", check=True)
-
-
 def _namespace_goes(t):
-    _namespace(t)
+    t.run(t.a, netns.UP + netns.LINKS, check=True)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
     t.a.wait_until("ip netns exec n1 ss -Hltn 'sport = :18600' | grep -q .", timeout=15)
     client = t.start(t.a, "/tern/vverify -n veth0 %s 10.88.0.2" % _LOAD, 100)

@@ -12,8 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "caller.h"
-#include "listener.h"
+#include "ends.h"
 #include "pattern.h"
 
 namespace vt {
@@ -58,11 +57,10 @@ int claim(const Words &words)
 int call(const Words &words)
 {
 	Caller caller(words[0], kPort, static_cast<uint16_t>(number(words[1])));
-	int status = 0;
 
 	caller.make_queues(1);
 	int error = caller.connect();
-	printf("%s\n", error ? strerror(error) : rdma_event_str(caller.outcome(&status)));
+	printf("%s\n", error ? strerror(error) : rdma_event_str(caller.outcome().type));
 	return 0;
 }
 
@@ -91,10 +89,10 @@ int crowd(const Words &words)
 	for (auto &caller : callers)
 		require(!caller->connect(), "rdma_connect: %s", strerror(errno));
 	for (auto &caller : callers) {
-		int status;
-		std::string name = rdma_event_str(caller->outcome(&status));
+		CmEvent event = caller->outcome();
+		std::string name = rdma_event_str(event.type);
 
-		outcomes[name + " " + strerror(abs(status))]++;
+		outcomes[name + " " + strerror(abs(event.status))]++;
 	}
 	for (const auto &[name, count] : outcomes)
 		printf("%u %s\n", count, name.c_str());
@@ -106,7 +104,7 @@ int refuse_all(const Words &words)
 	Listener listener(kPort, 1);
 
 	for (uint32_t i = 0; i < number(words[0]); i++)
-		rdma_reject(listener.wait_request().get(), nullptr, 0);
+		CmChannel::reject(listener.wait_request().get(), nullptr, 0);
 	return 0;
 }
 
@@ -154,12 +152,11 @@ uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 int leave(const Words &words)
 {
 	Caller caller(words[0], kPort);
-	int status;
 
 	caller.make_queues(1);
 	Arena memory(caller.queues().pd(), kBytes);
 	require(!caller.connect(), "rdma_connect: %s", strerror(errno));
-	require(caller.outcome(&status) == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
 	printf("%u messages\n", send_until_behind(caller, memory));
 	fflush(stdout);
 	raise(SIGKILL);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 
 #include "outcome.h"
@@ -28,8 +29,8 @@ CmEvent take(rdma_cm_event *event)
 
 void call(rdma_cm_id *id, const CmOffer &offer)
 {
-	rdma_conn_param param = offer.param();
-	require(!rdma_connect(id, &param), "rdma_connect: %s", strerror(errno));
+	int error = CmChannel::ask(id, offer);
+	require(!error, "rdma_connect: %s", strerror(error));
 }
 
 struct AddressFree {
@@ -120,21 +121,32 @@ CmId CmChannel::listen(const std::string &host, const std::string &port, int bac
 	return listen(find_address(host, port, true)->ai_src_addr, backlog);
 }
 
-CmId CmChannel::resolve(sockaddr *to)
+CmId CmChannel::resolve(sockaddr *to, uint16_t from)
 {
 	int limit_ms = static_cast<int>(limit_s_ * 1000);
+	sockaddr_storage here = {};
 	CmId id = make_id();
-	require(!rdma_resolve_addr(id.get(), nullptr, to, limit_ms), "rdma_resolve_addr: %s",
-		strerror(errno));
+	here.ss_family = to->sa_family;
+	// IPv6 has its port in the same place.
+	reinterpret_cast<sockaddr_in *>(&here)->sin_port = htons(from);
+	require(!rdma_resolve_addr(id.get(), from ? reinterpret_cast<sockaddr *>(&here) : nullptr,
+				   to, limit_ms),
+		"rdma_resolve_addr: %s", strerror(errno));
 	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
 	require(!rdma_resolve_route(id.get(), limit_ms), "rdma_resolve_route: %s", strerror(errno));
 	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	return id;
 }
 
-CmId CmChannel::resolve(const std::string &host, const std::string &port)
+CmId CmChannel::resolve(const std::string &host, const std::string &port, uint16_t from)
 {
-	return resolve(find_address(host, port, false)->ai_dst_addr);
+	return resolve(find_address(host, port, false)->ai_dst_addr, from);
+}
+
+int CmChannel::ask(rdma_cm_id *id, const CmOffer &offer)
+{
+	rdma_conn_param param = offer.param();
+	return rdma_connect(id, &param) ? errno : 0;
 }
 
 CmEvent CmChannel::connect(rdma_cm_id *id, const CmOffer &offer)

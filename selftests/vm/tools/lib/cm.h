@@ -53,9 +53,11 @@ public:
 	CmId listen(sockaddr *at, int backlog);
 	// With no host: at any address.
 	CmId listen(const std::string &host, const std::string &port, int backlog);
-	// To the peer's address and route.
-	CmId resolve(sockaddr *to);
-	CmId resolve(const std::string &host, const std::string &port);
+	// To the peer's address and route. from: a local port, or 0.
+	CmId resolve(sockaddr *to, uint16_t from = 0);
+	CmId resolve(const std::string &host, const std::string &port, uint16_t from = 0);
+	// Asks for a connection: 0, or errno. What comes of it is an event.
+	static int ask(rdma_cm_id *id, const CmOffer &offer);
 	// Connects or accepts, until the connection stands.
 	CmEvent connect(rdma_cm_id *id, const CmOffer &offer);
 	void accept(rdma_cm_id *id, const CmOffer &offer);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+// See ends.h.
+#include "ends.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sched.h>
+
+#include "outcome.h"
+
+namespace vt {
+namespace {
+
+constexpr double kLimitS = 30;
+
+} // namespace
+
+Queues::Queues(rdma_cm_id *id, uint32_t depth) : pd_(make_pd(id->verbs))
+{
+	cq_.reset(ibv_create_cq(id->verbs, static_cast<int>(2 * depth), nullptr, nullptr, 0));
+	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	ibv_qp_init_attr attr = {};
+	attr.send_cq = attr.recv_cq = cq_.get();
+	attr.cap = {depth, depth, 1, 1, 0};
+	attr.qp_type = IBV_QPT_RC;
+	attr.sq_sig_all = 1;
+	require(!rdma_create_qp(id, pd_.get(), &attr), "rdma_create_qp: %s", strerror(errno));
+	qp_.reset(id->qp);
+}
+
+ibv_wc Queues::wait() const
+{
+	double deadline = now_s() + kLimitS * slow();
+	ibv_wc wc;
+
+	for (int n; (n = ibv_poll_cq(cq_.get(), 1, &wc)) != 1; sched_yield()) {
+		require(n == 0, "ibv_poll_cq failed");
+		require(now_s() < deadline, "no completion comes");
+	}
+	return wc;
+}
+
+CmEvent Caller::outcome()
+{
+	std::optional<CmEvent> event = cm_.next(kLimitS * slow());
+
+	require(event.has_value(), "nothing comes of connecting");
+	return std::move(*event);
+}
+
+Listener::Listener(const std::string &port, int backlog) : id_(cm_.listen("", port, backlog)) {}
+
+CmId Listener::wait_request()
+{
+	return std::move(cm_.expect(RDMA_CM_EVENT_CONNECT_REQUEST).request);
+}
+
+} // namespace vt

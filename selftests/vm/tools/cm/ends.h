@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+// The two ends of a connection, taken step by step: what may go wrong is the test.
+#ifndef TERN_VM_ENDS_H
+#define TERN_VM_ENDS_H
+
+#include <memory>
+#include <string>
+
+#include "cm.h"
+#include "objects.h"
+
+namespace vt {
+
+// A CQ and a QP with room for so many work requests either way; the QP is the id's.
+class Queues {
+public:
+	Queues(rdma_cm_id *id, uint32_t depth);
+
+	ibv_pd *pd() const { return pd_.get(); }
+	ibv_qp *qp() const { return qp_.get(); }
+	// The next completion.
+	ibv_wc wait() const;
+
+private:
+	Pd pd_;
+	std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>> cq_;
+	QpOwner qp_;
+};
+
+class Caller {
+public:
+	// Until the route is known. from: a local port, or 0.
+	Caller(const std::string &host, const std::string &port, uint16_t from = 0)
+		: id_(cm_.resolve(host, port, from))
+	{}
+
+	rdma_cm_id *id() const { return id_.get(); }
+	void make_queues(uint32_t depth) { queues_ = std::make_unique<Queues>(id(), depth); }
+	const Queues &queues() const { return *queues_; }
+	// 0 or errno. qpn: of a QP that is not ours to make.
+	int connect(uint32_t qpn = 0) { return CmChannel::ask(id(), {.qpn = qpn}); }
+	// What came of it.
+	CmEvent outcome();
+
+private:
+	CmChannel cm_;
+	CmId id_;
+	std::unique_ptr<Queues> queues_;
+};
+
+class Listener {
+public:
+	// At any address.
+	Listener(const std::string &port, int backlog);
+
+	// The next request's id, ours from now on.
+	CmId wait_request();
+	void accept(rdma_cm_id *id) { cm_.accept(id, {}); }
+	// The connection is over.
+	void wait_end() { cm_.expect(RDMA_CM_EVENT_DISCONNECTED); }
+
+private:
+	CmChannel cm_{30};
+	CmId id_;
+};
+
+} // namespace vt
+
+#endif
