@@ -70,6 +70,7 @@ static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64
 
 struct tern_ucontext {
 	struct ib_ucontext ibuc;
+	wait_queue_head_t pollers;	/* tern_cq_wait() */
 };
 
 struct tern_pd {

@@ -70,8 +70,8 @@ bool env_is_set(const char *name)
 }
 
 /*
- * Whether who spins on empty CQs is paused now and then: TERN_POLL says "pause"
- * or "spin", else it is done where there is one CPU.
+ * Whether who spins on empty CQs is made to wait: TERN_POLL says "wait" or
+ * "spin", else it is done where there is one CPU.
  */
 bool is_patient()
 {
@@ -79,7 +79,7 @@ bool is_patient()
 
 	if (value && !strcmp(value, "spin"))
 		return false;
-	if (value && !strcmp(value, "pause"))
+	if (value && !strcmp(value, "wait"))
 		return true;
 	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
 }
@@ -87,7 +87,8 @@ bool is_patient()
 /* The kernel's user context: comp vectors, what ib_core supports, tern's features. */
 int get_context(Context *ctx)
 {
-	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	constexpr uint64_t kFeatures =
+		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT;
 	ibv_context *base = &ctx->vctx.context;
 	const tern_alloc_ucontext_req req = {kFeatures};
 	tern_alloc_ucontext_resp resp{};
@@ -127,7 +128,7 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 		goto fail;
 
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
-	ctx->patient = is_patient();
+	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 	verbs_set_ops(&ctx->vctx, &context_ops);
 	why = abi::ops_mismatch(ctx->vctx, context_ops);

@@ -203,27 +203,35 @@ void note_found(Cq *cq)
 		ctx->found.fetch_add(1, std::memory_order_relaxed);
 }
 
-uint32_t note_empty(Cq *cq)
+bool note_empty(Cq *cq)
 {
+	/* Which CQ this thread polled last, of whatever context. */
+	static thread_local const Cq *polled;
 	Context *ctx = to_context(cq->vcq.cq.context);
 	timespec now{};
+	uint64_t limit_ns;
 
 	if (!ctx->patient)
-		return 0;
+		return false;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return cq->patience.empty(static_cast<uint64_t>(now.tv_sec) * 1000000000 +
-					  static_cast<uint64_t>(now.tv_nsec),
-				  ctx->found.load(std::memory_order_relaxed));
+	limit_ns = cq->patience.empty(static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+					      static_cast<uint64_t>(now.tv_nsec),
+				      ctx->found.load(std::memory_order_relaxed));
+	if (limit_ns)
+		cq->ring.set_wait(static_cast<uint32_t>(limit_ns / 1000), polled != cq);
+	polled = cq;
+	return limit_ns;
 }
 
-void pause_poll(uint32_t pause_ns)
+void wait_for_cqe(Cq *cq)
 {
-	const timespec pause{0, static_cast<long>(pause_ns)};
+	const ib_uverbs_poll_cq req = {0, cq->vcq.cq.handle, 1};
+	ib_uverbs_poll_cq_resp resp;
 	const int saved = errno;
 
-	if (!pause_ns)
-		return;
-	(void)nanosleep(&pause, nullptr);
+	(void)WriteCommand(IB_USER_VERBS_CMD_POLL_CQ, req)
+		.resp(&resp)
+		.run(cq->vcq.cq.context->cmd_fd);
 	errno = saved;
 }
 
@@ -231,7 +239,7 @@ void pause_poll(uint32_t pause_ns)
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
-	uint32_t pause_ns = 0;
+	bool wait = false;
 	int n = 0;
 
 	{
@@ -250,10 +258,11 @@ int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 		} else if (num_entries > 0) {
 			if (cq->ring.dead())
 				return -1;
-			pause_ns = note_empty(cq);
+			wait = note_empty(cq);
 		}
 	}
-	pause_poll(pause_ns);
+	if (wait)
+		wait_for_cqe(cq);
 	return n;
 }
 

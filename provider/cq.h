@@ -23,11 +23,11 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags);
  */
 void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
 
-/* A poll found something, or nothing; the latter returns a pause for pause_poll(). CQ locked. */
+/* A poll found something, or nothing; the latter says whether to wait_for_cqe(). CQ locked. */
 void note_found(Cq *cq);
-uint32_t note_empty(Cq *cq);
-/* CQ not locked. 0: none. errno stays. */
-void pause_poll(uint32_t pause_ns);
+bool note_empty(Cq *cq);
+/* In the kernel, a few ms at most: note_empty() said how. CQ not locked. errno stays. */
+void wait_for_cqe(Cq *cq);
 
 } // namespace tern
 

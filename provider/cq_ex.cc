@@ -51,10 +51,11 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	cq->lock.lock();
 	err = take(cq);
 	if (err) {
-		const uint32_t pause_ns = err == ENOENT ? note_empty(cq) : 0;
+		const bool wait = err == ENOENT && note_empty(cq);
 
 		cq->lock.unlock();
-		pause_poll(pause_ns);
+		if (wait)
+			wait_for_cqe(cq);
 		return err;
 	}
 	note_found(cq);

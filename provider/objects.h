@@ -28,7 +28,7 @@ struct Context {
 	uint64_t features;	     /* enum tern_features, agreed with the kernel */
 	bool single_threaded;	     /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;	     /* destroying objects of a vanished device succeeds */
-	bool patient;		     /* who spins on empty CQs is paused: TERN_POLL */
+	bool patient;		     /* who spins on empty CQs is made to wait */
 	std::atomic<uint32_t> found; /* polls that found something, if patient */
 	verbs_context vctx;
 };

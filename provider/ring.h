@@ -201,6 +201,14 @@ public:
 	/* Overran: what is in the ring is all there will ever be. */
 	bool dead() const { return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD; }
 
+	/* How long, at most, the next wait in the kernel lasts, and whether for this CQ only. */
+	void set_wait(uint32_t us, bool any_cq)
+	{
+		std::atomic_ref<uint32_t>(mem_.hdr->wait)
+			.store(us | (any_cq ? uint32_t{TERN_CQ_WAIT_ANY} : 0),
+			       std::memory_order_relaxed);
+	}
+
 	/*
 	 * Ask for an event at the next completion (solicited: the next solicited
 	 * or failed one). An armed ANY is not weakened. The caller's application

@@ -48,7 +48,8 @@ struct tern_ring_hdr {
 	__u32 flags;		/* written by the kernel: TERN_RING_F_* */
 	__u32 pad2[15];
 	__u32 arm;		/* CQ: written by user space and the kernel (xchg): TERN_CQ_ARM_* */
-	__u32 pad3[15];
+	__u32 wait;		/* CQ: written by user space: TERN_CQ_WAIT_*, for the next wait */
+	__u32 pad3[14];
 };
 #define TERN_RING_HDR_BYTES	256
 
@@ -80,6 +81,17 @@ enum tern_cq_arm {
 	TERN_CQ_ARM_SOLICITED	= 1,
 	TERN_CQ_ARM_ANY		= 2,
 };
+
+/*
+ * Waiting for a CQE instead of spinning: IB_USER_VERBS_CMD_POLL_CQ with ne 1.
+ * It returns, always without a completion, when the CQ has one, or at latest
+ * after as many microseconds as the header's wait says.
+ */
+enum tern_cq_wait {
+	TERN_CQ_WAIT_US		= 0xffffu,	/* mask */
+	TERN_CQ_WAIT_ANY	= 1u << 31,	/* a CQE on any CQ of the context will do */
+};
+#define TERN_CQ_WAIT_MAX_US	4000		/* more is taken for this */
 
 /* ---- work requests ---- */
 struct tern_sge {
@@ -238,6 +250,7 @@ struct tern_mmap {
 enum tern_features {
 	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
+	TERN_FEATURE_CQ_WAIT		= 1u << 2,	/* tern_ring_hdr.wait works */
 };
 
 struct tern_alloc_ucontext_req {

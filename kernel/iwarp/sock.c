@@ -17,6 +17,7 @@ void iw_sock_prepare(struct sock *sk)
 	tcp_sock_set_nodelay(sk);
 	/* Segments are built in softirqs, too. */
 	sk->sk_allocation = GFP_ATOMIC;
+	sk_pacing_shift_update(sk, IW_PACING_SHIFT);
 	/*
 	 * FPDUs are taken whole, so the window must have room for the largest from
 	 * the start; TCP's own tuning goes on from there.

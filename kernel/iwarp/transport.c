@@ -141,10 +141,14 @@ int tern_iwarp_init(void)
 	if (err)
 		return err;
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return iw_wq ? 0 : -ENOMEM;
+	if (iw_wq)
+		return 0;
+	iw_crc_exit();
+	return -ENOMEM;
 }
 
 void tern_iwarp_exit(void)
 {
 	destroy_workqueue(iw_wq);
+	iw_crc_exit();
 }

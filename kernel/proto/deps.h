@@ -82,6 +82,13 @@ static inline u32 get_unaligned_le32(const void *p)
 	return ((u32)b[3] << 24) | ((u32)b[2] << 16) | ((u32)b[1] << 8) | b[0];
 }
 
+static inline u64 get_unaligned_le64(const void *p)
+{
+	const u8 *b = (const u8 *)p;
+
+	return ((u64)get_unaligned_le32(b + 4) << 32) | get_unaligned_le32(b);
+}
+
 static inline void put_unaligned_be16(u16 v, void *p)
 {
 	u8 *b = (u8 *)p;
@@ -125,6 +132,14 @@ static inline void put_unaligned_le32(u32 v, void *p)
 	b[1] = (u8)(v >> 8);
 	b[2] = (u8)(v >> 16);
 	b[3] = (u8)(v >> 24);
+}
+
+static inline void put_unaligned_le64(u64 v, void *p)
+{
+	u8 *b = (u8 *)p;
+
+	put_unaligned_le32((u32)v, b);
+	put_unaligned_le32((u32)(v >> 32), b + 4);
 }
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queue, producer's side: CQEs into the ring, overrun, events as
- * armed, resize. What kernel consumers do with a CQ is in cq_kernel.c.
+ * armed, user space's waiting, resize. What kernel consumers do with a CQ is in
+ * cq_kernel.c.
  */
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/sched.h>
 
 #include "queue/cq.h"
 
 static_assert(sizeof(struct tern_cqe) == TERN_CQE_BYTES);
 
-int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
+int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers)
 {
 	struct tern_ring *ring = tern_ring_create(cqe, TERN_CQE_BYTES);
 
@@ -23,7 +26,8 @@ int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
 	cq->ring = ring;
 	cq->prod = 0;
 	cq->cons = 0;
-	cq->user = user;
+	cq->user = pollers;
+	cq->pollers = pollers;
 	cq->dead = false;
 	cq->ibcq.cqe = ring->nslots;
 	return 0;
@@ -90,6 +94,61 @@ static void cq_raise_overrun(struct tern_cq *cq)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
+/* Who waits, for this CQ or for any of the context. */
+struct cq_waiter {
+	struct wait_queue_entry entry;
+	const struct tern_cq *cq;	/* NULL: any */
+};
+
+static int cq_wake_one(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	const struct cq_waiter *waiter = container_of(entry, struct cq_waiter, entry);
+
+	if (waiter->cq && waiter->cq != key)
+		return 0;
+	return default_wake_function(entry, mode, flags, key);
+}
+
+/* A CQE was published. */
+static void cq_wake(struct tern_cq *cq)
+{
+	/* After cq_disarm()'s full barrier, against that of who begins to wait. */
+	if (cq->user && waitqueue_active(cq->pollers))
+		__wake_up(cq->pollers, TASK_NORMAL, 0, cq);
+}
+
+static bool cq_waits(struct tern_cq *cq, u32 *how)
+{
+	unsigned long irq;
+	bool waits;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	*how = READ_ONCE(cq->ring->hdr->wait);
+	waits = !cq->dead && !cq_unpolled(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return waits;
+}
+
+void tern_cq_wait(struct tern_cq *cq)
+{
+	struct cq_waiter waiter = { .entry = { .func = cq_wake_one, .private = current } };
+	ktime_t limit;
+	u32 how;
+
+	if (!cq_waits(cq, &how))
+		return;
+	if (!(how & TERN_CQ_WAIT_ANY))
+		waiter.cq = cq;
+	limit = ns_to_ktime(min_t(u32, how & TERN_CQ_WAIT_US, TERN_CQ_WAIT_MAX_US) * NSEC_PER_USEC);
+	add_wait_queue(cq->pollers, &waiter.entry);
+	/* With a full barrier: either the CQE is seen here now, or the waiter by who brings it. */
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (cq_waits(cq, &how))
+		schedule_hrtimeout_range(&limit, limit / 8, HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
+	remove_wait_queue(cq->pollers, &waiter.entry);
+}
+
 bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 {
 	bool overrun = false;
@@ -113,6 +172,8 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 
 	if (overrun)
 		cq_raise_overrun(cq);
+	if (posted)
+		cq_wake(cq);
 	if (notify && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	return posted;

@@ -7,6 +7,7 @@
 #define TERN_QUEUE_CQ_H
 
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
 #include "queue/ring.h"
@@ -18,11 +19,15 @@ struct tern_cq {
 	u32 prod;		/* published as hdr->prod */
 	u32 cons;		/* kernel CQ: published as hdr->cons; user CQ: last seen there */
 	bool user;
+	wait_queue_head_t *pollers;	/* user CQ: its context's, which outlives it */
 	bool dead;
 };
 
-/* At least cqe entries; the number granted is left in ibcq.cqe. -EINVAL, -ENOMEM; may sleep. */
-int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
+/*
+ * At least cqe entries; the number granted is left in ibcq.cqe. pollers: of the
+ * user's context; NULL: a kernel CQ. -EINVAL, -ENOMEM; may sleep.
+ */
+int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers);
 void tern_cq_uninit(struct tern_cq *cq);
 
 /*
@@ -41,7 +46,13 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
  */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
 
-/* Kernel consumers: ib_device_ops.poll_cq, req_notify_cq. */
+/*
+ * A user CQ: sleep as its ring's wait says, until there is a CQE, the CQ is
+ * dead, or a signal comes.
+ */
+void tern_cq_wait(struct tern_cq *cq);
+
+/* ib_device_ops.poll_cq, req_notify_cq; a user CQ's poll is a wait, and finds nothing. */
 int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 

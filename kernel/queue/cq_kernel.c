@@ -79,15 +79,16 @@ static void cq_fill_wc(struct ib_wc *wc, const struct tern_cqe *cqe)
 	wc->network_hdr_type = cqe->network_hdr_type;
 }
 
-/* uverbs can call this for a user's CQ, whose CQEs are user space's to poll. */
 int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
 	struct tern_cq *cq = container_of(ibcq, struct tern_cq, ibcq);
 	unsigned long irq;
 	int n;
 
-	if (cq->user)
-		return -EOPNOTSUPP;
+	if (cq->user) {
+		tern_cq_wait(cq);
+		return 0;
+	}
 
 	spin_lock_irqsave(&cq->lock, irq);
 	for (n = 0; n < num_entries && cq->cons != cq->prod; n++)

@@ -12,7 +12,7 @@
 
 #include "verbs/verbs.h"
 
-#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION)
+#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT)
 
 struct mmap_entry {
 	struct rdma_user_mmap_entry rdma;
@@ -21,6 +21,7 @@ struct mmap_entry {
 
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
+	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
 	struct tern_alloc_ucontext_resp resp = {};
 	struct tern_alloc_ucontext_req req;
 	int err;
@@ -34,6 +35,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (err)
 		return err;
 
+	init_waitqueue_head(&uc->pollers);
 	/* Unknown bits are a newer provider's, which reads from the answer what it may use. */
 	resp.features = req.features & TERN_FEATURES;
 	resp.max_inline = TERN_MAX_INLINE;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Pauses of pollers where there is one CPU: only who spins, and not at once.
+// When pollers are made to wait where there is one CPU: only who spins, and not at once.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "patience.h"
@@ -10,52 +12,87 @@ namespace {
 
 class Poller : public ::testing::Test {
 protected:
-	/* Polls in vain, each gap_ns after the one before, for time_ns; the pauses' sum. */
+	/* Polls in vain, each gap_ns after the one before, for time_ns; the sum of its waits. */
 	uint64_t spin(uint64_t gap_ns, uint64_t time_ns)
 	{
 		const uint64_t end = now + time_ns;
 		uint64_t sum = 0;
 
 		while (now < end) {
-			const uint32_t pause = patience.empty(now += gap_ns, found);
+			const uint64_t wait = patience.empty(now += gap_ns, found);
 
-			if (pause)
-				last = pause;
-			now += pause;
-			sum += pause;
+			if (wait) {
+				waits++;
+				last = wait;
+			}
+			now += wait;
+			sum += wait;
 		}
 		return sum;
 	}
 
 	Patience patience;
 	uint64_t now = 1000000000;
+	uint64_t last = 0;
 	uint32_t found = 0;
-	uint32_t last = 0;
+	int waits = 0;
 };
 
-TEST_F(Poller, IsNotPausedAtFirst)
+TEST_F(Poller, DoesNotWaitAtFirst)
 {
 	EXPECT_EQ(spin(100, Patience::kSpinNs - 1000), 0u);
 	EXPECT_NE(spin(100, 10000), 0u);
-	EXPECT_EQ(last, Patience::kFirstNs);
 }
 
-TEST_F(Poller, SpendsMostOfALongWaitInPauses)
+TEST_F(Poller, NeverWaitsMoreThanHalfOfWhatItHasGoneWithout)
 {
-	EXPECT_GT(spin(200, 100000000), 90000000u);
-	EXPECT_EQ(last, Patience::kLongestNs);
+	const uint64_t begun = now;
+
+	while (now - begun < 100000000) {
+		const uint64_t without = now - begun;
+
+		last = 0;
+		spin(100, 1000);
+		EXPECT_LE(last, std::max(Patience::kLeastNs, (without + 2000) / 2));
+	}
+}
+
+TEST_F(Poller, WaitsAQuarterAtOnceOfWhatItWentWithoutTheLastTime)
+{
+	EXPECT_NE(spin(100, 8000000), 0u);
+	found++;
+	waits = 0;
+	spin(100, 8000000);
+	EXPECT_GE(last, 1900000u);
+	EXPECT_LE(waits, 4);
+}
+
+TEST_F(Poller, SpendsMostOfALongTimeInFewWaits)
+{
+	EXPECT_GT(spin(200, 100000000), 95000000u);
+	EXPECT_EQ(last, Patience::kMostNs);
+	EXPECT_LT(waits, 50);
 }
 
 TEST_F(Poller, ThatFindsSomethingBeginsAnew)
 {
 	EXPECT_NE(spin(100, 5000000), 0u);
 	found++;
-	EXPECT_EQ(spin(100, Patience::kSpinNs - 1000), 0u);
+	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
 	EXPECT_NE(spin(100, 10000), 0u);
-	EXPECT_EQ(last, Patience::kFirstNs);
+	EXPECT_NEAR(static_cast<double>(last), 1250000, 500000);
 }
 
-TEST_F(Poller, ThatFindsSomethingNowAndThenIsNeverPaused)
+TEST_F(Poller, SpinsLongAgainAfterALookThatWasShort)
+{
+	EXPECT_NE(spin(100, 5000000), 0u);
+	found++;
+	EXPECT_EQ(spin(100, Patience::kShortSpinNs / 2), 0u);
+	found++;
+	EXPECT_EQ(spin(100, Patience::kSpinNs - 1000), 0u);
+}
+
+TEST_F(Poller, ThatFindsSomethingNowAndThenNeverWaits)
 {
 	for (int i = 0; i < 1000; i++) {
 		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
@@ -63,7 +100,7 @@ TEST_F(Poller, ThatFindsSomethingNowAndThenIsNeverPaused)
 	}
 }
 
-TEST_F(Poller, WithOtherWorkBetweenPollsIsNeverPaused)
+TEST_F(Poller, WithOtherWorkBetweenPollsNeverWaits)
 {
 	EXPECT_EQ(spin(Patience::kQuickNs + 1, 100000000), 0u);
 }

@@ -128,8 +128,9 @@ void FakeKernel::reset()
 	ioctls = 0;
 	doorbells = 0;
 	doorbell_ioctls = 0;
+	cq_waits = 0;
 	last_doorbell = 0;
-	features = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	features = kAllFeatures;
 	events_reported = 0;
 	doorbell_errno = 0;
 	context_errno = 0;
@@ -378,6 +379,18 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_cq");
 		return destroy(req.cq_handle, "cq");
+	}
+	case IB_USER_VERBS_CMD_POLL_CQ: {
+		ib_uverbs_poll_cq req;
+		struct {
+			uint32_t count, reserved;
+		} resp = {};
+
+		if (!args.core(&req) || req.ne != 1 || !args.put(UVERBS_ATTR_CORE_OUT, resp))
+			return bad("poll_cq");
+		object(req.cq_handle).state = object(req.cq_handle).ring->hdr->wait;
+		cq_waits++;
+		return 0;
 	}
 	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ: {
 		ib_uverbs_req_notify_cq req;

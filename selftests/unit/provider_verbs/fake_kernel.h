@@ -57,7 +57,7 @@ public:
 struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
-	uint32_t state = 0;		/* QP */
+	uint32_t state = 0;		/* QP; CQ: how it was waited for, or armed */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
@@ -65,6 +65,9 @@ struct FakeObject {
 
 class FakeKernel {
 public:
+	static constexpr uint64_t kAllFeatures =
+		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT;
+
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */
 	void reset();
@@ -80,8 +83,9 @@ public:
 	std::atomic<int> ioctls{0};
 	std::atomic<int> doorbells{0};
 	std::atomic<int> doorbell_ioctls{0};
+	std::atomic<int> cq_waits{0};
 	uint32_t last_doorbell = 0; /* QP handle */
-	uint64_t features = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION;
+	uint64_t features = kAllFeatures;
 	uint32_t events_reported = 0; /* by every destroy */
 	int doorbell_errno = 0;
 	int context_errno = 0;

@@ -41,7 +41,7 @@ def run(t):
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after link delete: ")
 
     _under_load(t, "module removal", lambda: _remove_module(t))
-    t.run(t.a, "killall -q -9 vverify; true")
+    t.run(t.a, "pkill -9 vverify; true")
     t.lab.unload(t.a, t.lab.driver_of(t.pair, "a"))
     t.lab.add_link(t.a)
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after module removal: ")

@@ -12,7 +12,7 @@ LIMIT = 240
 
 
 def _down(t):
-    t.run(t.a, "killall -q -9 vverify; ip netns del n1; ip link del bond0; ip link del veth0; true")
+    t.run(t.a, "pkill -9 vverify; ip netns del n1; ip link del bond0; ip link del veth0; true")
 
 
 def _gids_named(t, device, netdev, count, limit=10):
