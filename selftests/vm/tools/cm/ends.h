@@ -55,6 +55,8 @@ public:
 
 	// The next request's id, ours from now on.
 	CmId wait_request();
+	// Listens no more; requests taken remain.
+	void stop() { id_.reset(); }
 	void accept(rdma_cm_id *id) { cm_.accept(id, {}); }
 	// The connection is over.
 	void wait_end() { cm_.expect(RDMA_CM_EVENT_DISCONNECTED); }

@@ -108,6 +108,20 @@ int refuse_all(const Words &words)
 	return 0;
 }
 
+// ---- a request that nobody answers, and whose listener has gone ----
+
+int desert(const Words &)
+{
+	Listener listener(kPort, 1);
+	CmId id = listener.wait_request();
+
+	listener.stop();
+	printf("deserted\n");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
 // ---- messages of one who dies when they have completed ----
 
 uint64_t bytes_sent(const Caller &caller)
@@ -209,6 +223,7 @@ constexpr Word kWords[] = {
 	{"answer", "", 0, answer},
 	{"crowd", "COUNT HOST", 2, crowd},
 	{"refuse", "COUNT", 1, refuse_all},
+	{"desert", "", 0, desert},
 	{"leave", "HOST", 1, leave}, // sends, and is killed
 	{"inherit", "", 0, inherit}, // gets it
 };
