@@ -10,7 +10,7 @@
  * on any CQ of the context. Who does other work between its polls is left
  * alone. A completion ends the wait; what else the consumer may be looking for
  * between its polls does not, so no wait is longer than half of what it has
- * gone without already, or a quarter of what it went without the last time.
+ * gone without already, or a quarter of what it lately went without.
  */
 #ifndef TERN_PROVIDER_PATIENCE_H
 #define TERN_PROVIDER_PATIENCE_H
@@ -25,9 +25,9 @@ public:
 	/* Polls further apart than this have other work between them. */
 	static constexpr uint64_t kQuickNs = 4000;
 	/* In vain for so long, and so often, before the first wait; */
-	static constexpr uint64_t kSpinNs = 200000;
+	static constexpr uint64_t kSpinNs = 2000000;
 	static constexpr uint32_t kPolls = 32;
-	/* for so long only, if spinning would not have been enough the last time; */
+	/* for so long only, if spinning was not enough lately; */
 	static constexpr uint64_t kShortSpinNs = 50000;
 	/* and so often before each that follows. */
 	static constexpr uint32_t kPollsAgain = 4;
@@ -42,35 +42,39 @@ public:
 	 */
 	uint64_t empty(uint64_t now_ns, uint32_t found)
 	{
-		const bool quick = now_ns - last_ns_ <= kQuickNs;
-		const bool anew = !last_ns_ || found != found_;
+		const uint64_t before_ns = last_ns_;
 
 		last_ns_ = now_ns;
-		if (anew) {
-			last_gap_ns_ = since_ns_ ? now_ns - since_ns_ : 0;
-			spin_ns_ = last_gap_ns_ > kSpinNs ? kShortSpinNs : kSpinNs;
+		if (!before_ns || found != found_) {
+			/* Without a wait it is known when the last poll in vain was. */
+			note_gap((waited_ ? now_ns : before_ns) - since_ns_);
+			spin_ns_ = gap_ns_ > kSpinNs ? kShortSpinNs : kSpinNs;
 			found_ = found;
 			since_ns_ = now_ns;
 			waited_ = false;
 			begin(now_ns);
 			return 0;
 		}
-		if (quick)
+		if (now_ns - before_ns <= kQuickNs)
 			quick_++;
-		else if (++slow_ > kSlowAllowed)
+		else if (++slow_ > kSlowAllowed + quick_ / kQuickPerSlow)
 			begin(now_ns);
 		if (waited_ ? quick_ < kPollsAgain :
 			      quick_ < kPolls || now_ns - spin_since_ns_ < spin_ns_)
 			return 0;
 		begin(now_ns);
 		waited_ = true;
-		return std::clamp(std::max((now_ns - since_ns_) / 2, last_gap_ns_ / 4), kLeastNs,
+		return std::clamp(std::max((now_ns - since_ns_) / 2, gap_ns_ / 4), kLeastNs,
 				  kMostNs);
 	}
 
 private:
-	/* Interrupts come between the polls of who spins, too. */
+	/* Interrupts come between the polls of who spins, too: so many, and as many more. */
 	static constexpr uint32_t kSlowAllowed = 8;
+	static constexpr uint32_t kQuickPerSlow = 32;
+
+	/* Completions may come in bursts, so one short gap says little. */
+	void note_gap(uint64_t ns) { gap_ns_ = gap_ns_ ? (gap_ns_ + ns) / 2 : ns; }
 
 	void begin(uint64_t now_ns)
 	{
@@ -80,8 +84,8 @@ private:
 	}
 
 	uint64_t last_ns_ = 0;
-	uint64_t since_ns_ = 0;	   /* first empty poll after something was found */
-	uint64_t last_gap_ns_ = 0; /* from one such to the next, before that */
+	uint64_t since_ns_ = 0; /* first empty poll after something was found */
+	uint64_t gap_ns_ = 0;	/* how long it went without: the mean, of late */
 	uint64_t spin_since_ns_ = 0;
 	uint64_t spin_ns_ = 0;
 	uint32_t found_ = 0;

@@ -57,7 +57,7 @@ TEST_F(Poller, NeverWaitsMoreThanHalfOfWhatItHasGoneWithout)
 	}
 }
 
-TEST_F(Poller, WaitsAQuarterAtOnceOfWhatItWentWithoutTheLastTime)
+TEST_F(Poller, WaitsAQuarterAtOnceOfWhatItWentWithoutLately)
 {
 	EXPECT_NE(spin(100, 8000000), 0u);
 	found++;
@@ -83,11 +83,22 @@ TEST_F(Poller, ThatFindsSomethingBeginsAnew)
 	EXPECT_NEAR(static_cast<double>(last), 1250000, 500000);
 }
 
-TEST_F(Poller, SpinsLongAgainAfterALookThatWasShort)
+TEST_F(Poller, SpinsNoLongerForOneLookThatWasShort)
 {
 	EXPECT_NE(spin(100, 5000000), 0u);
 	found++;
 	EXPECT_EQ(spin(100, Patience::kShortSpinNs / 2), 0u);
+	found++;
+	EXPECT_NE(spin(100, Patience::kShortSpinNs + 10000), 0u);
+}
+
+TEST_F(Poller, SpinsLongAgainAfterSomeLooksThatWereShort)
+{
+	EXPECT_NE(spin(100, 5000000), 0u);
+	for (int i = 0; i < 8; i++) {
+		found++;
+		EXPECT_EQ(spin(100, Patience::kShortSpinNs / 2), 0u);
+	}
 	found++;
 	EXPECT_EQ(spin(100, Patience::kSpinNs - 1000), 0u);
 }
@@ -97,6 +108,15 @@ TEST_F(Poller, ThatFindsSomethingNowAndThenNeverWaits)
 	for (int i = 0; i < 1000; i++) {
 		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
 		found++;
+	}
+}
+
+TEST_F(Poller, ThatMostlyDoesSomethingElseNeverWaits)
+{
+	for (int i = 0; i < 100; i++) {
+		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
+		found++;
+		now += 10 * Patience::kSpinNs;
 	}
 }
 
