@@ -2,11 +2,10 @@
 /*
  * Which CRC-32C is the quickest one here.
  */
-#include <linux/bottom_half.h>
 #include <linux/crc32.h>
 #include <linux/crc32c.h>
 #include <linux/ktime.h>
-#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 
 #include "iwarp/crc.h"
@@ -14,13 +13,6 @@
 
 #define SAMPLE_BYTES	4096	/* some of what an FPDU has */
 #define ROUNDS		8
-
-struct fold_scratch {
-	u64 words[CRC32C_FOLD_SCRATCH];
-};
-
-/* NULL: folding was not the quickest. */
-static struct fold_scratch __percpu *scratch;
 
 u32 iw_crc_by_cpu(u32 crc, const u8 *p, size_t n)
 {
@@ -34,7 +26,7 @@ static u32 by_table(u32 crc, const u8 *p, size_t n)
 
 static u32 by_folding(u32 crc, const u8 *p, size_t n)
 {
-	return crc32c_fold(crc, p, n, this_cpu_ptr(scratch)->words, by_table);
+	return crc32c_fold(crc, p, n, by_table);
 }
 
 DEFINE_STATIC_CALL(iw_crc, iw_crc_by_cpu);
@@ -49,13 +41,13 @@ static u64 best_ns(crc32c_fn fn, const void *p)
 		u64 began, ns;
 		u32 crc;
 
-		local_bh_disable();
+		preempt_disable();
 		began = ktime_get_ns();
 		crc = fn(~0, p, SAMPLE_BYTES);
 		/* A result that nobody wants need not be computed. */
 		barrier_data(&crc);
 		ns = ktime_get_ns() - began;
-		local_bh_enable();
+		preempt_enable();
 		best = min(best, ns);
 	}
 	return best;
@@ -66,28 +58,15 @@ int iw_crc_init(void)
 	void *p = kzalloc(SAMPLE_BYTES, GFP_KERNEL);
 	u64 cpu, table, folding;
 
-	scratch = alloc_percpu(struct fold_scratch);
-	if (!p || !scratch) {
-		kfree(p);
-		iw_crc_exit();
+	if (!p)
 		return -ENOMEM;
-	}
 	cpu = best_ns(iw_crc_by_cpu, p);
 	table = best_ns(by_table, p);
 	folding = best_ns(by_folding, p);
 	kfree(p);
-	if (folding < cpu && folding < table) {
+	if (folding < cpu && folding < table)
 		static_call_update(iw_crc, by_folding);
-		return 0;
-	}
-	if (table < cpu)
+	else if (table < cpu)
 		static_call_update(iw_crc, by_table);
-	iw_crc_exit();
 	return 0;
-}
-
-void iw_crc_exit(void)
-{
-	free_percpu(scratch);
-	scratch = NULL;
 }

@@ -13,7 +13,7 @@
 u32 iw_crc_by_cpu(u32 crc, const u8 *p, size_t n);
 DECLARE_STATIC_CALL(iw_crc, iw_crc_by_cpu);
 
-/* The register after n bytes more; begins with ~0, and ends inverted. BHs off. */
+/* The register after n bytes more; begins with ~0, and ends inverted. Any context. */
 static inline u32 iw_crc32c(u32 crc, const void *p, size_t n)
 {
 	return static_call(iw_crc)(crc, p, n);
@@ -21,7 +21,5 @@ static inline u32 iw_crc32c(u32 crc, const void *p, size_t n)
 
 /* Once, at load. May sleep. -ENOMEM. */
 int iw_crc_init(void);
-/* Nobody computes any more. */
-void iw_crc_exit(void);
 
 #endif

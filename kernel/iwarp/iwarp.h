@@ -124,11 +124,11 @@ struct iw_ep {
 /* What is on its way into the socket: FPDUs back to back in a page. */
 struct iw_tx {
 	struct page *page;		/* compound; the socket has references of its own */
-	u32 page_bytes;
 	u32 fill;			/* written */
 	u32 sent;			/* taken by the socket */
 	u64 pos;			/* of fill in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
+	bool draining;			/* posters need not ring: somebody will look */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
 	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */

@@ -52,37 +52,52 @@ static bool cursor_begin(struct sock *sk, struct cursor *c, u32 held)
 /* What one does with each stretch of contiguous bytes; an error ends the walk. */
 typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
 
+/* n bytes of skb from off on: behind its head, so in pages or further skbs. */
+static int walk_frags(struct sk_buff *skb, u32 off, u32 n, stretch_fn fn, void *arg)
+{
+	struct skb_seq_state st;
+	u32 done = 0;
+	int err = 0;
+
+	skb_prepare_seq_read(skb, off, off + n, &st);
+	while (done < n) {
+		const u8 *p;
+		u32 len = skb_seq_read(done, &p, &st);
+
+		err = -EFAULT;
+		if (!len)
+			break;
+		/* It says all that is contiguous. */
+		len = min(len, n - done);
+		err = fn(arg, p, len);
+		if (err)
+			break;
+		done += len;
+	}
+	/* A fragment stays mapped until then. */
+	skb_abort_seq_read(&st);
+	return err;
+}
+
 /* The n bytes from c on, which are all there; c moves behind them. */
 static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
 {
 	while (n) {
-		struct skb_seq_state st;
-		u32 done = 0, here;
-		int err = 0;
+		u32 here, head;
+		int err;
 
 		if (!cursor_settle(sk, c))
 			return -EFAULT;
 		here = min(n, c->skb->len - c->off);
-		skb_prepare_seq_read(c->skb, c->off, c->off + here, &st);
-		while (done < here) {
-			const u8 *p;
-			u32 len = skb_seq_read(done, &p, &st);
-
-			if (!len)
-				break;
-			/* It says all that is contiguous. */
-			len = min(len, here - done);
-			err = fn(arg, p, len);
-			if (err)
-				break;
-			done += len;
+		head = skb_headlen(c->skb);
+		if (c->off < head) {
+			here = min(here, head - c->off);
+			err = fn(arg, c->skb->data + c->off, here);
+		} else {
+			err = walk_frags(c->skb, c->off, here, fn, arg);
 		}
-		/* A fragment stays mapped until then. */
-		skb_abort_seq_read(&st);
 		if (err)
 			return err;
-		if (done < here)
-			return -EFAULT;
 		n -= here;
 		c->off += here;
 	}

@@ -9,6 +9,7 @@
 
 #include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/page.h"
 #include "transport.h"
 
 struct workqueue_struct *iw_wq;
@@ -140,15 +141,12 @@ int tern_iwarp_init(void)
 
 	if (err)
 		return err;
+	iw_pages_init();
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (iw_wq)
-		return 0;
-	iw_crc_exit();
-	return -ENOMEM;
+	return iw_wq ? 0 : -ENOMEM;
 }
 
 void tern_iwarp_exit(void)
 {
 	destroy_workqueue(iw_wq);
-	iw_crc_exit();
 }

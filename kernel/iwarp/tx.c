@@ -11,10 +11,9 @@
 
 #include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/page.h"
 
-#define TX_PAGE_ORDER	3
-
-static_assert((PAGE_SIZE << TX_PAGE_ORDER) >= IW_MAX_FPDU_BYTES);
+static_assert(IW_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
 
 /* ---- WQEs into the engine ---- */
 
@@ -120,14 +119,13 @@ void iw_tx_uninit(struct iw_tx *tx)
 /* Room for an FPDU of the largest size; false: not now. */
 static bool tx_room(struct iw_tx *tx)
 {
-	if (tx->page && tx->page_bytes - tx->fill >= IW_MAX_FPDU_BYTES)
+	if (tx->page && IW_PAGE_BYTES - tx->fill >= IW_MAX_FPDU_BYTES)
 		return true;
 	if (tx->sent != tx->fill)
 		return false;	/* first what is there */
 	if (tx->page)
-		put_page(tx->page);
-	tx->page = alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, TX_PAGE_ORDER);
-	tx->page_bytes = PAGE_SIZE << TX_PAGE_ORDER;
+		iw_page_put(tx->page);
+	tx->page = iw_page_get();
 	tx->fill = 0;
 	tx->sent = 0;
 	return tx->page;
@@ -163,7 +161,7 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
  */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 {
-	int most = sk->sk_wmem_queued + 2 * (PAGE_SIZE << TX_PAGE_ORDER);
+	int most = sk->sk_wmem_queued + 2 * IW_PAGE_BYTES;
 
 	if (sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
@@ -320,16 +318,31 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 	return false;
 }
 
+static void set_draining(struct iw_qp *qp, bool on)
+{
+	qp->tx.draining = on;
+	tern_sq_draining(&qp->base.sq, on);
+}
+
+/* Is there anything to send, now or when its turn comes? */
+static bool is_due(const struct iw_qp *qp)
+{
+	return tern_sq_pending(&qp->base.sq) || qp->req.cur != qp->req.head ||
+	       iw_resp_pending(&qp->resp) || qp->tx.rtr;
+}
+
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 {
-	struct tern_sq *sq = &qp->base.sq;
 	struct iw_tx *tx = &qp->tx;
 	u64 budget_end = tx->pos + IW_BUDGET_BYTES;
 	u32 budget = 1024;
 
 	if (tx->fin)
 		return false;
-	tern_sq_draining(sq, true);
+	/* As most often when something has come in. */
+	if (!tx->draining && !tx->closing && tx->sent == tx->fill && !is_due(qp))
+		return false;
+	set_draining(qp, true);
 	for (;;) {
 		bool any = false;
 
@@ -339,21 +352,23 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 			return true;	/* draining stays on: the work item goes on */
 		if (!have_room(qp, sk))
 			return false;	/* the same; room brings us back */
-		if (tx->rtr && may_request(qp) && !iw_req_in_message(&qp->req))
+		if (tx->rtr && may_request(qp) && !iw_req_in_message(&qp->req)) {
 			send_rtr(qp);
+			continue;
+		}
 		/* Turn by turn, so that neither direction starves the other. */
-		if (may_respond(qp) && have_room(qp, sk))
-			any |= send_response(qp);
-		if (may_request(qp) && have_room(qp, sk))
+		if (may_respond(qp))
+			any = send_response(qp);
+		if (may_request(qp) && (!any || have_room(qp, sk)))
 			any |= send_request(qp);
-		if (any)
+		if (any && is_due(qp))
 			continue;
 		if (!tx_push(qp, sk))
 			return false;
-		tern_sq_draining(sq, false);
-		if (qp->req.cur != qp->req.head || !tern_sq_pending(sq) || !may_send(qp))
+		set_draining(qp, false);
+		if (qp->req.cur != qp->req.head || !tern_sq_pending(&qp->base.sq) || !may_send(qp))
 			break;
-		tern_sq_draining(sq, true);
+		set_draining(qp, true);
 	}
 	/* In SQD, what was posted before is sent and answered first. */
 	if (tx->closing && (qp->base.state == IB_QPS_ERR || qp->req.una == qp->req.head)) {

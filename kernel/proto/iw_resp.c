@@ -368,14 +368,12 @@ bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg)
 	seg->kind = IW_SEG_RESP;
 	seg->last = true;
 	seg->bytes = 0;
+	if (!iw_resp_pending(r))
+		return false;
 	if (r->in_error) {
-		if (!r->term_due)
-			return false;
 		term_seg(r, seg);
 		return true;
 	}
-	if (r->irq_tail == r->irq_head)
-		return false;
 	irq = &r->irq[r->irq_tail & r->irq_mask];
 	if (irq->is_atomic)
 		atomic_resp_seg(r, irq, seg);

@@ -139,6 +139,12 @@ int iw_resp_fail(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 ha
  */
 void iw_resp_terminate(struct iw_resp *r, int code, const u8 *p, u32 have, u32 ulpdu_bytes);
 
+/* Is there something to send back? */
+static inline bool iw_resp_pending(const struct iw_resp *r)
+{
+	return r->in_error ? r->term_due : r->irq_tail != r->irq_head;
+}
+
 /* Next segment to send back; false if none. Again without iw_resp_sent(): the same. */
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg);
 void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg);
