@@ -69,7 +69,7 @@ public:
 	}
 
 private:
-	/* Interrupts come between the polls of who spins, too: so many, and as many more. */
+	/* Interrupts come between the polls of who spins, too: some, and one in so many. */
 	static constexpr uint32_t kSlowAllowed = 8;
 	static constexpr uint32_t kQuickPerSlow = 32;
 

@@ -6,7 +6,7 @@
  *
  * Each CPU has a ring of pages that have been filled. The oldest is the first
  * to be free; while it is not, new ones are added, and beyond IW_PAGES_KEPT the
- * oldest is left to the socket alone. An idle CPU keeps what it has.
+ * oldest is left to the socket alone. The last QP's end empties all rings.
  */
 #include <linux/atomic.h>
 #include <linux/mm.h>
@@ -14,8 +14,6 @@
 #include <linux/spinlock.h>
 
 #include "iwarp/page.h"
-
-#define IW_PAGES_KEPT	64
 
 struct ring {
 	spinlock_t lock;	/* against empty() only */
@@ -95,4 +93,12 @@ void iw_pages_unuse(void)
 		return;
 	for_each_possible_cpu(cpu)
 		empty(per_cpu_ptr(&rings, cpu));
+}
+
+void iw_pages_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WARN_ON(per_cpu_ptr(&rings, cpu)->n);
 }

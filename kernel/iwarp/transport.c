@@ -149,4 +149,5 @@ int tern_iwarp_init(void)
 void tern_iwarp_exit(void)
 {
 	destroy_workqueue(iw_wq);
+	iw_pages_exit();
 }

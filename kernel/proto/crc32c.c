@@ -16,12 +16,15 @@
  */
 #include "proto/crc32c.h"
 
+/* The register goes into a word that is folded: the first of four. */
+static_assert(CRC32C_FOLD_LEAST / 8 >= 4 + 4);
+
 /* The words that are folded into one, the nearest first. */
 struct before {
 	u64 w1, w2, w3, w4;
 };
 
-/* The word that begins as many bits before the end of far as near does after. */
+/* Of two words in a row, far first, the 64 bits that end so many before near does. */
 static inline u64 across(u64 near, u64 far, unsigned int bits)
 {
 	return near << bits | far >> (64 - bits);

@@ -16,7 +16,7 @@ extern "C" {
 /* The register after n bytes more; begins with ~0, and ends inverted. */
 typedef u32 (*crc32c_fn)(u32 crc, const u8 *p, size_t n);
 
-/* Fewer bytes than this are not worth folding. */
+/* Fewer bytes than this are not folded: it would not be worth it. */
 #define CRC32C_FOLD_LEAST	128
 
 /* As table() does, sooner. */

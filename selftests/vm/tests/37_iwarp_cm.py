@@ -35,15 +35,18 @@ def _owners(t):
 
 def _taken_ports(t):
     """rdma_cm has its own idea of which ports are free."""
-    for port, want in ((40123, "RDMA_CM_EVENT_ESTABLISHED"), (7123, "Address already in use")):
+    for what, fixed, want in (("an ephemeral port", 0, "RDMA_CM_EVENT_ESTABLISHED"),
+                              ("port 7123", 7123, "Address already in use")):
         holder = t.start(t.a, ["python3", "-c", "import socket,time\ns=socket.socket()\n"
-                               "s.bind(('',%d))\ns.listen()\nprint('bound',flush=True)\n"
-                               "time.sleep(60)" % port], 60)
-        holder.wait_for("bound", 20)
+                               "s.bind(('',%d))\ns.listen()\n"
+                               "print('bound to %%d.'%%s.getsockname()[1],flush=True)\n"
+                               "time.sleep(60)" % fixed], 60)
+        holder.wait_for(".", 20)
+        port = int(re.search(r"bound to (\d+)", holder.output()).group(1))
         server = t.start(t.b, "/tern/vcm answer", 60)
         t.wait_cm_listen(t.b)
         result = t.run(t.a, "/tern/vcm call %s %d" % (t.b.address, port))
-        t.case("from port %d, taken for TCP: %s" % (port, want), want in result.out,
+        t.case("from %s, taken for TCP: %s" % (what, want), want in result.out,
                result.out + result.err)
         for command in (server, holder):
             command.kill(9)
