@@ -83,7 +83,7 @@ static void ep_run(struct iw_ep *ep)
 {
 	iw_sock_attach_data(ep);
 	lock_sock(ep->sock->sk);
-	iw_run(ep->qp, ep->sock->sk, IW_SETTLE);
+	iw_run_all(ep->qp, ep->sock->sk);
 	release_sock(ep->sock->sk);
 }
 
@@ -547,7 +547,7 @@ static void step_open(struct iw_ep *ep)
 	bool fin_in, fin_out, closing;
 
 	lock_sock(sk);
-	iw_run(qp, sk, IW_SETTLE);
+	iw_run_all(qp, sk);
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	/*

@@ -67,17 +67,15 @@ void iw_qp_terminate(struct iw_qp *qp, int code)
 static void reap(struct iw_qp *qp)
 {
 	enum iw_status status;
-	bool any = false;
 	u32 slot;
 
-	while (iw_req_reap(&qp->req, &slot, &status)) {
-		/* enum iw_status has the values of enum ib_wc_status */
-		iw_complete_send(qp, slot, (enum ib_wc_status)status);
-		any = true;
-	}
-	/* Those without a CQE */
-	if (any)
+	if (iw_req_completed(&qp->req)) {
+		while (iw_req_reap(&qp->req, &slot, &status))
+			/* enum iw_status has the values of enum ib_wc_status */
+			iw_complete_send(qp, slot, (enum ib_wc_status)status);
+		/* Those without a CQE */
 		tern_sq_retire(&qp->base.sq, slot + 1);
+	}
 	if (iw_req_in_error(&qp->req))
 		iw_qp_error(qp);
 }
@@ -150,16 +148,14 @@ static DEFINE_PER_CPU(bool, running);
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
-	local_bh_disable();
-	if (!this_cpu_read(running)) {
-		spin_lock(&qp->base.run_lock);
-		this_cpu_write(running, true);
-		if (run_locked(qp, sk, why))
-			hand_off(qp);
-		this_cpu_write(running, false);
-		spin_unlock(&qp->base.run_lock);
-	}
-	local_bh_enable();
+	if (this_cpu_read(running))
+		return;
+	spin_lock(&qp->base.run_lock);
+	this_cpu_write(running, true);
+	if (run_locked(qp, sk, why))
+		hand_off(qp);
+	this_cpu_write(running, false);
+	spin_unlock(&qp->base.run_lock);
 }
 
 void iw_kick(struct iw_qp *qp)
@@ -191,25 +187,32 @@ void iw_kick(struct iw_qp *qp)
 	local_bh_enable();
 }
 
-static void run_in_process(struct iw_qp *qp)
+void iw_run_all(struct iw_qp *qp, struct sock *sk)
+{
+	local_bh_disable();
+	iw_run(qp, sk, IW_SETTLE);
+	local_bh_enable();
+}
+
+static void lock_and_run(struct iw_qp *qp)
 {
 	struct sock *sk = READ_ONCE(qp->sk);
 
 	if (sk)
 		lock_sock(sk);
-	iw_run(qp, sk, IW_SETTLE);
+	iw_run_all(qp, sk);
 	if (sk)
 		release_sock(sk);
 }
 
 void iw_work_fn(struct work_struct *work)
 {
-	run_in_process(container_of(work, struct iw_qp, work));
+	lock_and_run(container_of(work, struct iw_qp, work));
 }
 
 void iw_retry_fn(struct work_struct *work)
 {
-	run_in_process(container_of(to_delayed_work(work), struct iw_qp, retry));
+	lock_and_run(container_of(to_delayed_work(work), struct iw_qp, retry));
 }
 
 void iw_opening_fn(struct work_struct *work)
@@ -225,7 +228,7 @@ void iw_opening_fn(struct work_struct *work)
 		qp->tx.rtr = true;
 	}
 	spin_unlock_bh(&qp->base.run_lock);
-	run_in_process(qp);
+	lock_and_run(qp);
 	if (!left)
 		return;
 	for (; left < IW_RTR_REPEATS; left++)

@@ -267,8 +267,10 @@ enum iw_why {
 	IW_BYTES,	/* came in */
 	IW_SETTLE,	/* the same, and nothing is to be put off */
 };
-/* sk, the QP's, is locked, or NULL. */
+/* sk, the QP's, is locked, or NULL. BHs off. */
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
+/* The same in process context, with IW_SETTLE. */
+void iw_run_all(struct iw_qp *qp, struct sock *sk);
 void iw_work_fn(struct work_struct *work);
 void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);

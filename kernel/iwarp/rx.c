@@ -79,8 +79,7 @@ static int walk_frags(struct sk_buff *skb, u32 off, u32 n, stretch_fn fn, void *
 	return err;
 }
 
-/* The n bytes from c on, which are all there; c moves behind them. */
-static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
+static int walk_skbs(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
 {
 	while (n) {
 		u32 here, head;
@@ -104,19 +103,21 @@ static int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *a
 	return 0;
 }
 
-/* Over n bytes that are all there. */
-static bool cursor_skip(struct sock *sk, struct cursor *c, u32 n)
+/* The n bytes at c, if they are one stretch of an skb's head, as short FPDUs are; or NULL. */
+static const u8 *in_head(const struct cursor *c, u32 n)
 {
-	while (n) {
-		u32 here;
+	return c->off + n <= skb_headlen(c->skb) ? c->skb->data + c->off : NULL;
+}
 
-		if (!cursor_settle(sk, c))
-			return false;
-		here = min(n, c->skb->len - c->off);
-		c->off += here;
-		n -= here;
-	}
-	return true;
+/* The n bytes from c on, which are all there; c moves behind them. */
+static __always_inline int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
+{
+	const u8 *p = in_head(c, n);
+
+	if (!p)
+		return walk_skbs(sk, c, n, fn, arg);
+	c->off += n;
+	return fn(arg, p, n);
 }
 
 static int to_memory(void *arg, const u8 *p, u32 n)
@@ -128,11 +129,15 @@ static int to_memory(void *arg, const u8 *p, u32 n)
 	return 0;
 }
 
-static int read_bytes(struct sock *sk, struct cursor *c, void *dst, u32 n)
+/* The n bytes at c, which are all there: where they are, or copied to buf. NULL: they are not. */
+static __always_inline const u8 *bytes_at(struct sock *sk, struct cursor c, u32 n, u8 *buf)
 {
-	u8 *at = dst;
+	const u8 *p = in_head(&c, n);
+	u8 *at = buf;
 
-	return walk(sk, c, n, to_memory, &at);
+	if (p)
+		return p;
+	return walk_skbs(sk, &c, n, to_memory, &at) ? NULL : buf;
 }
 
 static int to_crc(void *arg, const u8 *p, u32 n)
@@ -186,8 +191,9 @@ static int place_sgl(struct iw_qp *qp, struct sock *sk, struct cursor *c, const 
 struct fpdu {
 	struct ddp_seg seg;
 	struct cursor payload;
-	u32 have;			/* of head */
-	u8 head[DDP_CTRL_MAX_BYTES];
+	u32 have;			/* at head */
+	const u8 *head;			/* in the socket's queue, or buf */
+	u8 buf[DDP_CTRL_MAX_BYTES];
 };
 
 static enum iw_fail why(int err)
@@ -448,11 +454,14 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 /* CRC of what c points at, over n bytes and then the field itself. */
 static bool crc_right(struct sock *sk, struct cursor c, u32 n)
 {
+	u8 buf[MPA_CRC_BYTES];
+	const u8 *wire;
 	u32 crc = ~0;
-	__le32 wire;
 
-	return !walk(sk, &c, n, to_crc, &crc) && !read_bytes(sk, &c, &wire, sizeof(wire)) &&
-	       le32_to_cpu(wire) == ~crc;
+	if (walk(sk, &c, n, to_crc, &crc))
+		return false;
+	wire = bytes_at(sk, c, sizeof(buf), buf);
+	return wire && get_unaligned_le32(wire) == ~crc;
 }
 
 /*
@@ -461,7 +470,7 @@ static bool crc_right(struct sock *sk, struct cursor c, u32 n)
  */
 static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u32 ulpdu)
 {
-	struct fpdu f = { .have = min_t(u32, ulpdu, sizeof(f.head)) };
+	struct fpdu f;
 	int code;
 
 	/* The initiator has spoken: RFC 5044 7.1.2; or the responder is there. */
@@ -472,9 +481,11 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 		terminate(qp, TERM_MPA_CRC, NULL, 0);
 		return true;
 	}
-	cursor_skip(sk, &c, MPA_LENGTH_BYTES);
+	c.off += MPA_LENGTH_BYTES;
 	f.payload = c;
-	if (read_bytes(sk, &c, f.head, f.have)) {
+	f.have = min_t(u32, ulpdu, sizeof(f.buf));
+	f.head = bytes_at(sk, c, f.have, f.buf);
+	if (!f.head) {
 		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
 		return true;
 	}
@@ -484,7 +495,7 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 		terminate(qp, code, &f, ulpdu);
 		return true;
 	}
-	cursor_skip(sk, &f.payload, f.seg.hdr_bytes);
+	f.payload.off += f.seg.hdr_bytes;
 	if (f.seg.opcode == RDMAP_READ_RESP || f.seg.opcode == RDMAP_ATOMIC_RESP)
 		rx_response(qp, sk, &f);
 	else if (!rx_request(qp, sk, &f))
@@ -539,16 +550,17 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 
 	WRITE_ONCE(qp->rx_pending, false);
 	while (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) {
-		struct cursor at;
-		__be16 length;
+		u8 buf[MPA_LENGTH_BYTES];
+		const u8 *length;
 		u32 ulpdu, bytes;
 
-		if (left < MPA_LENGTH_BYTES || (!c.skb && !cursor_begin(sk, &c, qp->rx_held)))
+		if (left < MPA_LENGTH_BYTES ||
+		    !(c.skb ? cursor_settle(sk, &c) : cursor_begin(sk, &c, qp->rx_held)))
 			break;
-		at = c;
-		if (read_bytes(sk, &at, &length, sizeof(length)))
+		length = bytes_at(sk, c, sizeof(buf), buf);
+		if (!length)
 			break;
-		ulpdu = be16_to_cpu(length);
+		ulpdu = get_unaligned_be16(length);
 		bytes = mpa_fpdu_bytes(ulpdu);
 		if (left < bytes)
 			break;
@@ -557,7 +569,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 			WRITE_ONCE(qp->rx_pending, true);
 			break;
 		}
-		cursor_skip(sk, &c, bytes);
+		c.off += bytes;
 		left -= bytes;
 		taken += bytes;
 	}

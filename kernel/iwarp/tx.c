@@ -86,7 +86,7 @@ static void take_posted(struct iw_qp *qp)
 	u32 n = 0;
 	int ret;
 
-	while ((ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+	while (tern_sq_pending(sq) && (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
 		if (ret == -EOVERFLOW) {
 			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
@@ -357,7 +357,7 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk)
 			continue;
 		}
 		/* Turn by turn, so that neither direction starves the other. */
-		if (may_respond(qp))
+		if (iw_resp_pending(&qp->resp) && may_respond(qp))
 			any = send_response(qp);
 		if (may_request(qp) && (!any || have_room(qp, sk)))
 			any |= send_request(qp);

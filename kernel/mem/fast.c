@@ -84,7 +84,7 @@ static int fast_make_current(struct tern_region *region, u32 new_key, u32 access
 	region->iova = iova;
 	region->length = mr->ibmr.length;
 	region->access = access;
-	region->key = new_key;
+	WRITE_ONCE(region->key, new_key);
 	region->state = TERN_REGION_VALID;
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Keys: index << 8 | variant. Indices are handed out cyclically from a random
- * start and variants at random, so that a stale key hits nothing for long.
+ * start and variants at random, so that a stale key hits nothing for long. For
+ * the same reason the newest indices all differ at their ends: those regions
+ * are found in an array, without a walk through the tree.
  */
 #include <linux/random.h>
 
@@ -37,19 +39,45 @@ int tern_key_reserve(struct tern_keys *keys, struct tern_region *region)
 	return 0;
 }
 
+static struct tern_region __rcu **newest_of(struct tern_keys *keys, u32 index)
+{
+	return &keys->newest[index % ARRAY_SIZE(keys->newest)];
+}
+
+static bool has_index(const struct tern_region *region, u32 index)
+{
+	/* The variant may change meanwhile. */
+	return region && READ_ONCE(region->key) >> KEY_VARIANT_BITS == index;
+}
+
 /* The slot exists, so storing allocates nothing and cannot fail. */
 void tern_key_publish(struct tern_keys *keys, struct tern_region *region)
 {
-	WARN_ON(xa_is_err(xa_store(&keys->xa, region->key >> KEY_VARIANT_BITS, region,
-				   GFP_KERNEL)));
+	u32 index = region->key >> KEY_VARIANT_BITS;
+
+	WARN_ON(xa_is_err(xa_store(&keys->xa, index, region, GFP_KERNEL)));
+	rcu_assign_pointer(*newest_of(keys, index), region);
 }
 
 void tern_key_release(struct tern_keys *keys, u32 key)
 {
-	xa_erase(&keys->xa, key >> KEY_VARIANT_BITS);
+	u32 index = key >> KEY_VARIANT_BITS;
+	struct tern_region __rcu **newest = newest_of(keys, index);
+	struct tern_region *region;
+
+	xa_erase(&keys->xa, index);
+	rcu_read_lock();
+	region = rcu_dereference(*newest);
+	if (has_index(region, index))
+		/* Another's may be published there just now. */
+		cmpxchg(newest, RCU_INITIALIZER(region), NULL);
+	rcu_read_unlock();
 }
 
-struct tern_region *tern_key_lookup(const struct tern_keys *keys, u32 key)
+struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
 {
-	return xa_load((struct xarray *)&keys->xa, key >> KEY_VARIANT_BITS);
+	u32 index = key >> KEY_VARIANT_BITS;
+	struct tern_region *region = rcu_dereference(*newest_of(keys, index));
+
+	return has_index(region, index) ? region : xa_load(&keys->xa, index);
 }

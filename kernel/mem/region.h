@@ -30,7 +30,7 @@ void tern_key_release(struct tern_keys *keys, u32 key);
  * By index: the caller compares the whole key. Under RCU only; what is done to
  * a FAST region or a window is done under its lock, state not DEAD.
  */
-struct tern_region *tern_key_lookup(const struct tern_keys *keys, u32 key);
+struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key);
 
 /* region.c: a region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,

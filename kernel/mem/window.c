@@ -109,7 +109,7 @@ static int window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region
 	}
 
 	*old_mr = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_FREE);
-	window->key = bind->new_rkey;
+	WRITE_ONCE(window->key, bind->new_rkey);
 	if (!mr)
 		return 0;
 

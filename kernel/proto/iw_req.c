@@ -436,9 +436,7 @@ void iw_req_terminated(struct iw_req *q, int code)
 
 bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
 {
-	if (q->tail == q->head)
-		return false;
-	if (q->state != IW_REQ_ERROR && q->tail == q->una)
+	if (!iw_req_completed(q))
 		return false;
 	*slot = q->tail;
 	/* From una on there may be some done behind what failed: flushed too. */

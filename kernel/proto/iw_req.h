@@ -192,9 +192,6 @@ void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status);
  */
 void iw_req_terminated(struct iw_req *q, int code);
 
-/* Next completion in order; false if none. */
-bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status);
-
 /* QP to ERROR: what is not complete is reaped with IW_ST_WR_FLUSH_ERR. */
 void iw_req_flush(struct iw_req *q);
 
@@ -202,6 +199,15 @@ static inline bool iw_req_in_error(const struct iw_req *q)
 {
 	return q->state == IW_REQ_ERROR;
 }
+
+/* Is there a completion? */
+static inline bool iw_req_completed(const struct iw_req *q)
+{
+	return q->tail != q->head && (q->tail != q->una || iw_req_in_error(q));
+}
+
+/* Next completion in order; false if none. */
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status);
 
 #ifdef __cplusplus
 }

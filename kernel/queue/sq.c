@@ -131,19 +131,6 @@ void tern_sq_retire(struct tern_sq *sq, u32 upto)
 	smp_store_release(&sq->ring->hdr->cons, upto);
 }
 
-void tern_sq_draining(struct tern_sq *sq, bool on)
-{
-	WRITE_ONCE(sq->ring->hdr->flags, on ? TERN_RING_F_DRAINING : 0);
-	/* Pairs with the poster's barrier between its store of prod and its load of flags. */
-	if (!on)
-		smp_mb();
-}
-
-bool tern_sq_pending(const struct tern_sq *sq)
-{
-	return READ_ONCE(sq->ring->hdr->prod) != sq->head;
-}
-
 int tern_sq_post(struct tern_sq *sq, const struct tern_send_wqe *wqe, const void *tail_bytes,
 		 u32 ntail_bytes)
 {

@@ -63,8 +63,19 @@ void tern_sq_retire(struct tern_sq *sq, u32 upto);
  * told. After clearing (false) the caller must look once more (the function
  * executes the full barrier) and drain what came meanwhile.
  */
-void tern_sq_draining(struct tern_sq *sq, bool on);
-bool tern_sq_pending(const struct tern_sq *sq);	/* posted and not taken? */
+static inline void tern_sq_draining(struct tern_sq *sq, bool on)
+{
+	WRITE_ONCE(sq->ring->hdr->flags, on ? TERN_RING_F_DRAINING : 0);
+	/* Pairs with the poster's barrier between its store of prod and its load of flags. */
+	if (!on)
+		smp_mb();
+}
+
+/* Posted and not taken? */
+static inline bool tern_sq_pending(const struct tern_sq *sq)
+{
+	return READ_ONCE(sq->ring->hdr->prod) != sq->head;
+}
 
 /*
  * Kernel posters: copy a WQE with its SGEs/inline bytes in and publish it.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Memory regions of every kind as source and target of every RC opcode, and what rereg
 // changes.
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "pattern.h"
 #include "post.h"
@@ -139,29 +141,38 @@ void rereg(Env &env)
 	env.control.sync();
 }
 
-// The same pages registered often: keys differ, each works, and dead ones do not.
+// More regions than a driver finds by its shortest way: keys differ, each reaches its own 64
+// bytes, also after a third of them has gone; and what has gone is not reached.
 void many_regions(Env &env)
 {
+	constexpr uint32_t kRegions = 600, kBytes = 64;
 	Bench bench(env, {}, 1 << 20);
 	std::vector<Mr> regions;
-	std::vector<uint32_t> keys;
-	for (int i = 0; i < 200; i++) {
-		Mr mr(ibv_reg_mr(bench.pd.get(), bench.arena.at(0), 65536, kAllAccess));
-		require(mr != nullptr, "region %d: %s", i, strerror(errno));
-		for (uint32_t key : keys)
-			require(key != mr->rkey, "two regions with one key");
-		keys.push_back(mr->rkey);
+	std::set<uint32_t> seen;
+	std::array<uint32_t, kRegions> keys;
+	for (uint32_t i = 0; i < kRegions; i++) {
+		Mr mr(ibv_reg_mr(bench.pd.get(), bench.arena.at(kBytes * i), kBytes, kAllAccess));
+		require(mr != nullptr, "region %u: %s", i, strerror(errno));
+		require(seen.insert(mr->rkey).second, "two regions with one key");
+		keys[i] = mr->rkey;
 		regions.push_back(std::move(mr));
 	}
-	uint32_t rkey = env.control.exchange(keys[137]);
 	Remote theirs = env.control.exchange(bench.arena.remote());
-	if (env.client)
-		write_there(&bench, theirs.va, rkey, IBV_WC_SUCCESS);
+	keys = env.control.exchange(keys);
+	auto write_to = [&](uint32_t i, ibv_wc_status status) {
+		if (env.client)
+			write_there(&bench, theirs.va + kBytes * i, keys[i], status);
+	};
+	for (uint32_t i = 0; i < kRegions; i++)
+		write_to(i, IBV_WC_SUCCESS);
 	env.control.sync();
-	regions[137].reset();
+	for (uint32_t i = 0; i < kRegions; i += 3)
+		regions[i].reset();
 	env.control.sync();
-	if (env.client)
-		write_there(&bench, theirs.va, rkey, IBV_WC_REM_ACCESS_ERR);
+	for (uint32_t i = 0; i < kRegions; i++)
+		if (i % 3)
+			write_to(i, IBV_WC_SUCCESS);
+	write_to(300, IBV_WC_REM_ACCESS_ERR);
 	env.control.sync();
 }
 
