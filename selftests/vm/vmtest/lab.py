@@ -62,6 +62,10 @@ class Lab:
         try:
             self._rig = Rig.attach(self._name)
             self._options["kernel"] = self._rig.options.get("kernel")
+            if not all(guest.alive() for guest in self._rig):
+                # Left by a run that was killed.
+                self._rig.down()
+                self._rig = None
         except GuestLost:
             self._rig = None
         files = where.build_tools()
