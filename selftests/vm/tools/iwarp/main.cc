@@ -41,7 +41,7 @@ struct Options {
 	      "kill\n"
 	      "    there is work unfinished at both ends\n"
 	      "-z  READs of nothing as well, and of a few bytes on two pages\n"
-	      "-L  do not mind sends that never complete after the connection's end\n"
+	      "-L  do not mind requests that never complete after the connection's end\n"
 	      "-e kinds   instead of all that one message of every kind, and a Terminate\n"
 	      "-e reject  instead of all that the server refuses the connection\n",
 	      stderr);
@@ -144,6 +144,9 @@ int main(int argc, char **argv)
 {
 	Options options = parse(argc, argv);
 
+	/* siw (6.1) has who posts to a connection that has ended killed by it. */
+	if (options.lossy)
+		signal(SIGPIPE, SIG_IGN);
 	try {
 		run(options);
 	} catch (const std::exception &error) {

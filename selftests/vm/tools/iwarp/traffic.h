@@ -34,8 +34,8 @@ public:
 	void round();
 	// A round's operations, not waited for; the ender returns when the peer's have begun.
 	void leave_unfinished(bool ender);
-	// After the end: every work request completes, flushed if it has to be; or some sends do
-	// not (lossy).
+	// After the end: every work request completes, flushed if it has to be; or some do not
+	// (lossy).
 	void drain(bool lossy);
 
 	const Counts &counts() const { return counts_; }
