@@ -61,8 +61,9 @@ class Lab:
         """Attach to a rig of that name, or boot one; put our files into the guests."""
         try:
             self._rig = Rig.attach(self._name)
-            self._options["kernel"] = self._rig.options.get("kernel")
-            if not all(guest.alive() for guest in self._rig):
+            if all(guest.alive() for guest in self._rig):
+                self._options["kernel"] = self._rig.options.get("kernel")
+            else:
                 # Left by a run that was killed.
                 self._rig.down()
                 self._rig = None
