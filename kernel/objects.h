@@ -36,6 +36,8 @@ struct tern_dev {
 	struct net *net;		/* netns of netdev; the link dies before it */
 	struct tern_keys keys;
 	struct xarray qps;		/* QPN -> struct tern_qp, RCU */
+	/* Of all QPs whose numbers are the same modulo its size, the last published. */
+	struct tern_qp __rcu *newest_qp[256];
 	u32 next_qpn;
 	struct xarray ahs;		/* index -> struct tern_av, RCU */
 	struct tern_stats __percpu *stats;
@@ -71,6 +73,7 @@ static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64
 struct tern_ucontext {
 	struct ib_ucontext ibuc;
 	wait_queue_head_t pollers;	/* tern_cq_wait() */
+	struct file *doorbell;		/* referenced; NULL: there is none */
 };
 
 struct tern_pd {
@@ -125,6 +128,7 @@ struct tern_qp {
 	enum ib_qp_type type;
 	bool user;
 	bool sq_sig_all;
+	const struct file *doorbell;	/* of its context: to compare, not to use */
 	bool dead;			/* destroy has begun; under run_lock */
 
 	/* who holds run_lock owns SQ, RQ, engines and state (with BHs off) */
@@ -160,6 +164,18 @@ struct tern_ibqp {
 static inline struct tern_qp *to_tern_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct tern_ibqp, ibqp)->qp;
+}
+
+/*
+ * NULL: there is none. Under RCU, for which BHs off are enough. Numbers are given
+ * out one after the other, so most QPs are found without a walk through the tree.
+ */
+static inline struct tern_qp *tern_qp_lookup(struct tern_dev *dev, u32 qpn)
+{
+	struct tern_qp *qp = rcu_dereference_check(dev->newest_qp[qpn % ARRAY_SIZE(dev->newest_qp)],
+						   rcu_read_lock_bh_held());
+
+	return qp && qp->qpn == qpn ? qp : xa_load(&dev->qps, qpn);
 }
 
 void tern_qp_put(struct tern_qp *qp);

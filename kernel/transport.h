@@ -70,7 +70,8 @@ struct tern_transport_ops {
 
 	/*
 	 * WQEs were posted (or TERN_RING_F_KICK): run the requester in this
-	 * context. Any context; IRQs may be off (ib_mad posts so).
+	 * context. Any context; IRQs may be off (ib_mad posts so). Also beside
+	 * and after qp_quiesce, in a process that has a reference only.
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 

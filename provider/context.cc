@@ -87,8 +87,8 @@ bool is_patient()
 /* The kernel's user context: comp vectors, what ib_core supports, tern's features. */
 int get_context(Context *ctx)
 {
-	constexpr uint64_t kFeatures =
-		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT;
+	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION |
+				       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE;
 	ibv_context *base = &ctx->vctx.context;
 	const tern_alloc_ucontext_req req = {kFeatures};
 	tern_alloc_ucontext_resp resp{};
@@ -107,7 +107,17 @@ int get_context(Context *ctx)
 	base->num_comp_vectors = static_cast<int>(num_comp_vectors);
 	reinterpret_cast<verbs_device *>(base->device)->core_support = core_support;
 	ctx->features = resp.features & kFeatures;
+	if (ctx->features & TERN_FEATURE_DOORBELL_FILE)
+		ctx->doorbell_fd = resp.doorbell_fd;
 	return 0;
+}
+
+void release(Context *ctx)
+{
+	if (ctx->doorbell_fd >= 0)
+		close(ctx->doorbell_fd);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
 }
 
 } // namespace
@@ -123,6 +133,7 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 	if (!ctx)
 		return nullptr;
 
+	ctx->doorbell_fd = -1;
 	err = get_context(ctx);
 	if (err)
 		goto fail;
@@ -142,18 +153,14 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 	return &ctx->vctx;
 
 fail:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
+	release(ctx);
 	errno = err;
 	return nullptr;
 }
 
 void free_context(ibv_context *context)
 {
-	Context *ctx = to_context(context);
-
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
+	release(to_context(context));
 }
 
 } // namespace tern

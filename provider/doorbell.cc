@@ -1,57 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Doorbell: a preformatted write(), which costs less than the equivalent ioctl.
- * The kernel refuses write() to a process that changed its credentials since it
- * opened the device (EACCES); the ioctl then does the same.
+ * Doorbell: an ioctl of the context's doorbell file. Where there is none, or it
+ * does not work (closed by the program, say), the uverbs command, which costs
+ * several times as much; and its error is the one that counts.
  */
 #include "doorbell.h"
 
-#include <unistd.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 
 #include "command.h"
+#include "tern-abi.h"
 
 namespace tern {
 
-void Doorbell::init(int cmd_fd, uint32_t qp_handle)
+void Doorbell::init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle)
 {
-	message_ = DoorbellMessage{};
-	message_.hdr.command = IB_USER_VERBS_CMD_POST_SEND;
-	message_.hdr.in_words = sizeof(message_) / sizeof(uint32_t);
-	message_.hdr.out_words = sizeof(response_) / sizeof(uint32_t);
-	message_.response = reinterpret_cast<uintptr_t>(&response_);
-	message_.qp_handle = qp_handle;
-	message_.wqe_size = sizeof(ib_uverbs_send_wr);
+	doorbell_fd_ = doorbell_fd;
+	qp_num_ = qp_num;
 	cmd_fd_ = cmd_fd;
+	qp_handle_ = qp_handle;
 }
 
-static int ring_by_ioctl(int cmd_fd, const DoorbellMessage &message)
+static int ring_by_command(int cmd_fd, uint32_t qp_handle)
 {
 	struct {
 		uint64_t response;
-		uint32_t words[4];
-	} req = {0, {message.qp_handle, 0, 0, message.wqe_size}};
+		uint32_t qp_handle, wr_count, sge_count, wqe_size;
+	} req = {0, qp_handle, 0, 0, sizeof(ib_uverbs_send_wr)};
 	ib_uverbs_post_send_resp resp;
 
+	static_assert(sizeof(req) == sizeof(ib_uverbs_post_send));
 	return WriteCommand(IB_USER_VERBS_CMD_POST_SEND, req).resp(&resp).run(cmd_fd);
 }
 
-int Doorbell::ring()
+int Doorbell::ring() const
 {
-	int saved = errno;
+	const int saved = errno;
 	int err = 0;
 
-	while (write(cmd_fd_, &message_, sizeof(message_)) < 0) {
-		err = errno;
-		if (err == EINTR) {
-			err = 0;
-			continue;
-		}
-		if (err == EACCES)
-			err = ring_by_ioctl(cmd_fd_, message_);
-		break;
-	}
+	if (doorbell_fd_ < 0 || ioctl(doorbell_fd_, TERN_IOCTL_DOORBELL, qp_num_))
+		err = ring_by_command(cmd_fd_, qp_handle_);
 	errno = saved;
 	return err;
 }

@@ -3,43 +3,23 @@
 #ifndef TERN_PROVIDER_DOORBELL_H
 #define TERN_PROVIDER_DOORBELL_H
 
-#include <cstddef>
 #include <cstdint>
-
-#include <rdma/ib_user_verbs.h>
 
 namespace tern {
 
-/* IB_USER_VERBS_CMD_POST_SEND as written to the command file. */
-struct DoorbellMessage {
-	ib_uverbs_cmd_hdr hdr;
-	uint64_t response;
-	uint32_t qp_handle;
-	uint32_t wr_count;
-	uint32_t sge_count;
-	uint32_t wqe_size;
-};
-static_assert(sizeof(DoorbellMessage) == sizeof(ib_uverbs_cmd_hdr) + sizeof(ib_uverbs_post_send));
-static_assert(offsetof(DoorbellMessage, qp_handle) ==
-	      sizeof(ib_uverbs_cmd_hdr) + offsetof(ib_uverbs_post_send, qp_handle));
-static_assert(offsetof(DoorbellMessage, wqe_size) ==
-	      sizeof(ib_uverbs_cmd_hdr) + offsetof(ib_uverbs_post_send, wqe_size));
-
 class Doorbell {
 public:
-	/* The object must not move afterwards. */
-	void init(int cmd_fd, uint32_t qp_handle);
+	/* doorbell_fd below 0: the context has no doorbell file. */
+	void init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle);
 
-	/*
-	 * 0 or a positive errno. Any thread, no lock needed: the message is
-	 * constant and the response is not looked at.
-	 */
-	int ring();
+	/* 0 or a positive errno; errno itself stays. Any thread, no lock needed. */
+	int ring() const;
 
 private:
-	DoorbellMessage message_;
-	ib_uverbs_post_send_resp response_;
+	int doorbell_fd_;
+	uint32_t qp_num_;
 	int cmd_fd_;
+	uint32_t qp_handle_;
 };
 
 } // namespace tern

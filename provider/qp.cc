@@ -142,7 +142,8 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	qp->rq_lock.init(single_threaded);
 	qp->limits.qp_type = attr->qp_type;
 	qp->limits.sig_all = attr->sq_sig_all != 0;
-	qp->doorbell.init(context->cmd_fd, resp.base.qp_handle);
+	qp->doorbell.init(to_context(context)->doorbell_fd, qp->vqp.qp.qp_num, context->cmd_fd,
+			  resp.base.qp_handle);
 	err = map_rings(qp, resp.base, driver);
 	if (err)
 		goto destroy_qp;

@@ -11,6 +11,7 @@
 #ifndef TERN_ABI_H
 #define TERN_ABI_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /*
@@ -251,7 +252,15 @@ enum tern_features {
 	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
 	TERN_FEATURE_CQ_WAIT		= 1u << 2,	/* tern_ring_hdr.wait works */
+	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is one */
 };
+
+/*
+ * On the doorbell file; the argument is the number of a QP of its context.
+ * ENOENT: there is no such QP. Always possible instead:
+ * IB_USER_VERBS_CMD_POST_SEND without a work request.
+ */
+#define TERN_IOCTL_DOORBELL	_IO(0xe7, 0)
 
 struct tern_alloc_ucontext_req {
 	__aligned_u64 features;		/* what the provider knows; rest is not used */
@@ -261,6 +270,8 @@ struct tern_alloc_ucontext_resp {
 	__aligned_u64 features;
 	__u32 max_inline;
 	__u32 max_sge;
+	__s32 doorbell_fd;	/* open in the caller, close-on-exec; below 0: none */
+	__u32 reserved;
 };
 
 struct tern_create_cq_resp {

@@ -20,7 +20,7 @@ struct iw_qp *iw_qp_find(struct tern_dev *dev, u32 qpn)
 	struct iw_qp *qp = NULL;
 
 	rcu_read_lock();
-	base = xa_load(&dev->qps, qpn);
+	base = tern_qp_lookup(dev, qpn);
 	if (base && refcount_inc_not_zero(&to_iw_qp(base)->cm_refs))
 		qp = to_iw_qp(base);
 	rcu_read_unlock();

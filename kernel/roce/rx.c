@@ -183,7 +183,7 @@ static void rx_packet(const struct roce_net *rn, struct sk_buff *skb)
 		roce_mcast_deliver(rn, &to.gid, to.iif, &rx);
 		return;
 	}
-	qp = xa_load(&dev->qps, rx.k.dqpn);
+	qp = tern_qp_lookup(dev, rx.k.dqpn);
 	if (unlikely(!qp)) {
 		tern_count(dev, TERN_CNT_RX_NO_QP);
 		goto drop;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Posting by kernel consumers: work requests become WQEs in the rings that
- * user space would fill by itself. A user QP's post_send is its doorbell.
+ * user space would fill by itself. A user QP's post_send is its doorbell, for
+ * programs without a doorbell file.
  * Context: any, IRQs may be off.
  */
 #include "verbs/verbs.h"

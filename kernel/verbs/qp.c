@@ -49,6 +49,24 @@ static int qpn_reserve(struct tern_dev *dev, struct tern_qp *qp)
 	return err < 0 ? err : 0;
 }
 
+static struct tern_qp __rcu **newest_of(struct tern_qp *qp)
+{
+	return &qp->dev->newest_qp[qp->qpn % ARRAY_SIZE(qp->dev->newest_qp)];
+}
+
+/* The slot is reserved, so storing allocates nothing and cannot fail. */
+static void qp_publish(struct tern_qp *qp)
+{
+	xa_store(&qp->dev->qps, qp->qpn, qp, GFP_KERNEL);
+	rcu_assign_pointer(*newest_of(qp), qp);
+}
+
+static void qp_unpublish(struct tern_qp *qp)
+{
+	xa_erase(&qp->dev->qps, qp->qpn);
+	cmpxchg(newest_of(qp), RCU_INITIALIZER(qp), NULL);
+}
+
 /* ---- create ---- */
 
 static int check_queues(const struct tern_dev *dev, const struct ib_qp_init_attr *init, bool user)
@@ -208,6 +226,8 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	qp = qp_alloc(dev, ibqp, init, !!udata);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
+	if (udata)
+		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->doorbell;
 	mutex_init(&iq->modify_lock);
 	iq->create_flags = init->create_flags;
 	iq->qp = qp;
@@ -230,8 +250,8 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 
 	get_cap(qp, &init->cap);
 	ibqp->qp_num = qp->qpn;
-	/* Packets find it from here on; the slot is reserved, so this cannot fail. */
-	xa_store(&dev->qps, qp->qpn, qp, GFP_KERNEL);
+	/* Packets find it from here on. */
+	qp_publish(qp);
 	return 0;
 
 undo:
@@ -308,7 +328,7 @@ int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct tern_qp *qp = iq->qp;
 	struct tern_dev *dev = qp->dev;
 
-	xa_erase(&dev->qps, qp->qpn);
+	qp_unpublish(qp);
 	dev->transport->qp_quiesce(qp);
 	tern_events_stop(&qp->events);
 	tern_mem_unbind_qp(&dev->keys, qp->qpn);

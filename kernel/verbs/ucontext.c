@@ -5,6 +5,8 @@
  * once mapped are the process's own to keep.
  */
 #include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,12 +14,42 @@
 
 #include "verbs/verbs.h"
 
-#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT)
+#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
+		       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE)
+/* As long as the answer was before it had a doorbell file. */
+#define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
 struct mmap_entry {
 	struct rdma_user_mmap_entry rdma;
 	struct tern_ring *ring;		/* NULL: reserved only, not yet mappable */
 };
+
+/*
+ * The context's doorbell file, and a number for it in the caller's table, not
+ * given out yet. Below 0: the context does without.
+ */
+static int doorbell_open(struct tern_ucontext *uc)
+{
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+	struct file *file;
+
+	if (fd < 0)
+		return fd;
+	file = tern_doorbell_file(to_tern_dev(uc->ibuc.device));
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	uc->doorbell = file;
+	return fd;
+}
+
+static void doorbell_close(struct tern_ucontext *uc)
+{
+	if (uc->doorbell)
+		fput(uc->doorbell);
+	uc->doorbell = NULL;
+}
 
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -26,7 +58,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	struct tern_alloc_ucontext_req req;
 	int err;
 
-	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(resp))
+	if (udata->inlen < sizeof(req) || udata->outlen < SHORTEST_RESP)
 		return -EINVAL;
 	if (udata->inlen > sizeof(req) &&
 	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
@@ -40,11 +72,27 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	resp.features = req.features & TERN_FEATURES;
 	resp.max_inline = TERN_MAX_INLINE;
 	resp.max_sge = TERN_MAX_SGE;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	resp.doorbell_fd = -1;
+	if (resp.features & TERN_FEATURE_DOORBELL_FILE && udata->outlen >= sizeof(resp))
+		resp.doorbell_fd = doorbell_open(uc);
+	if (resp.doorbell_fd < 0)
+		resp.features &= ~(u64)TERN_FEATURE_DOORBELL_FILE;
+
+	err = ib_copy_to_udata(udata, &resp, min(udata->outlen, sizeof(resp)));
+	if (err) {
+		if (resp.doorbell_fd >= 0)
+			put_unused_fd(resp.doorbell_fd);
+		doorbell_close(uc);
+		return err;
+	}
+	if (resp.doorbell_fd >= 0)
+		fd_install(resp.doorbell_fd, get_file(uc->doorbell));
+	return 0;
 }
 
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
+	doorbell_close(container_of(ibuc, struct tern_ucontext, ibuc));
 }
 
 /* The device goes away under an application: its objects are destroyed, its mappings stay. */

@@ -68,6 +68,11 @@ static inline int tern_udata_check(struct ib_udata *udata, size_t resp_bytes)
 	return 0;
 }
 
+/* ---- doorbell.c ---- */
+
+/* A doorbell file, for QPs of this device whose doorbell it is. ERR_PTR. Sleeps. */
+struct file *tern_doorbell_file(struct tern_dev *dev);
+
 /* ---- ucontext.c ---- */
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc);

@@ -4,6 +4,7 @@
 // Addresses come out of commands and system calls as integers. NOLINTBEGIN(performance-no-int-to-ptr)
 #include "fake_kernel.h"
 
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,14 +36,17 @@ int ioctl(int fd, unsigned long request, ...)
 
 	if (request == RDMA_VERBS_IOCTL && fd == kCommandFd)
 		return FakeKernel::get().ioctl(arg);
+	if (request == TERN_IOCTL_DOORBELL && FakeKernel::get().is_doorbell_file(fd))
+		return FakeKernel::get().doorbell(reinterpret_cast<unsigned long>(arg));
 	return static_cast<int>(syscall(SYS_ioctl, fd, request, arg));
 }
 
-ssize_t write(int fd, const void *buf, size_t bytes)
+int close(int fd)
 {
-	if (fd == kCommandFd)
-		return FakeKernel::get().write(buf, bytes);
-	return syscall(SYS_write, fd, buf, bytes);
+	FakeKernel &kernel = FakeKernel::get();
+
+	kernel.closes += fd >= 0 && fd == kernel.doorbell_fd;
+	return static_cast<int>(syscall(SYS_close, fd));
 }
 
 void *mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset) noexcept
@@ -127,9 +131,11 @@ void FakeKernel::reset()
 	offsets_.clear();
 	ioctls = 0;
 	doorbells = 0;
-	doorbell_ioctls = 0;
+	doorbell_commands = 0;
 	cq_waits = 0;
 	last_doorbell = 0;
+	doorbell_fd = -1;
+	closes = 0;
 	features = kAllFeatures;
 	events_reported = 0;
 	doorbell_errno = 0;
@@ -189,12 +195,20 @@ int FakeKernel::ioctl(void *arg)
 
 int FakeKernel::get_context(Args &args)
 {
-	tern_alloc_ucontext_resp resp = {features, TERN_MAX_INLINE, TERN_MAX_SGE};
+	tern_alloc_ucontext_resp resp = {0, TERN_MAX_INLINE, TERN_MAX_SGE, 0, 0};
+	tern_alloc_ucontext_req req;
 
 	if (context_errno)
 		return context_errno;
-	if (args.bytes(UVERBS_ATTR_UHW_IN) != sizeof(tern_alloc_ucontext_req))
+	if (args.bytes(UVERBS_ATTR_UHW_IN) != sizeof(req))
 		return bad("get_context");
+	memcpy(&req, args.in(UVERBS_ATTR_UHW_IN), sizeof(req));
+	resp.features = req.features & features;
+	if (resp.features & TERN_FEATURE_DOORBELL_FILE) {
+		doorbell_fd = eventfd(0, EFD_CLOEXEC);
+		closes = 0;
+		resp.doorbell_fd = doorbell_fd;
+	}
 	args.put(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t{3});
 	args.put(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{1});
 	return args.put(UVERBS_ATTR_UHW_OUT, resp) ? 0 : bad("get_context UHW");
@@ -526,44 +540,36 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	case IB_USER_VERBS_CMD_ATTACH_MCAST:
 	case IB_USER_VERBS_CMD_DETACH_MCAST:
 		return core_bytes == sizeof(ib_uverbs_attach_mcast) ? 0 : bad("mcast");
-	case IB_USER_VERBS_CMD_POST_SEND:
-		if (core_bytes != sizeof(ib_uverbs_post_send))
-			return bad("post_send ioctl");
-		doorbell_ioctls++;
+	case IB_USER_VERBS_CMD_POST_SEND: {
+		struct {
+			uint64_t response;
+			uint32_t qp_handle, wr_count, sge_count, wqe_size;
+		} req;
+
+		if (!args.core(&req) || req.wr_count || req.sge_count ||
+		    req.wqe_size != sizeof(ib_uverbs_send_wr) ||
+		    args.bytes(UVERBS_ATTR_CORE_OUT) != sizeof(ib_uverbs_post_send_resp))
+			return bad("post_send");
+		if (!objects.count(req.qp_handle) || object(req.qp_handle).kind != "qp")
+			return EINVAL;
+		doorbell_commands++;
 		return 0;
+	}
 	default:
 		return bad("command " + std::to_string(command));
 	}
 }
 
-/* Doorbells only. Not serialised: many QPs ring at once. */
-long FakeKernel::write(const void *buf, size_t bytes)
+/* Not serialised: many QPs ring at once. */
+int FakeKernel::doorbell(unsigned long qp_num)
 {
-	struct {
-		ib_uverbs_cmd_hdr hdr;
-		uint64_t response;
-		uint32_t qp_handle, wr_count, sge_count, wqe_size;
-	} msg;
-
 	doorbells++;
-	if (bytes != sizeof(msg)) {
-		errno = bad("doorbell size");
-		return -1;
-	}
-	memcpy(&msg, buf, sizeof(msg));
-	if (msg.hdr.command != IB_USER_VERBS_CMD_POST_SEND || msg.hdr.in_words * 4u != bytes ||
-	    msg.hdr.out_words != 1 || msg.wr_count || msg.sge_count ||
-	    msg.wqe_size != sizeof(ib_uverbs_send_wr) || !msg.response) {
-		errno = bad("doorbell content");
-		return -1;
-	}
 	if (doorbell_errno) {
 		errno = doorbell_errno;
 		return -1;
 	}
-	last_doorbell = msg.qp_handle;
-	*reinterpret_cast<uint32_t *>(msg.response) = 0;
-	return static_cast<long>(bytes);
+	last_doorbell = qp_num;
+	return 0;
 }
 
 void *FakeKernel::mmap(size_t bytes, uint64_t offset)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The kernel's side of uverbs and of tern's rings, played in this process: the
- * program's ioctl(), write() and mmap() end here for the command file. It
- * checks the form of every command and gives the test the kernel's end of each
- * ring. Command handling is serialised; the rings are not.
+ * program's ioctl() and mmap() end here for the command file, its ioctl() and
+ * close() for the doorbell file as well. It checks the form of every command
+ * and gives the test the kernel's end of each ring. Command handling is
+ * serialised; the rings and the doorbell file are not.
  */
 #ifndef FAKE_KERNEL_H
 #define FAKE_KERNEL_H
@@ -65,26 +66,31 @@ struct FakeObject {
 
 class FakeKernel {
 public:
-	static constexpr uint64_t kAllFeatures =
-		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT;
+	static constexpr uint64_t kAllFeatures = TERN_FEATURE_NO_SYSCALL_ARM |
+						 TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT |
+						 TERN_FEATURE_DOORBELL_FILE;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */
 	void reset();
 
 	int ioctl(void *arg);
-	long write(const void *buf, size_t bytes);
 	void *mmap(size_t bytes, uint64_t offset);
+	/* Of the last context; a number that was closed is no longer it. */
+	bool is_doorbell_file(int fd) const { return fd >= 0 && fd == doorbell_fd && !closes; }
+	int doorbell(unsigned long qp_num);
 
 	FakeObject &object(uint32_t handle) { return objects.at(handle); }
 	size_t count(const std::string &kind);
 
 	std::map<uint32_t, FakeObject> objects;
 	std::atomic<int> ioctls{0};
-	std::atomic<int> doorbells{0};
-	std::atomic<int> doorbell_ioctls{0};
+	std::atomic<int> doorbells{0}; /* on the doorbell file */
+	std::atomic<int> doorbell_commands{0};
 	std::atomic<int> cq_waits{0};
-	uint32_t last_doorbell = 0; /* QP handle */
+	unsigned long last_doorbell = 0; /* QP number */
+	int doorbell_fd = -1;
+	int closes = 0; /* of that number, since the file was handed out */
 	uint64_t features = kAllFeatures;
 	uint32_t events_reported = 0; /* by every destroy */
 	int doorbell_errno = 0;

@@ -2,7 +2,26 @@
 // Creating, querying and destroying everything but queues' contents, and its failures.
 #include "verbs_test.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+
 #include <thread>
+
+namespace {
+
+/* libibverbs is one that the provider was not built for. */
+bool ignore_ops;
+
+} // namespace
+
+extern "C" void verbs_set_ops(verbs_context *context, const verbs_context_ops *ops)
+{
+	static const auto real =
+		reinterpret_cast<decltype(&verbs_set_ops)>(dlsym(RTLD_NEXT, "verbs_set_ops"));
+
+	if (!ignore_ops)
+		real(context, ops);
+}
 
 namespace {
 
@@ -22,6 +41,45 @@ TEST_F(Objects, OpenFailsWhenTheKernelRefusesAContext)
 	ctx = static_cast<ibv_context *>(verbs_open_device(&device.device, nullptr));
 	EXPECT_EQ(ctx, nullptr);
 	EXPECT_EQ(errno, EPERM);
+}
+
+TEST_F(Objects, DoorbellFileIsClosedOnceWithItsContext)
+{
+	const int fd = kernel.doorbell_fd;
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(kernel.closes, 0);
+	ibv_close_device(ctx);
+	ctx = nullptr;
+	EXPECT_EQ(kernel.closes, 1);
+	EXPECT_EQ(fcntl(fd, F_GETFD), -1);
+}
+
+TEST_F(Objects, DoorbellFileIsClosedOnceWhenOpeningFailsLater)
+{
+	ibv_close_device(ctx);
+	kernel.doorbell_fd = -1;
+	ignore_ops = true;
+	testing::internal::CaptureStderr();
+	ctx = static_cast<ibv_context *>(verbs_open_device(&device.device, nullptr));
+	EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+	ignore_ops = false;
+	EXPECT_EQ(ctx, nullptr);
+	EXPECT_EQ(errno, ENOSYS);
+	ASSERT_GE(kernel.doorbell_fd, 0);
+	EXPECT_EQ(kernel.closes, 1);
+	EXPECT_EQ(fcntl(kernel.doorbell_fd, F_GETFD), -1);
+}
+
+TEST_F(Objects, WithoutADoorbellFileNothingIsClosed)
+{
+	kernel.features &= ~uint64_t{TERN_FEATURE_DOORBELL_FILE};
+	reopen();
+	kernel.doorbell_fd = 0; /* as an older module's answer reads */
+	kernel.closes = 0;
+	ibv_close_device(ctx);
+	ctx = nullptr;
+	EXPECT_EQ(kernel.closes, 0);
 }
 
 TEST_F(Objects, DeviceAttributesOfEverySize)

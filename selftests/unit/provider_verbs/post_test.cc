@@ -2,6 +2,8 @@
 // Posting: lists, the ibv_wr_* interface, doorbells, full queues, states, threads.
 #include "verbs_test.h"
 
+#include <unistd.h>
+
 #include <thread>
 #include <vector>
 
@@ -51,7 +53,7 @@ TEST_F(Post, OneDoorbellForAWholeList)
 	int before = kernel.ioctls;
 	ASSERT_EQ(s.post(q.qp), 0);
 	EXPECT_EQ(kernel.doorbells, 1);
-	EXPECT_EQ(kernel.last_doorbell, q.qp->handle);
+	EXPECT_EQ(kernel.last_doorbell, q.qp->qp_num);
 	EXPECT_EQ(kernel.ioctls, before);
 	EXPECT_EQ(sq(q.qp).prod(), 3u);
 	EXPECT_EQ(wqe(q.qp, 2)->wr_id, 3u);
@@ -136,18 +138,69 @@ TEST_F(Post, IwarpQpThatTheKernelConnectedIsNoticed)
 	EXPECT_EQ(kernel.ioctls, before);
 }
 
-TEST_F(Post, DoorbellOfAChangedProcessGoesByIoctl)
+TEST_F(Post, DoorbellsAreOfTheirQp)
+{
+	Queues q, other;
+	Sends s(1);
+
+	make(&q);
+	make(&other);
+	ASSERT_NE(q.qp->qp_num, other.qp->qp_num);
+	EXPECT_EQ(s.post(q.qp), 0);
+	EXPECT_EQ(kernel.last_doorbell, q.qp->qp_num);
+	EXPECT_EQ(s.post(other.qp), 0);
+	EXPECT_EQ(kernel.last_doorbell, other.qp->qp_num);
+	EXPECT_EQ(kernel.doorbells, 2);
+	EXPECT_EQ(kernel.doorbell_commands, 0);
+}
+
+TEST_F(Post, WithoutADoorbellFileACommandRings)
+{
+	Sends s(3);
+
+	kernel.features &= ~uint64_t{TERN_FEATURE_DOORBELL_FILE};
+	reopen();
+	Queues q;
+	make(&q);
+	EXPECT_EQ(s.post(q.qp), 0);
+	EXPECT_EQ(kernel.doorbell_commands, 1);
+	EXPECT_EQ(kernel.doorbells, 0);
+	EXPECT_EQ(sq(q.qp).prod(), 3u);
+}
+
+TEST_F(Post, DoorbellThatFailsIsFollowedByACommandWhoseErrorCounts)
+{
+	Queues q;
+	Sends s(1);
+	int commands = 0;
+
+	make(&q);
+	errno = 77;
+	for (int err : {ENOENT, EBADF}) {
+		kernel.doorbell_errno = err;
+		EXPECT_EQ(s.post(q.qp), 0);
+		EXPECT_EQ(kernel.doorbell_commands, ++commands);
+	}
+	kernel.fail_command = IB_USER_VERBS_CMD_POST_SEND;
+	kernel.fail_errno = EIO;
+	EXPECT_EQ(s.post(q.qp), EIO);
+	EXPECT_EQ(s.bad, &s.wr[0]);
+	EXPECT_EQ(kernel.doorbells, 3);
+	EXPECT_EQ(errno, 77);
+}
+
+TEST_F(Post, DoorbellFileClosedByTheProgramIsNotMissed)
 {
 	Queues q;
 	Sends s(1);
 
 	make(&q);
-	kernel.doorbell_errno = EACCES;
+	EXPECT_EQ(close(kernel.doorbell_fd), 0);
+	errno = 77;
 	EXPECT_EQ(s.post(q.qp), 0);
-	EXPECT_EQ(kernel.doorbell_ioctls, 1);
-	kernel.doorbell_errno = EIO;
-	EXPECT_EQ(s.post(q.qp), EIO);
-	EXPECT_EQ(s.bad, &s.wr[0]);
+	EXPECT_EQ(kernel.doorbells, 0);
+	EXPECT_EQ(kernel.doorbell_commands, 1);
+	EXPECT_EQ(errno, 77);
 }
 
 TEST_F(Post, ReceivesNeedNoSystemCall)

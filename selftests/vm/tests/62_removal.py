@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Links deleted, modules removed, the netdev taken down, all under load."""
+"""Links deleted and the netdev taken down under load; a module in use stays until it is not."""
 
 from vmtest.lab import LINK, MODULE
 
@@ -21,12 +21,28 @@ def _delete_link(t):
     t.case("the link is gone", t.dev(t.a) is None)
 
 
-def _remove_module(t):
-    module = MODULE[t.lab.driver_of(t.pair, "a")]
-    result = t.run(t.a, "rmmod " + module, 30)
-    # Users may hold the module; then it must say so and stay whole.
-    t.case("module removal under load succeeds or says that it is in use",
-           result.rc == 0 or "in use" in result.err, result.err)
+def _in_use(t, name):
+    result = t.run(t.a, "rmmod " + MODULE[t.lab.driver_of(t.pair, "a")], 30)
+    t.case(name, result.rc != 0 and "in use" in result.err, result.err)
+
+
+def _module_under_load(t):
+    server, client = t.tool_start("vverify", "-m scale/mixed -S %d -t 20" % (6 * t.slow), 90)
+    t.sleep(3)
+    _in_use(t, "the module is in use under load")
+    t.case("traffic goes on", t.finish(client, 60) and t.finish(server, 60) and
+           client.wait().rc == 0)
+
+
+def _module_after_link(t):
+    """A program that does not end with its device keeps the module, and no longer than that."""
+    program = t.start(t.a, "ibv_rc_pingpong -d %s -g 0" % t.dev(t.a), 60)
+    t.wait_port(t.a, 18515)
+    t.check_run("rdma link delete under a program", t.a, "rdma link delete " + t.dev(t.a), 30)
+    _in_use(t, "the module is in use without a link")
+    program.kill(9)
+    program.wait(timeout=30)
+    t.check_run("the module goes right after the program", t.a, "rmmod tern", 30)
 
 
 def _down_up(t):
@@ -40,8 +56,9 @@ def run(t):
     t.lab.add_link(t.a)
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after link delete: ")
 
-    _under_load(t, "module removal", lambda: _remove_module(t))
-    t.run(t.a, "pkill -9 vverify; true")
+    _module_under_load(t)
+    if t.is_tern:
+        _module_after_link(t)
     t.lab.unload(t.a, t.lab.driver_of(t.pair, "a"))
     t.lab.add_link(t.a)
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after module removal: ")
