@@ -126,16 +126,17 @@ inline int wqe_begin(tern_send_wqe *wqe, const SendLimits &lim, uint64_t wr_id, 
 inline int wqe_set_sges(tern_send_wqe *wqe, const SendLimits &lim, const ibv_sge *sges,
 			size_t num_sge)
 {
+	tern_sge *to = wqe_sges(wqe);
 	uint64_t bytes = 0;
 
 	if (num_sge > lim.max_sge)
 		return EINVAL;
-	for (size_t i = 0; i < num_sge; i++)
+	for (size_t i = 0; i < num_sge; i++) {
+		to[i] = {sges[i].addr, sges[i].length, sges[i].lkey};
 		bytes += sges[i].length;
+	}
 	if (bytes > kMaxMessageBytes)
 		return EINVAL;
-	if (num_sge)
-		memcpy(wqe_sges(wqe), sges, num_sge * sizeof(*sges));
 	wqe->num_sge = static_cast<uint16_t>(num_sge);
 	return 0;
 }

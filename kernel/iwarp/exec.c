@@ -64,18 +64,22 @@ void iw_qp_terminate(struct iw_qp *qp, int code)
 	spin_unlock_bh(&qp->base.run_lock);
 }
 
-static void reap(struct iw_qp *qp)
+static void reap_completed(struct iw_qp *qp)
 {
 	enum iw_status status;
 	u32 slot;
 
-	if (iw_req_completed(&qp->req)) {
-		while (iw_req_reap(&qp->req, &slot, &status))
-			/* enum iw_status has the values of enum ib_wc_status */
-			iw_complete_send(qp, slot, (enum ib_wc_status)status);
-		/* Those without a CQE */
-		tern_sq_retire(&qp->base.sq, slot + 1);
-	}
+	while (iw_req_reap(&qp->req, &slot, &status))
+		/* enum iw_status has the values of enum ib_wc_status */
+		iw_complete_send(qp, slot, (enum ib_wc_status)status);
+	/* Those without a CQE */
+	tern_sq_retire(&qp->base.sq, slot + 1);
+}
+
+static inline void reap(struct iw_qp *qp)
+{
+	if (iw_req_completed(&qp->req))
+		reap_completed(qp);
 	if (iw_req_in_error(&qp->req))
 		iw_qp_error(qp);
 }
@@ -162,7 +166,10 @@ void iw_kick(struct iw_qp *qp)
 {
 	struct sock *sk = READ_ONCE(qp->sk);
 
-	/* Who posts keeps the QP: no need to look whether it is dead, nor a way to. */
+	/*
+	 * Kernel consumers, who keep the QP while they post: no need to look whether
+	 * it is dead, nor a way to. Doorbell files come to neither queue_work().
+	 */
 	if (irqs_disabled()) {
 		queue_work(iw_wq, &qp->work);
 		return;

@@ -52,49 +52,78 @@ static bool cursor_begin(struct sock *sk, struct cursor *c, u32 held)
 /* What one does with each stretch of contiguous bytes; an error ends the walk. */
 typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
 
-/* n bytes of skb from off on: behind its head, so in pages or further skbs. */
-static int walk_frags(struct sk_buff *skb, u32 off, u32 n, stretch_fn fn, void *arg)
+/* n bytes from off on: behind each stretch, what is left, from that one's end on. */
+struct extent {
+	u32 off;
+	u32 n;
+	stretch_fn fn;
+	void *arg;
+};
+
+static __always_inline int walk_stretch(struct extent *r, const u8 *p, u32 size)
 {
-	struct skb_seq_state st;
-	u32 done = 0;
-	int err = 0;
+	u32 here;
+	int err;
 
-	skb_prepare_seq_read(skb, off, off + n, &st);
-	while (done < n) {
-		const u8 *p;
-		u32 len = skb_seq_read(done, &p, &st);
-
-		err = -EFAULT;
-		if (!len)
-			break;
-		/* It says all that is contiguous. */
-		len = min(len, n - done);
-		err = fn(arg, p, len);
-		if (err)
-			break;
-		done += len;
+	if (r->off >= size) {
+		r->off -= size;
+		return 0;
 	}
-	/* A fragment stays mapped until then. */
-	skb_abort_seq_read(&st);
+	here = min(r->n, size - r->off);
+	err = r->fn(r->arg, p + r->off, here);
+	r->n -= here;
+	r->off = 0;
 	return err;
 }
 
+/* Pages have addresses; so virtual DMA wants it, too. */
+static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
+
+/* The skb's head and pages. */
+static int walk_own(const struct sk_buff *skb, struct extent *r)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	int err = walk_stretch(r, skb->data, skb_headlen(skb));
+	u32 i;
+
+	for (i = 0; !err && r->n && i < info->nr_frags; i++) {
+		const skb_frag_t *frag = &info->frags[i];
+
+		err = walk_stretch(r, skb_frag_address(frag), skb_frag_size(frag));
+	}
+	return err;
+}
+
+static int walk_skb(const struct sk_buff *skb, struct extent *r)
+{
+	const struct sk_buff *part;
+	int err = walk_own(skb, r);
+
+	/* GRO's, which have no parts of their own. */
+	skb_walk_frags(skb, part) {
+		if (err || !r->n)
+			break;
+		err = walk_own(part, r);
+	}
+	if (!err && r->n)
+		err = -EFAULT;
+	return err;
+}
+
+/* The n bytes from c on, which are all there; c moves behind them. */
 static int walk_skbs(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
 {
 	while (n) {
-		u32 here, head;
+		struct extent r = { .fn = fn, .arg = arg };
+		u32 here;
 		int err;
 
 		if (!cursor_settle(sk, c))
 			return -EFAULT;
 		here = min(n, c->skb->len - c->off);
-		head = skb_headlen(c->skb);
-		if (c->off < head) {
-			here = min(here, head - c->off);
-			err = fn(arg, c->skb->data + c->off, here);
-		} else {
-			err = walk_frags(c->skb, c->off, here, fn, arg);
-		}
+		r.off = c->off;
+		r.n = here;
+		err = walk_skb(c->skb, &r);
 		if (err)
 			return err;
 		n -= here;
@@ -107,17 +136,6 @@ static int walk_skbs(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, vo
 static const u8 *in_head(const struct cursor *c, u32 n)
 {
 	return c->off + n <= skb_headlen(c->skb) ? c->skb->data + c->off : NULL;
-}
-
-/* The n bytes from c on, which are all there; c moves behind them. */
-static __always_inline int walk(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
-{
-	const u8 *p = in_head(c, n);
-
-	if (!p)
-		return walk_skbs(sk, c, n, fn, arg);
-	c->off += n;
-	return fn(arg, p, n);
 }
 
 static int to_memory(void *arg, const u8 *p, u32 n)
@@ -175,12 +193,15 @@ static int place_sgl(struct iw_qp *qp, struct sock *sk, struct cursor *c, const 
 {
 	struct tern_sgl sgl;
 	struct sink sink = { .sgl = &sgl, .off = off };
+	const u8 *p = in_head(c, n);
 	int err;
 
 	if (!n)
 		return 0;
+	if (p)
+		return tern_sges_write(&qp->base.mem, sge, num_sge, off, p, n);
 	tern_sgl_begin(&sgl, &qp->base.mem, sge, num_sge, IB_ACCESS_LOCAL_WRITE);
-	err = walk(sk, c, n, to_sink, &sink);
+	err = walk_skbs(sk, c, n, to_sink, &sink);
 	tern_sgl_end(&sgl);
 	return err;
 }
@@ -315,12 +336,17 @@ static void do_write(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const st
 {
 	struct tern_span span;
 	struct sink sink = { .span = &span };
+	const u8 *p;
 	int err;
 
 	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->bytes, IB_ACCESS_REMOTE_WRITE,
 			    &span);
 	if (!err) {
-		err = walk(sk, &f->payload, act->bytes, to_sink, &sink);
+		p = in_head(&f->payload, act->bytes);
+		if (p)
+			tern_span_write(&span, 0, p, act->bytes);
+		else
+			err = walk_skbs(sk, &f->payload, act->bytes, to_sink, &sink);
 		tern_span_put(&span);
 	}
 	if (err) {
@@ -422,7 +448,6 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 {
 	struct tern_send_wqe *wqe;
 	struct iw_req_act act;
-	struct tern_sgl sgl;
 	u32 ulpdu = f->seg.hdr_bytes + f->seg.payload_bytes;
 	int err;
 
@@ -433,10 +458,8 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 	}
 	wqe = tern_sq_wqe(&qp->base.sq, act.slot);
 	if (act.kind == IW_REQ_PLACE_ATOMIC) {
-		tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge,
-			       IB_ACCESS_LOCAL_WRITE);
-		err = tern_sgl_write(&sgl, 0, &act.value, sizeof(act.value));
-		tern_sgl_end(&sgl);
+		err = tern_sges_write(&qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0,
+				      &act.value, sizeof(act.value));
 	} else {
 		err = place_sgl(qp, sk, &f->payload, tern_wqe_sge(wqe), wqe->num_sge, act.offset,
 				act.bytes);
@@ -454,14 +477,16 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 /* CRC of what c points at, over n bytes and then the field itself. */
 static bool crc_right(struct sock *sk, struct cursor c, u32 n)
 {
+	const u8 *p = in_head(&c, n + MPA_CRC_BYTES);
 	u8 buf[MPA_CRC_BYTES];
-	const u8 *wire;
 	u32 crc = ~0;
 
-	if (walk(sk, &c, n, to_crc, &crc))
+	if (p)
+		return get_unaligned_le32(p + n) == ~iw_crc32c(~0, p, n);
+	if (walk_skbs(sk, &c, n, to_crc, &crc))
 		return false;
-	wire = bytes_at(sk, c, sizeof(buf), buf);
-	return wire && get_unaligned_le32(wire) == ~crc;
+	p = bytes_at(sk, c, sizeof(buf), buf);
+	return p && get_unaligned_le32(p) == ~crc;
 }
 
 /*

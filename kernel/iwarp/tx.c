@@ -117,7 +117,7 @@ void iw_tx_uninit(struct iw_tx *tx)
 }
 
 /* Room for an FPDU of the largest size; false: not now. */
-static bool tx_room(struct iw_tx *tx)
+static inline bool tx_room(struct iw_tx *tx)
 {
 	if (tx->page && IW_PAGE_BYTES - tx->fill >= IW_MAX_FPDU_BYTES)
 		return true;
@@ -175,7 +175,6 @@ static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
 {
 	struct tern_send_wqe *wqe;
 	struct tern_span span;
-	struct tern_sgl sgl;
 	int err;
 
 	if (!seg->bytes)
@@ -194,10 +193,8 @@ static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
 		memcpy(dst, (u8 *)tern_wqe_inline(wqe) + seg->offset, seg->bytes);
 		return 0;
 	}
-	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0);
-	err = tern_sgl_read(&sgl, seg->offset, dst, seg->bytes);
-	tern_sgl_end(&sgl);
-	return err;
+	return tern_sges_read(&qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, seg->offset, dst,
+			      seg->bytes);
 }
 
 static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
@@ -325,7 +322,7 @@ static void set_draining(struct iw_qp *qp, bool on)
 }
 
 /* Is there anything to send, now or when its turn comes? */
-static bool is_due(const struct iw_qp *qp)
+static inline bool is_due(const struct iw_qp *qp)
 {
 	return tern_sq_pending(&qp->base.sq) || qp->req.cur != qp->req.head ||
 	       iw_resp_pending(&qp->resp) || qp->tx.rtr;

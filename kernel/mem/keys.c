@@ -9,13 +9,12 @@
 
 #include "mem/region.h"
 
-#define KEY_VARIANT_BITS	8
-#define KEY_INDEX_LIMIT		XA_LIMIT(1, (1u << (32 - KEY_VARIANT_BITS)) - 1)
+#define KEY_INDEX_LIMIT		XA_LIMIT(1, (1u << (32 - TERN_KEY_VARIANT_BITS)) - 1)
 
 void tern_keys_init(struct tern_keys *keys, struct ib_device *ibdev)
 {
 	xa_init_flags(&keys->xa, XA_FLAGS_ALLOC1);
-	keys->next = get_random_u32() >> KEY_VARIANT_BITS;
+	keys->next = get_random_u32() >> TERN_KEY_VARIANT_BITS;
 	atomic_set(&keys->bound_mw2, 0);
 	keys->ibdev = ibdev;
 }
@@ -35,49 +34,30 @@ int tern_key_reserve(struct tern_keys *keys, struct tern_region *region)
 			      GFP_KERNEL_ACCOUNT);
 	if (err < 0)
 		return err;
-	region->key = index << KEY_VARIANT_BITS | (get_random_u32() & 0xff);
+	region->key = index << TERN_KEY_VARIANT_BITS | (get_random_u32() & 0xff);
 	return 0;
-}
-
-static struct tern_region __rcu **newest_of(struct tern_keys *keys, u32 index)
-{
-	return &keys->newest[index % ARRAY_SIZE(keys->newest)];
-}
-
-static bool has_index(const struct tern_region *region, u32 index)
-{
-	/* The variant may change meanwhile. */
-	return region && READ_ONCE(region->key) >> KEY_VARIANT_BITS == index;
 }
 
 /* The slot exists, so storing allocates nothing and cannot fail. */
 void tern_key_publish(struct tern_keys *keys, struct tern_region *region)
 {
-	u32 index = region->key >> KEY_VARIANT_BITS;
+	u32 index = region->key >> TERN_KEY_VARIANT_BITS;
 
 	WARN_ON(xa_is_err(xa_store(&keys->xa, index, region, GFP_KERNEL)));
-	rcu_assign_pointer(*newest_of(keys, index), region);
+	rcu_assign_pointer(*tern_keys_newest(keys, index), region);
 }
 
 void tern_key_release(struct tern_keys *keys, u32 key)
 {
-	u32 index = key >> KEY_VARIANT_BITS;
-	struct tern_region __rcu **newest = newest_of(keys, index);
+	u32 index = key >> TERN_KEY_VARIANT_BITS;
+	struct tern_region __rcu **newest = tern_keys_newest(keys, index);
 	struct tern_region *region;
 
 	xa_erase(&keys->xa, index);
 	rcu_read_lock();
 	region = rcu_dereference(*newest);
-	if (has_index(region, index))
+	if (tern_key_has_index(region, index))
 		/* Another's may be published there just now. */
 		cmpxchg(newest, RCU_INITIALIZER(region), NULL);
 	rcu_read_unlock();
-}
-
-struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
-{
-	u32 index = key >> KEY_VARIANT_BITS;
-	struct tern_region *region = rcu_dereference(*newest_of(keys, index));
-
-	return has_index(region, index) ? region : xa_load(&keys->xa, index);
 }

@@ -2,8 +2,8 @@
 /*
  * Registered memory: keys, regions (user MRs, DMA MRs, fast-register MRs) and
  * windows, and the only operations that the transports do on them: resolve a
- * (key, address, length) under checks, copy in, copy out, atomics, and look
- * at contiguous chunks. All of iova + length overflow checking is in here.
+ * (key, address, length) under checks, copy in, copy out, atomics. All of
+ * iova + length overflow checking is in here.
  *
  * A resolved span holds a reference, so that dereg waits; spans live no longer
  * than one batch of work (softirq or doorbell), never across a wait.
@@ -144,8 +144,6 @@ void tern_span_put(struct tern_span *span);
 /* off + n <= span->length is the caller's duty (WARN_ON_ONCE and clipped otherwise). */
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
-/* Contiguous bytes at off: address in *p, count returned (>= 1 if off < length). */
-size_t tern_span_chunk(const struct tern_span *span, u64 off, void **p);
 /* 8-byte aligned, or -EINVAL. Atomic against the CPU's own 64-bit atomics. */
 int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
 		     u64 *orig);
@@ -170,6 +168,15 @@ void tern_sgl_end(struct tern_sgl *sgl);
 /* 0, or tern_span_get()'s errors; -ERANGE past the end of the list. */
 int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n);
 int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n);
+
+/*
+ * One access to a list, without a walk to keep: as begin, write or read, end. Of
+ * a single SGE, as most often, its rights are those of all of it, like there.
+ */
+int tern_sges_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+		    u64 off, const void *src, size_t n);
+int tern_sges_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+		   u64 off, void *dst, size_t n);
 
 /* Fast registration (TERN_WR_REG_MR), invalidation, bind: 0 or -EINVAL/-EACCES/-ERANGE. */
 int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 access);

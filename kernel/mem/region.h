@@ -26,11 +26,32 @@ int tern_key_reserve(struct tern_keys *keys, struct tern_region *region);
 void tern_key_publish(struct tern_keys *keys, struct tern_region *region);
 void tern_key_release(struct tern_keys *keys, u32 key);
 
+#define TERN_KEY_VARIANT_BITS	8
+
+static inline struct tern_region __rcu **tern_keys_newest(struct tern_keys *keys, u32 index)
+{
+	return &keys->newest[index % ARRAY_SIZE(keys->newest)];
+}
+
+static inline bool tern_key_has_index(const struct tern_region *region, u32 index)
+{
+	/* The variant may change meanwhile. */
+	return region && READ_ONCE(region->key) >> TERN_KEY_VARIANT_BITS == index;
+}
+
 /*
- * By index: the caller compares the whole key. Under RCU only; what is done to
- * a FAST region or a window is done under its lock, state not DEAD.
+ * By index: the caller compares the whole key. Under RCU only, for which BHs or
+ * IRQs off are enough; what is done to a FAST region or a window is done under
+ * its lock, state not DEAD.
  */
-struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key);
+static inline struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
+{
+	u32 index = key >> TERN_KEY_VARIANT_BITS;
+	struct tern_region *region = rcu_dereference_check(*tern_keys_newest(keys, index),
+							   rcu_read_lock_bh_held());
+
+	return tern_key_has_index(region, index) ? region : xa_load(&keys->xa, index);
+}
 
 /* region.c: a region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,

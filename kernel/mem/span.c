@@ -15,8 +15,9 @@
 #include "mem/region.h"
 
 /* Everything but the state: what makes that stable differs by kind. */
-static int span_check(const struct tern_mem_ctx *ctx, const struct tern_region *region, u32 key,
-		      u64 va, u64 length, u32 need)
+static __always_inline int span_check(const struct tern_mem_ctx *ctx,
+				      const struct tern_region *region, u32 key, u64 va,
+				      u64 length, u32 need)
 {
 	if (region->key != key)
 		return -EINVAL;
@@ -97,24 +98,20 @@ int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u
 		  struct tern_span *span)
 {
 	struct tern_region *region;
-	int err;
 
+	/* Which is as good as rcu_read_lock(). */
 	lockdep_assert(in_softirq() || irqs_disabled());
 
 	memset(span, 0, sizeof(*span));
 	if (!length)
 		return 0;
 
-	rcu_read_lock();
 	region = tern_key_lookup(ctx->keys, key);
-	if (!region)
-		err = -EINVAL;
-	else if (region->kind == TERN_REGION_USER || region->kind == TERN_REGION_DMA)
-		err = span_get_fixed(ctx, region, key, va, length, need, span);
-	else
-		err = span_get_changing(ctx, region, key, va, length, need, span);
-	rcu_read_unlock();
-	return err;
+	if (unlikely(!region))
+		return -EINVAL;
+	if (likely(region->kind == TERN_REGION_USER || region->kind == TERN_REGION_DMA))
+		return span_get_fixed(ctx, region, key, va, length, need, span);
+	return span_get_changing(ctx, region, key, va, length, need, span);
 }
 
 void tern_span_put(struct tern_span *span)
@@ -128,7 +125,8 @@ void tern_span_put(struct tern_span *span)
 	span->length = 0;
 }
 
-size_t tern_span_chunk(const struct tern_span *span, u64 off, void **p)
+/* Contiguous bytes at off: address in *p, count returned (>= 1 if off < length). */
+static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, void **p)
 {
 	const struct tern_region *region = span->region;
 	u64 left, pos;
@@ -160,7 +158,7 @@ void tern_span_write(const struct tern_span *span, u64 off, const void *src, siz
 	n = span_clip(span, off, n);
 	while (n) {
 		void *p;
-		size_t run = min(tern_span_chunk(span, off, &p), n);
+		size_t run = min(span_chunk(span, off, &p), n);
 
 		memcpy(p, src, run);
 		src += run;
@@ -174,7 +172,7 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 	n = span_clip(span, off, n);
 	while (n) {
 		void *p;
-		size_t run = min(tern_span_chunk(span, off, &p), n);
+		size_t run = min(span_chunk(span, off, &p), n);
 
 		memcpy(dst, p, run);
 		dst += run;
@@ -190,7 +188,7 @@ int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u
 	void *p;
 
 	/* Eight aligned bytes are in one block; of unaligned memory the run may be shorter. */
-	if (tern_span_chunk(span, 0, &p) < sizeof(*target) ||
+	if (span_chunk(span, 0, &p) < sizeof(*target) ||
 	    !IS_ALIGNED((uintptr_t)p, sizeof(*target)))
 		return -EINVAL;
 

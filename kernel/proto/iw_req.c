@@ -8,11 +8,6 @@
  */
 #include "iw_req.h"
 
-static struct iw_sqe *sqe_at(const struct iw_req *q, u32 slot)
-{
-	return &q->ring[slot & q->mask];
-}
-
 static bool op_has_response(u8 op)
 {
 	return op == IW_OP_READ || op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
@@ -37,7 +32,7 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
 
 	if (q->head - q->tail > q->mask)
 		return false;
-	s = sqe_at(q, q->head);
+	s = iw_req_sqe(q, q->head);
 	*s = *wr;
 	s->state = IW_SQE_QUEUED;
 	s->status = IW_ST_SUCCESS;
@@ -182,21 +177,10 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
-/* Has something of it gone out, but not all? */
-static bool is_half_sent(const struct iw_sqe *s)
-{
-	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
-}
-
-bool iw_req_in_message(const struct iw_req *q)
-{
-	return q->cur != q->head && is_half_sent(sqe_at(q, q->cur));
-}
-
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 {
 	for (; q->state == IW_REQ_READY && q->cur != q->head; q->cur++) {
-		struct iw_sqe *s = sqe_at(q, q->cur);
+		struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
 		if (s->state > IW_SQE_ACTIVE)
 			continue;
@@ -235,7 +219,7 @@ bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 
 static void advance_una(struct iw_req *q)
 {
-	while (q->una != q->head && sqe_at(q, q->una)->state == IW_SQE_DONE)
+	while (q->una != q->head && iw_req_sqe(q, q->una)->state == IW_SQE_DONE)
 		q->una++;
 }
 
@@ -248,7 +232,7 @@ static void sqe_complete(struct iw_req *q, struct iw_sqe *s, enum iw_status stat
 
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 {
-	struct iw_sqe *s = sqe_at(q, q->cur);
+	struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
 	if (seg->slot != q->cur || q->state != IW_REQ_READY || s->state != IW_SQE_ACTIVE)
 		return;
@@ -272,7 +256,7 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 
 void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status)
 {
-	struct iw_sqe *s = sqe_at(q, slot);
+	struct iw_sqe *s = iw_req_sqe(q, slot);
 
 	if (slot != q->cur || s->op != IW_OP_LOCAL || s->state != IW_SQE_QUEUED)
 		return;
@@ -294,7 +278,7 @@ static void fatal(struct iw_req_act *act, int term)
 
 static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_req_act *act)
 {
-	const struct iw_sqe *s = sqe_at(q, q->resp);
+	const struct iw_sqe *s = iw_req_sqe(q, q->resp);
 	u32 left;
 
 	if (!q->rd_out || s->op != IW_OP_READ) {
@@ -325,7 +309,7 @@ static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_
 static void rx_atomic_resp(struct iw_req *q, const struct ddp_seg *seg, const u8 *p,
 			   struct iw_req_act *act)
 {
-	const struct iw_sqe *s = sqe_at(q, q->resp);
+	const struct iw_sqe *s = iw_req_sqe(q, q->resp);
 
 	if (seg->msn != q->atomic_resp_msn) {
 		fatal(act, TERM_DDP_MSN_RANGE);
@@ -360,12 +344,12 @@ static void advance_resp(struct iw_req *q)
 		return;
 	do {
 		q->resp++;
-	} while (sqe_at(q, q->resp)->state != IW_SQE_SENT);
+	} while (iw_req_sqe(q, q->resp)->state != IW_SQE_SENT);
 }
 
 void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 {
-	struct iw_sqe *s = sqe_at(q, act->slot);
+	struct iw_sqe *s = iw_req_sqe(q, act->slot);
 
 	if (q->state != IW_REQ_READY || !q->rd_out || act->slot != q->resp)
 		return;
@@ -380,7 +364,7 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 
 void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
 {
-	struct iw_sqe *s = sqe_at(q, slot);
+	struct iw_sqe *s = iw_req_sqe(q, slot);
 	u32 i;
 
 	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == IW_SQE_DONE ||
@@ -391,7 +375,7 @@ void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
 	 * what is done behind that is flushed with it.
 	 */
 	for (i = q->una; i != slot; i++) {
-		struct iw_sqe *before = sqe_at(q, i);
+		struct iw_sqe *before = iw_req_sqe(q, i);
 
 		before->state = IW_SQE_DONE;
 		before->status = IW_ST_WR_FLUSH_ERR;
@@ -428,7 +412,7 @@ void iw_req_terminated(struct iw_req *q, int code)
 	}
 	if (q->rd_out)
 		iw_req_fail(q, q->resp, status);
-	else if (q->una != q->head && is_half_sent(sqe_at(q, q->una)))
+	else if (q->una != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->una)))
 		iw_req_fail(q, q->una, status);
 	else
 		iw_req_flush(q);
@@ -440,7 +424,7 @@ bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
 		return false;
 	*slot = q->tail;
 	/* From una on there may be some done behind what failed: flushed too. */
-	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)sqe_at(q, q->tail)->status :
+	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)iw_req_sqe(q, q->tail)->status :
 						IW_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)

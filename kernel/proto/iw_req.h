@@ -152,6 +152,17 @@ struct iw_req_act {
 /* entries: power of two. */
 void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg);
 
+static inline struct iw_sqe *iw_req_sqe(const struct iw_req *q, u32 slot)
+{
+	return &q->ring[slot & q->mask];
+}
+
+/* Has something of it gone out, but not all? */
+static inline bool iw_sqe_half_sent(const struct iw_sqe *s)
+{
+	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
+}
+
 /* Append a work request; false if the ring is full. */
 bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
 
@@ -166,7 +177,10 @@ bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
  * Nothing else is to be sent then (RFC 5041 5.3); nor between a Write and its
  * immediate data.
  */
-bool iw_req_in_message(const struct iw_req *q);
+static inline bool iw_req_in_message(const struct iw_req *q)
+{
+	return q->cur != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->cur));
+}
 
 /* The stream has taken it, whole. */
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);

@@ -356,11 +356,6 @@ static void read_resp_seg(const struct iw_resp *r, const struct iw_irq *irq, str
 	seg->hdr_bytes = (u16)ddp_build(seg->hdr, &h);
 }
 
-bool iw_resp_in_message(const struct iw_resp *r)
-{
-	return r->irq_tail != r->irq_head && r->irq[r->irq_tail & r->irq_mask].sent_bytes;
-}
-
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg)
 {
 	const struct iw_irq *irq;

@@ -149,7 +149,10 @@ static inline bool iw_resp_pending(const struct iw_resp *r)
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg);
 void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg);
 /* As iw_req_in_message(): a Read Response is half sent. */
-bool iw_resp_in_message(const struct iw_resp *r);
+static inline bool iw_resp_in_message(const struct iw_resp *r)
+{
+	return r->irq_tail != r->irq_head && r->irq[r->irq_tail & r->irq_mask].sent_bytes;
+}
 
 /* The memory of an IW_SEG_READ_RESP is no longer readable: Terminate in its place. */
 void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg);

@@ -58,22 +58,6 @@ static bool wqe_type_legal(const struct wqe_rule *rule, int qp_type, bool user)
 	       types & (1u << qp_type);
 }
 
-static const struct tern_sge *wqe_sges(const struct tern_send_wqe *wqe)
-{
-	return (const struct tern_sge *)(wqe + 1);
-}
-
-static u64 wqe_sge_bytes(const struct tern_send_wqe *wqe)
-{
-	const struct tern_sge *sge = wqe_sges(wqe);
-	u64 bytes = 0;
-	u32 i;
-
-	for (i = 0; i < wqe->num_sge; i++)
-		bytes += sge[i].length;
-	return bytes;
-}
-
 static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 			   const struct tern_wqe_limits *lim)
 {
@@ -88,11 +72,11 @@ static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 		return !wqe->num_sge;
 	case BODY_DATA:
 	case BODY_SGES:
-		return wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
+		return tern_wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
 	case BODY_ONE_SGE:
-		return wqe->num_sge == 1 && wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
+		return wqe->num_sge == 1 && tern_wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
 	case BODY_ATOMIC:
-		return wqe->num_sge == 1 && wqe_sges(wqe)->length == sizeof(u64);
+		return wqe->num_sge == 1 && tern_wqe_sges(wqe)->length == sizeof(u64);
 	}
 	return false;
 }
@@ -122,17 +106,6 @@ static bool wqe_args_legal(const struct tern_send_wqe *wqe, enum wqe_args args, 
 	return false;
 }
 
-u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
-{
-	u32 bytes;
-
-	if (wqe->flags & TERN_SEND_INLINE)
-		bytes = wqe->inline_bytes;
-	else
-		bytes = (u32)wqe->num_sge * (u32)sizeof(struct tern_sge);
-	return bytes < room ? bytes : room;
-}
-
 int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct tern_wqe_limits *lim)
 {
 	const struct wqe_rule *rule;
@@ -154,11 +127,4 @@ int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct te
 	if ((1u << qp_type) & (UD | GSI) && !wqe_ud_legal(wqe, qp_type, lim->user))
 		return -EINVAL;
 	return 0;
-}
-
-u32 tern_wqe_bytes(const struct tern_send_wqe *wqe)
-{
-	if (wqe->flags & TERN_SEND_INLINE)
-		return wqe->inline_bytes;
-	return (u32)wqe_sge_bytes(wqe);
 }

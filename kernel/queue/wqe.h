@@ -42,8 +42,34 @@ static inline void *tern_wqe_inline(struct tern_send_wqe *wqe)
 	return wqe + 1;
 }
 
+static inline const struct tern_sge *tern_wqe_sges(const struct tern_send_wqe *wqe)
+{
+	return (const struct tern_sge *)(wqe + 1);
+}
+
 /* Bytes that the header says follow it, clipped to room. Any header is fine. */
-u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room);
+static inline u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
+{
+	u32 bytes;
+
+	if (wqe->flags & TERN_SEND_INLINE)
+		bytes = wqe->inline_bytes;
+	else
+		bytes = (u32)wqe->num_sge * (u32)sizeof(struct tern_sge);
+	return bytes < room ? bytes : room;
+}
+
+/* What the SGEs, as many as num_sge says, have in all. */
+static inline u64 tern_wqe_sge_bytes(const struct tern_send_wqe *wqe)
+{
+	const struct tern_sge *sge = tern_wqe_sges(wqe);
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
 
 /*
  * 0, or -EINVAL. wqe is followed by at least max(max_sge * sizeof(struct
@@ -55,6 +81,11 @@ u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room);
 int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct tern_wqe_limits *lim);
 
 /* Total payload bytes of a validated WQE (at most TERN_WQE_MAX_BYTES). */
-u32 tern_wqe_bytes(const struct tern_send_wqe *wqe);
+static inline u32 tern_wqe_bytes(const struct tern_send_wqe *wqe)
+{
+	if (wqe->flags & TERN_SEND_INLINE)
+		return wqe->inline_bytes;
+	return (u32)tern_wqe_sge_bytes(wqe);
+}
 
 #endif

@@ -48,19 +48,13 @@ static bool prepare(struct roce_qp *qp, const struct tern_send_wqe *wqe, struct 
 
 static int copy_payload(struct roce_qp *qp, struct tern_send_wqe *wqe, void *dst, u32 n)
 {
-	struct tern_sgl sgl;
-	int ret;
-
 	if (!n)
 		return 0;
 	if (wqe->flags & TERN_SEND_INLINE) {
 		memcpy(dst, tern_wqe_inline(wqe), n);
 		return 0;
 	}
-	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0);
-	ret = tern_sgl_read(&sgl, 0, dst, n);
-	tern_sgl_end(&sgl);
-	return ret;
+	return tern_sges_read(&qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0, dst, n);
 }
 
 /* -EAGAIN: not now. Else the WQE is done, with *status. */
