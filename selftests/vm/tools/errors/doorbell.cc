@@ -294,6 +294,38 @@ void rung_meanwhile(Env &env)
 	env.control.sync();
 }
 
+// The same with connections and data on them. Numbers go round, so those of the QPs to
+// come are known.
+void rung_under_traffic(Env &env)
+{
+	constexpr unsigned long kAhead = 16;
+
+	need_tern(env);
+	Another one(env);
+	int file = one.file();
+	Flusher flusher(one.device);
+	unsigned long first = flusher.qpn() + 1;
+	std::atomic<unsigned> found = 0;
+	std::atomic<int> odd = 0;
+	{
+		std::jthread ringer([&](const std::stop_token &stop) {
+			for (unsigned long i = 0; !stop.stop_requested(); i++) {
+				int error = ring(file, first + i % kAhead);
+				if (!error)
+					found++;
+				else if (error != ENOENT)
+					odd = error;
+			}
+		});
+		for (int i = 0; i < 6; i++)
+			moves_data(env, one.device);
+	}
+	require(!odd, "ringing a QP that comes and goes: %s", strerror(odd));
+	require(found > 0, "no QP was found");
+	flusher.works(env);
+	env.control.sync();
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"doorbell/one-per-context", one_per_context});
 	list.push_back({"doorbell/numbers", numbers});
@@ -301,6 +333,7 @@ Register cases([](Cases &list) {
 	list.push_back({"doorbell/closed-by-the-program", closed_by_the_program});
 	list.push_back({"doorbell/outlives-its-context", outlives_its_context});
 	list.push_back({"doorbell/rung-meanwhile", rung_meanwhile});
+	list.push_back({"doorbell/rung-under-traffic", rung_under_traffic});
 });
 
 } // namespace
