@@ -282,4 +282,8 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 	if (qp->resp_ready)
 		attr->rq_psn = qp->resp.epsn;
 	spin_unlock_bh(&base->run_lock);
+	/* Who came meanwhile left a mark for the lock's owner, which was this. */
+	smp_mb();
+	if (atomic_read(&base->marks))
+		roce_kick(qp, 0);
 }
