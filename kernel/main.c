@@ -5,15 +5,19 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "crc.h"
 #include "link/link.h"
 
 static int __init tern_init(void)
 {
 	int err;
 
-	err = tern_roce_init();
+	err = tern_crc_init();
 	if (err)
 		return err;
+	err = tern_roce_init();
+	if (err)
+		goto crc_exit;
 	err = tern_iwarp_init();
 	if (err)
 		goto roce_exit;
@@ -27,6 +31,8 @@ iwarp_exit:
 	tern_iwarp_exit();
 roce_exit:
 	tern_roce_exit();
+crc_exit:
+	tern_crc_exit();
 	return err;
 }
 
@@ -35,6 +41,7 @@ static void __exit tern_exit(void)
 	tern_link_exit();
 	tern_iwarp_exit();
 	tern_roce_exit();
+	tern_crc_exit();
 	/* RCU callbacks into this module */
 	rcu_barrier();
 }

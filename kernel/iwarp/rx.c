@@ -7,7 +7,7 @@
  */
 #include <net/tcp.h>
 
-#include "iwarp/crc.h"
+#include "crc.h"
 #include "iwarp/iwarp.h"
 
 /*
@@ -162,7 +162,7 @@ static int to_crc(void *arg, const u8 *p, u32 n)
 {
 	u32 *crc = arg;
 
-	*crc = iw_crc32c(*crc, p, n);
+	*crc = tern_crc32c(*crc, p, n);
 	return 0;
 }
 
@@ -482,7 +482,7 @@ static bool crc_right(struct sock *sk, struct cursor c, u32 n)
 	u32 crc = ~0;
 
 	if (p)
-		return get_unaligned_le32(p + n) == ~iw_crc32c(~0, p, n);
+		return get_unaligned_le32(p + n) == ~tern_crc32c(~0, p, n);
 	if (walk_skbs(sk, &c, n, to_crc, &crc))
 		return false;
 	p = bytes_at(sk, c, sizeof(buf), buf);

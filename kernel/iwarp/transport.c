@@ -7,7 +7,6 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
-#include "iwarp/crc.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/page.h"
 #include "transport.h"
@@ -137,10 +136,6 @@ const struct tern_transport_ops tern_iwarp_transport = {
 
 int tern_iwarp_init(void)
 {
-	int err = iw_crc_init();
-
-	if (err)
-		return err;
 	iw_pages_init();
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return iw_wq ? 0 : -ENOMEM;

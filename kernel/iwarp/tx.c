@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "iwarp/crc.h"
+#include "crc.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/page.h"
 
@@ -217,7 +217,7 @@ static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
 	if (qp->terms.tx_markers)
 		n = mpa_insert_markers(at, p, n, tx->pos);
 	if (qp->terms.crc)
-		crc = cpu_to_le32(~iw_crc32c(~0, at, n));
+		crc = cpu_to_le32(~tern_crc32c(~0, at, n));
 	memcpy(at + n, &crc, MPA_CRC_BYTES);
 	tx->fill += n + MPA_CRC_BYTES;
 	tx->pos += n + MPA_CRC_BYTES;

@@ -80,7 +80,7 @@ static u8 *mask_bth(u8 *m, const u8 *bth)
 	return m + BTH_BYTES;
 }
 
-u32 icrc_start_ipv4(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
+u32 icrc_start_ipv4(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
 	u8 *end = mask_bth(mask_udp(mask_ipv4(mask_lrh(m), ip), udp), bth);
@@ -88,7 +88,7 @@ u32 icrc_start_ipv4(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 	return crc(~0u, m, (size_t)(end - m));
 }
 
-u32 icrc_start_ipv6(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
+u32 icrc_start_ipv6(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
 	u8 *end = mask_bth(mask_udp(mask_ipv6(mask_lrh(m), ip), udp), bth);
@@ -96,7 +96,7 @@ u32 icrc_start_ipv6(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 	return crc(~0u, m, (size_t)(end - m));
 }
 
-u32 icrc_start_grh(crc32_fn crc, const u8 *grh, const u8 *bth)
+u32 icrc_start_grh(crc_fn crc, const u8 *grh, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
 	u8 *end = mask_bth(mask_ipv6(mask_lrh(m), grh), bth);

@@ -11,16 +11,13 @@
 #ifndef TERN_PROTO_ICRC_H
 #define TERN_PROTO_ICRC_H
 
-#include "deps.h"
+#include "crc_fold.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Continue a CRC-32 (reflected, 0xedb88320) register over n bytes. */
-typedef u32 (*crc32_fn)(u32 crc, const u8 *p, size_t n);
-
-/* Table-driven crc32_fn for tests and for kernels without a better one. */
+/* Continues a CRC-32 (reflected, 0xedb88320) register over n bytes; for tests. */
 u32 crc32_table(u32 crc, const u8 *p, size_t n);
 
 /*
@@ -29,10 +26,10 @@ u32 crc32_table(u32 crc, const u8 *p, size_t n);
  * follows BTH, up to and including the pad, is fed by the caller; the ICRC is
  * then icrc_finish() of the register.
  */
-u32 icrc_start_ipv4(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
-u32 icrc_start_ipv6(crc32_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
+u32 icrc_start_ipv4(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
+u32 icrc_start_ipv6(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
 /* RoCEv1: GRH of 40 bytes at grh, no UDP header. */
-u32 icrc_start_grh(crc32_fn crc, const u8 *grh, const u8 *bth);
+u32 icrc_start_grh(crc_fn crc, const u8 *grh, const u8 *bth);
 
 /* The ICRC field as a value to be stored little-endian (put_unaligned_le32). */
 static inline u32 icrc_finish(u32 crc)

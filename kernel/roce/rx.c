@@ -17,7 +17,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include "crc.h"
+#include "icrc.h"
 #include "net.h"
 
 /*

@@ -25,6 +25,7 @@
 #include <net/sock.h>
 
 #include "crc.h"
+#include "icrc.h"
 #include "net.h"
 
 /* Skb memory that one QP may have in the stack: some hundred packets of 1 KiB. */
@@ -230,7 +231,7 @@ static void put_icrc(struct sk_buff *skb, bool ipv6)
 	u32 crc;
 
 	crc = roce_icrc_start(skb, bth, ipv6);
-	crc = roce_crc32(crc, bth + BTH_BYTES, end - bth - BTH_BYTES);
+	crc = tern_crc32(crc, bth + BTH_BYTES, end - bth - BTH_BYTES);
 	put_unaligned_le32(icrc_finish(crc), end);
 }
 

@@ -3,7 +3,7 @@
 """The arrows between the module's parts, proven from its #include lines.
 
 main -> link -> device -> verbs -> transport.h, objects.h -> roce | iwarp | local
-     -> mem, queue -> proto -> proto/deps.h
+     -> mem, queue, crc -> proto -> proto/deps.h
 
 Each part may include itself and what REACH lists; deps.h alone of proto/ sees the
 kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.
@@ -19,10 +19,10 @@ KERNEL = os.path.join(TOP, "kernel")
 # Headers of kernel/ itself that are no layer's property but contracts between layers.
 CONTRACTS = {"objects", "transport", "stats"}
 TRANSPORTS = ("roce", "iwarp", "local")
-BELOW_DOOR = {"objects", "stats", "mem", "queue", "proto"}
+BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto"}
 
 REACH = {
-    "main": {"link"},
+    "main": {"link", "crc"},
     "link": {"device", "verbs"} | BELOW_DOOR,
     "device": {"verbs", "transport"} | BELOW_DOOR,
     "verbs": {"transport"} | BELOW_DOOR,
@@ -31,6 +31,7 @@ REACH = {
     "stats": set(),
     "mem": {"proto"},
     "queue": {"proto"},
+    "crc": {"proto"},
     "proto": set(),
 }
 REACH.update({name: {"transport"} | BELOW_DOOR for name in TRANSPORTS})

@@ -3,7 +3,7 @@
  * CRC-32 (reflected, 0xedb88320), fast enough not to be what a simulation of
  * tens of millions of packets measures: PCLMUL folding where the CPU has it
  * and the buffer is long, slicing by eight otherwise. Register convention of
- * crc32_fn in kernel/proto/icrc.h.
+ * crc_fn in kernel/proto/icrc.h.
  */
 #ifndef TERN_SIM_CRC32_H
 #define TERN_SIM_CRC32_H

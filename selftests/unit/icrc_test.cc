@@ -29,22 +29,22 @@ struct Format {
 	const char *name;
 	size_t ip_bytes;
 	bool udp;
-	u32 (*start)(crc32_fn, const u8 *); // whole packet
+	u32 (*start)(crc_fn, const u8 *); // whole packet
 	std::set<size_t> variant;	    // byte offsets that the CRC does not cover
 	size_t half_variant;		    // whose low nibble only is not covered, or 0
 };
 
-u32 start_ipv4(crc32_fn crc, const u8 *p)
+u32 start_ipv4(crc_fn crc, const u8 *p)
 {
 	return icrc_start_ipv4(crc, p, p + 20, p + 28);
 }
 
-u32 start_ipv6(crc32_fn crc, const u8 *p)
+u32 start_ipv6(crc_fn crc, const u8 *p)
 {
 	return icrc_start_ipv6(crc, p, p + 40, p + 48);
 }
 
-u32 start_grh(crc32_fn crc, const u8 *p)
+u32 start_grh(crc_fn crc, const u8 *p)
 {
 	return icrc_start_grh(crc, p, p + 40);
 }
@@ -60,7 +60,7 @@ size_t bth_at(const Format &f)
 	return f.ip_bytes + (f.udp ? 8 : 0);
 }
 
-u32 tern_icrc(const Format &f, const Bytes &pkt, crc32_fn crc = crc32_table)
+u32 tern_icrc(const Format &f, const Bytes &pkt, crc_fn crc = crc32_table)
 {
 	u32 reg = f.start(crc, pkt.data());
 	size_t body = bth_at(f) + 12;

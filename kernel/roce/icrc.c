@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ICRC of skbs: picks the CRC-32 primitive and walks skbs that are not linear.
- * Which header fields count, and in which order, is in proto/icrc.c.
+ * ICRC of skbs, linear or not.
  */
-#include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
 
 #include "crc.h"
+#include "icrc.h"
 #include "proto/pkt.h"
-
-u32 roce_crc32(u32 crc, const u8 *p, size_t n)
-{
-	return crc32_le(crc, p, n);
-}
 
 u32 roce_icrc_start(const struct sk_buff *skb, const u8 *bth, bool ipv6)
 {
 	const u8 *ip = skb_network_header(skb);
 	const u8 *udp = skb_transport_header(skb);
 
-	return ipv6 ? icrc_start_ipv6(roce_crc32, ip, udp, bth) :
-		      icrc_start_ipv4(roce_crc32, ip, udp, bth);
+	/* As few bytes as the headers have are soonest looked up. */
+	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, ip, udp, bth) :
+		      icrc_start_ipv4(tern_crc32_by_table, ip, udp, bth);
 }
 
 /* CRC over [from, to) of skb's data, whatever that consists of. */
@@ -35,7 +30,7 @@ static u32 crc_skb(u32 crc, struct sk_buff *skb, u32 from, u32 to)
 	skb_prepare_seq_read(skb, from, to, &seq);
 	while ((n = skb_seq_read(done, &p, &seq))) {
 		n = min(n, to - from - done);
-		crc = roce_crc32(crc, p, n);
+		crc = tern_crc32(crc, p, n);
 		done += n;
 	}
 	return crc;
@@ -50,7 +45,7 @@ bool roce_icrc_ok(struct sk_buff *skb, bool ipv6)
 
 	crc = roce_icrc_start(skb, skb->data, ipv6);
 	if (likely(!skb_is_nonlinear(skb)))
-		crc = roce_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
+		crc = tern_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
 	else
 		crc = crc_skb(crc, skb, BTH_BYTES, end);
 

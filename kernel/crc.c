@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which CRC-32 and which CRC-32C is the quickest one here.
+ */
+#include <crypto/hash.h>
+#include <linux/crc32.h>
+#include <linux/crc32c.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+
+#include "crc.h"
+#include "proto/crc_fold.h"
+
+#define SAMPLE_BYTES	4096	/* some of what a packet, or an FPDU, has */
+#define ROUNDS		8
+/* Below it the CPU's registers cost more to save than they are worth. */
+#define CRYPTO_LEAST	256
+
+/* ---- CRC-32 ---- */
+
+/* The crypto layer's, by carry-less multiplication perhaps; NULL: it has none. */
+static struct crypto_shash *crypto_crc32;
+
+u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n)
+{
+	return crc32_le(crc, p, n);
+}
+
+static u32 crc32_by_folding(u32 crc, const u8 *p, size_t n)
+{
+	return crc32_fold(crc, p, n, tern_crc32_by_table);
+}
+
+/* Its state is the register. */
+static u32 crc32_by_crypto(u32 crc, const u8 *p, size_t n)
+{
+	struct {
+		struct shash_desc shash;
+		u32 crc;
+	} desc = { .shash.tfm = crypto_crc32, .crc = crc };
+
+	BUILD_BUG_ON(offsetof(typeof(desc), crc) != sizeof(desc.shash));
+	if (n < CRYPTO_LEAST || crypto_shash_update(&desc.shash, p, n))
+		return crc32_by_folding(crc, p, n);
+	return desc.crc;
+}
+
+DEFINE_STATIC_CALL(tern_crc32_quickest, tern_crc32_by_table);
+
+static void find_crypto_crc32(void)
+{
+	struct crypto_shash *tfm = crypto_alloc_shash("crc32", 0, 0);
+
+	if (IS_ERR(tfm))
+		return;
+	if (crypto_shash_descsize(tfm) == sizeof(u32))
+		crypto_crc32 = tfm;
+	else
+		crypto_free_shash(tfm);
+}
+
+/* ---- CRC-32C ---- */
+
+u32 tern_crc32c_by_table(u32 crc, const u8 *p, size_t n)
+{
+	return __crc32c_le(crc, p, n);
+}
+
+static u32 crc32c_by_folding(u32 crc, const u8 *p, size_t n)
+{
+	return crc32c_fold(crc, p, n, tern_crc32c_by_table);
+}
+
+static u32 crc32c_by_cpu(u32 crc, const u8 *p, size_t n)
+{
+	return crc32c(crc, p, n);
+}
+
+DEFINE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
+
+/* ---- choosing ---- */
+
+/* ns of the best of ROUNDS: what disturbs makes it longer only. */
+static u64 best_ns(crc_fn fn, const void *p)
+{
+	u64 best = U64_MAX;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u64 began, ns;
+		u32 crc;
+
+		preempt_disable();
+		began = ktime_get_ns();
+		crc = fn(~0, p, SAMPLE_BYTES);
+		/* A result that nobody wants need not be computed. */
+		barrier_data(&crc);
+		ns = ktime_get_ns() - began;
+		preempt_enable();
+		best = min(best, ns);
+	}
+	return best;
+}
+
+/* The first of those that are equal. Some may be NULL, not all. */
+static crc_fn quickest_of(const crc_fn *fns, int n, const void *p)
+{
+	u64 best = U64_MAX;
+	crc_fn quickest = NULL;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		u64 ns = fns[i] ? best_ns(fns[i], p) : U64_MAX;
+
+		if (ns < best) {
+			best = ns;
+			quickest = fns[i];
+		}
+	}
+	return quickest;
+}
+
+int tern_crc_init(void)
+{
+	const crc_fn crc32c_fns[] = { crc32c_by_cpu, tern_crc32c_by_table, crc32c_by_folding };
+	crc_fn crc32_fns[] = { tern_crc32_by_table, crc32_by_folding, NULL };
+	void *p = kzalloc(SAMPLE_BYTES, GFP_KERNEL);
+
+	if (!p)
+		return -ENOMEM;
+	find_crypto_crc32();
+	if (crypto_crc32)
+		crc32_fns[2] = crc32_by_crypto;
+	static_call_update(tern_crc32_quickest,
+			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p));
+	static_call_update(tern_crc32c_quickest,
+			   quickest_of(crc32c_fns, ARRAY_SIZE(crc32c_fns), p));
+	kfree(p);
+	return 0;
+}
+
+void tern_crc_exit(void)
+{
+	if (crypto_crc32)
+		crypto_free_shash(crypto_crc32);
+	crypto_crc32 = NULL;
+}
