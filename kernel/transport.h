@@ -95,7 +95,7 @@ extern const struct tern_transport_ops tern_roce_transport;
 extern const struct tern_transport_ops tern_iwarp_transport;
 
 /* Once per module; net namespaces' state. */
-int tern_roce_init(void);
+int __init tern_roce_init(void);
 void tern_roce_exit(void);
 int tern_iwarp_init(void);
 void tern_iwarp_exit(void);

@@ -402,6 +402,12 @@ static bool go_back(struct rc_req *q, u32 psn)
 	return false;
 }
 
+void rc_req_unsend(struct rc_req *q, u32 psn)
+{
+	if (q->state != RC_REQ_ERROR)
+		go_back(q, psn);
+}
+
 /* The oldest incomplete work request fails for a reason that the peer or the network gave. */
 static void fail_oldest(struct rc_req *q, enum rc_status status)
 {

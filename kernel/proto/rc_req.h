@@ -188,6 +188,12 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run);
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n);
 
 /*
+ * What rc_req_sent() was told of, from packet psn on, was refused by the local
+ * network after all: it is to be sent again, at the cost of no retry. RC only.
+ */
+void rc_req_unsend(struct rc_req *q, u32 psn);
+
+/*
  * A RUN_LOCAL was executed, before the next call of rc_req_next(); status
  * RC_ST_SUCCESS or the error that ends the QP.
  */

@@ -494,6 +494,11 @@ void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
 	}
 }
 
+void rc_resp_unsend_ack(struct rc_resp *r)
+{
+	r->ack_due = !r->nak_due;	/* a NAK acknowledges all before it */
+}
+
 void rc_resp_read_failed(struct rc_resp *r, const struct run *run)
 {
 	u32 i;

@@ -143,6 +143,8 @@ void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why);
  */
 bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run);
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
+/* A plain ACK that was said to be sent was refused by the local network after all. */
+void rc_resp_unsend_ack(struct rc_resp *r);
 
 /* The memory of a RUN_READ_RESP is no longer readable: fatal NAK in its place. */
 void rc_resp_read_failed(struct rc_resp *r, const struct run *run);

@@ -73,6 +73,27 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 	return !skb_queue_empty(&qp->backlog);
 }
 
+void roce_tx_later(struct roce_qp *qp, u64 ns)
+{
+	qp->retry_tx_ns = ktime_get_ns() + ns;
+}
+
+bool roce_batch_send(struct roce_qp *qp)
+{
+	int ret = roce_tx_flush(&qp->tx, &qp->path);
+
+	if (unlikely(ret == -EAGAIN)) {
+		if (qp->batch.has_requests)
+			rc_req_unsend(&qp->req, qp->batch.psn);
+		if (qp->batch.has_ack)
+			rc_resp_unsend_ack(&qp->resp);
+		roce_tx_later(qp, ROCE_TX_RETRY_NS);
+	}
+	qp->batch.has_requests = false;
+	qp->batch.has_ack = false;
+	return ret != -EAGAIN;	/* other errors: lost, as on the wire */
+}
+
 /*
  * The timer is only ever moved forward in time by firing: an armed time that
  * turns out too early costs one look, re-arming for each ACK would cost more.
@@ -94,19 +115,11 @@ static void arm_timer(struct roce_qp *qp)
 }
 
 /* All there is to do, within the budget. True: more is left. */
-static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+static bool run(struct roce_qp *qp, u32 budget)
 {
 	u32 marks = atomic_xchg(&qp->base.marks, 0);
 	bool more;
 
-	if (rx) {
-		if (skb_queue_empty(&qp->backlog) && !qp->base.dead) {
-			rx_one(qp, rx);
-			consume_skb(rx->skb);
-		} else {
-			queue_backlog(qp, rx->skb);
-		}
-	}
 	if (qp->base.dead) {
 		skb_queue_purge(&qp->backlog);
 		return false;
@@ -121,6 +134,7 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 	if (roce_is_connected(qp)) {
 		more |= roce_resp_send(qp, &budget);
 		more |= roce_req_send(qp, &budget);
+		roce_batch_send(qp);
 		roce_req_reap(qp);
 	} else {
 		more |= roce_ud_send(qp, &budget);
@@ -132,31 +146,27 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 	return more;
 }
 
-static void run_while_marked(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+/* True: somebody came meanwhile, left a mark and went. */
+static bool run_and_unlock(struct roce_qp *qp, u32 budget)
 {
-	bool more;
+	bool more = run(qp, budget);
 
+	if (more) {
+		tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+		queue_work(roce_wq, &qp->work);
+	}
+	spin_unlock_bh(&qp->base.run_lock);
+	/* Pairs with the barrier between a mark and its trylock. */
+	smp_mb();
+	return !more && atomic_read(&qp->base.marks);
+}
+
+static void run_while_marked(struct roce_qp *qp, u32 budget)
+{
 	do {
-		if (!spin_trylock_bh(&qp->base.run_lock)) {
-			if (!rx)
-				return;
-			queue_backlog(qp, rx->skb);
-			rx = NULL;
-			atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
-			smp_mb__after_atomic();
-			more = false;
-			continue;
-		}
-		more = run(qp, rx, budget);
-		rx = NULL;
-		if (more) {
-			tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
-			queue_work(roce_wq, &qp->work);
-		}
-		spin_unlock_bh(&qp->base.run_lock);
-		/* Pairs with the barrier between a mark and its trylock. */
-		smp_mb();
-	} while (!more && atomic_read(&qp->base.marks));
+		if (!spin_trylock_bh(&qp->base.run_lock))
+			return;
+	} while (run_and_unlock(qp, budget));
 }
 
 void roce_kick(struct roce_qp *qp, u32 marks)
@@ -170,12 +180,36 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
-	run_while_marked(qp, NULL, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
+	run_while_marked(qp, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
 }
 
-void roce_qp_rx(struct roce_qp *qp, struct roce_rx *rx)
+void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx)
 {
-	run_while_marked(qp, rx, ROCE_BUDGET_SOFTIRQ);
+	if (series->qp != qp) {
+		roce_rx_series_end(series);
+		if (spin_trylock_bh(&qp->base.run_lock))
+			series->qp = qp;
+	}
+	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
+		rx_one(qp, rx);
+		consume_skb(rx->skb);
+		return;
+	}
+	queue_backlog(qp, rx->skb);
+	if (!series->qp) {
+		atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
+		smp_mb__after_atomic();
+		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ);
+	}
+}
+
+void roce_rx_series_end(struct roce_rx_series *series)
+{
+	struct roce_qp *qp = series->qp;
+
+	series->qp = NULL;
+	if (qp && run_and_unlock(qp, ROCE_BUDGET_SOFTIRQ))
+		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ);
 }
 
 static void work_fn(struct work_struct *work)

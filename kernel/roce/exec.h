@@ -30,6 +30,14 @@ void roce_exec_init(struct roce_qp *qp);
 void roce_exec_stop(struct roce_qp *qp);
 void roce_purge_backlog(struct roce_qp *qp);
 
+/* The local stack has no room, no memory, and may not say when: look again in so long. */
+void roce_tx_later(struct roce_qp *qp, u64 ns);
+/*
+ * Send what is batched. False: the local stack refused it, so the engines stand where
+ * they stood before it, and it is a matter for later.
+ */
+bool roce_batch_send(struct roce_qp *qp);
+
 /* ---- complete.c: CQEs, flushing, errors ---- */
 
 /*

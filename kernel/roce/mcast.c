@@ -299,21 +299,21 @@ struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *
 
 /* The skb's data is shared by the clones; QPs only read it. */
 static void deliver_clone(const struct roce_rx *rx, const struct roce_group *group,
-			  const struct roce_member *member)
+			  const struct roce_member *member, struct roce_rx_series *series)
 {
 	struct roce_rx copy = *rx;
 
 	copy.dev = group->dev;
 	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
 	if (copy.skb)
-		roce_qp_rx(member->qp, &copy);
+		roce_qp_rx(series, member->qp, &copy);
 	else
 		tern_count(group->dev, TERN_CNT_RX_UD_DROPPED);
 }
 
 /* Work is bounded by max_mcast_qp_attach times the devices on one netdev. */
 void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
-			struct roce_rx *rx)
+			struct roce_rx *rx, struct roce_rx_series *series)
 {
 	const struct roce_group *group;
 	const struct roce_member *member;
@@ -322,7 +322,7 @@ void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int
 		if (!group_takes(group, mgid, iif))
 			continue;
 		hlist_for_each_entry_rcu(member, &group->members, node)
-			deliver_clone(rx, group, member);
+			deliver_clone(rx, group, member, series);
 	}
 	consume_skb(rx->skb);
 }

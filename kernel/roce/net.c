@@ -32,6 +32,8 @@ static int socket_open(struct net *net, struct roce_net *rn, int family, struct 
 		.sk_user_data = rn,
 		.encap_type = 1,
 		.encap_rcv = roce_rx_udp,
+		.gro_receive = roce_gro_receive,
+		.gro_complete = roce_gro_complete,
 	};
 	int err;
 
@@ -41,6 +43,8 @@ static int socket_open(struct net *net, struct roce_net *rn, int family, struct 
 		return err;
 	}
 	setup_udp_tunnel_sock(net, *sock, &tunnel);
+	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
+	udp_allow_gso((*sock)->sk);
 	return 0;
 }
 

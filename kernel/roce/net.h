@@ -96,7 +96,11 @@ void roce_mcast_dev_uninit(struct roce_dev *rd);
 struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *mgid, int iif);
 /* Give rx to every attached QP; consumes rx->skb. Under RCU, BHs off. */
 void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
-			struct roce_rx *rx);
+			struct roce_rx *rx, struct roce_rx_series *series);
+
+/* ---- gro.c ---- */
+struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);
+int roce_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
 
 /* ---- rx.c ---- */
 

@@ -145,8 +145,8 @@ static int payload_read(struct payload *p, u64 off, void *dst, u32 n)
 }
 
 /*
- * Send the packets of a request run; *sent of them are out. 0: all, or as many
- * as the local stack takes (-EAGAIN then); -EFAULT: the WQE's memory refuses.
+ * Batch the packets of a request run; *sent of them, 0: as many as fit; -EFAULT: the
+ * WQE's memory refuses; -EAGAIN: none now.
  */
 static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
@@ -160,14 +160,13 @@ static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent
 		struct sk_buff *skb;
 		void *dst;
 
-		if (roce_tx_full(&qp->tx)) {
-			ret = -EAGAIN;
-			break;
-		}
 		run_pkt(run, i, &k);
+		if (!roce_tx_fits(&qp->tx, k.payload_bytes))
+			break;
 		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
 		if (!skb) {
-			ret = -ENOMEM;
+			roce_tx_later(qp, NSEC_PER_MSEC);
+			ret = -EAGAIN;
 			break;
 		}
 		if (k.payload_bytes &&
@@ -177,18 +176,9 @@ static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent
 			ret = -EFAULT;
 			break;
 		}
-		ret = roce_tx_end(&qp->tx, &qp->path, skb, &k);
-		if (ret == -EAGAIN) {
-			qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
-			break;
-		}
-		ret = 0;	/* other errors: lost, as on the wire */
+		roce_tx_end(&qp->tx, &qp->path, skb, &k);
 	}
 	payload_end(&payload);
-	if (ret == -ENOMEM) {
-		qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
-		ret = -EAGAIN;
-	}
 	*sent = i;
 	return ret;
 }
@@ -237,9 +227,21 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 			--*budget;
 			continue;
 		}
+		if (!roce_tx_fits(&qp->tx, min(run.bytes, run.pmtu)) && !roce_batch_send(qp))
+			return false;
+		if (roce_tx_full(&qp->tx))
+			return false;
 		ret = send_request_run(qp, &run, &sent);
 		if (psn_before(run.psn, req->psn_max))
 			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, sent);
+		if (qp->base.type == IB_QPT_UC) {
+			/* complete once it is sent, so it must be */
+			if (!roce_batch_send(qp))
+				return false;
+		} else if (sent && !qp->batch.has_requests) {
+			qp->batch.has_requests = true;
+			qp->batch.psn = run.psn;
+		}
 		rc_req_sent(req, now, &run, sent);
 		*budget -= min(*budget, sent + 1);
 		if (ret == -EFAULT) {

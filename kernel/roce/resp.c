@@ -232,45 +232,52 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 /* ---- sending back ---- */
 
-/* As send_request_run() in req.c, from remotely readable memory or none. */
+/*
+ * As send_request_run() in req.c, from remotely readable memory or none. A READ's
+ * responses go out, as do a NAK and an atomic's result; an ACK waits in the batch
+ * for the requests that may follow it.
+ */
 static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
+	bool is_ack = run->kind == RUN_CONTROL && run->op == OP_ACK &&
+		      (run->syndrome & AETH_TYPE_MASK) == AETH_ACK;
 	struct tern_span span = {};
 	struct pkt k;
 	int ret = 0;
-	u32 i = 0;
+	u32 i;
 
 	*sent = 0;
+	if (run->bytes && roce_tx_full(&qp->tx))
+		return -EAGAIN;
+	if (!roce_tx_fits(&qp->tx, min(run->bytes, run->pmtu)) && !roce_batch_send(qp))
+		return -EAGAIN;
 	if (run->bytes &&
 	    tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
 			  IB_ACCESS_REMOTE_READ, &span))
 		return -EFAULT;
-	for (; i < run->npkts; i++) {
+	for (i = 0; i < run->npkts; i++) {
 		struct sk_buff *skb;
 		void *dst;
 
-		if (run->bytes && roce_tx_full(&qp->tx)) {
-			ret = -EAGAIN;
-			break;
-		}
 		run_pkt(run, i, &k);
+		if (!roce_tx_fits(&qp->tx, k.payload_bytes))
+			break;
 		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
 		if (!skb) {
-			qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
+			roce_tx_later(qp, NSEC_PER_MSEC);
 			ret = -EAGAIN;
 			break;
 		}
 		if (k.payload_bytes)
 			tern_span_read(&span, (u64)i * run->pmtu, dst, k.payload_bytes);
-		ret = roce_tx_end(&qp->tx, &qp->path, skb, &k);
-		if (ret == -EAGAIN) {
-			qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
-			break;
-		}
-		ret = 0;
+		roce_tx_end(&qp->tx, &qp->path, skb, &k);
 	}
 	if (run->bytes)
 		tern_span_put(&span);
+	if (is_ack)
+		qp->batch.has_ack = i;
+	else if (!roce_batch_send(qp))
+		return -EAGAIN;
 	*sent = i;
 	return ret;
 }

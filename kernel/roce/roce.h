@@ -45,13 +45,32 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 /* ---- tx ---- */
 
 /*
- * Per QP: accounting socket (sk_wmem_alloc counts what is in the stack) and
- * cached route. begin, end and full: by the owner of the QP's run lock only.
+ * What batches are to the stack. SKB_GSO_UDP_TUNNEL is a fib that spares them
+ * being taken apart in front of the UDP socket, as a tunnel's are; with
+ * skb->encapsulation off it means nothing else.
+ */
+#define ROCE_GSO_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL)
+
+/* Packets of one path that go to the stack together. */
+struct roce_tx_batch {
+	struct sk_buff *head;		/* NULL: none */
+	struct sk_buff *tail;		/* last on head's frag_list, or NULL */
+	u32 npkts;
+	u32 bytes;			/* of the GSO packet: of its segments the UDP payloads only */
+	u32 max_bytes;			/* largest packet */
+	u32 payload_bytes;
+};
+
+/*
+ * Per QP: accounting socket (sk_wmem_alloc counts what is in the stack), batch
+ * and cached route. begin, end, flush and full: by the owner of the QP's run
+ * lock only.
  */
 struct roce_tx {
 	struct tern_dev *dev;
 	struct socket *sock;
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
+	struct roce_tx_batch batch;
 	u16 ip_id;			/* next IPv4 identification */
 	/* what the route cached in sock->sk is for */
 	struct {
@@ -63,7 +82,7 @@ struct roce_tx {
 
 /*
  * space(arg) is called once, in softirq or with BHs off, when a full queue has
- * room again. That can be inside roce_tx_end() (the stack freed the skb), and
+ * room again. That can be inside roce_tx_flush() (the stack freed the skb), and
  * with a transmit queue's lock held, so it must not send. May sleep.
  */
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
@@ -82,15 +101,21 @@ void roce_tx_reset_route(struct roce_tx *tx);
  */
 struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
 			      void **payload);
-/*
- * Pad, ICRC, UDP, IP, route, send. 0: handed to the stack. -EAGAIN: refused by
- * the local queue (sk_wmem above the limit, or NET_XMIT_DROP): send the same
- * packet again after space() or a short delay. Other errors (-ENETUNREACH,
- * -EHOSTUNREACH, ...): treat as lost on the wire. The skb is consumed always.
- */
-int roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
-		const struct pkt *k);
+/* Pad, ICRC, UDP, IP: the packet joins the batch, whose path it has and which it fits. */
+void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
+		 const struct pkt *k);
 void roce_tx_cancel(struct sk_buff *skb);
+/* Has the batch room for one more packet, of so much payload? */
+bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes);
+/*
+ * Route and send the batch, and have none. 0: handed to the stack, or there was
+ * none. -EAGAIN: refused by the local queue (NET_XMIT_DROP), all of it or the
+ * rest: send the same packets again after space() or a short delay. Other errors
+ * (-ENETUNREACH, -EHOSTUNREACH, ...): treat as lost on the wire.
+ */
+int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path);
+/* Once, at load: does this kernel treat batches rightly? Else packets go one by one. */
+bool __init roce_tx_try_batch(void);
 
 /* True if the QP has used up its share of the local queue: wait for space(). */
 bool roce_tx_full(struct roce_tx *tx);
@@ -148,6 +173,11 @@ struct roce_qp {
 	struct tern_qp base;
 	struct roce_path path;		/* RC, UC: the peer */
 	struct roce_tx tx;
+	struct {
+		bool has_ack;
+		bool has_requests;
+		u32 psn;		/* of the first request packet */
+	} batch;			/* what tx.batch holds, should the stack refuse it */
 
 	struct rc_sqe *sqe;		/* RC, UC: parallel to the SQ's slots */
 	struct rc_req req;
@@ -173,9 +203,18 @@ static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)
 }
 
 /*
- * Entry from rx.c, softirq, RCU held: consumes the skb. qp->base is referenced
- * by the RCU section only.
+ * A series of packets on their way into QPs: the QP that had the last one is kept
+ * (its run lock held) as long as the next is for it too, and run when it is let go.
  */
-void roce_qp_rx(struct roce_qp *qp, struct roce_rx *rx);
+struct roce_rx_series {
+	struct roce_qp *qp;	/* NULL: none */
+};
+
+/*
+ * Entry from rx.c and mcast.c, softirq, RCU held: consumes the skb. qp is referenced
+ * by the RCU section only, which lasts until roce_rx_series_end().
+ */
+void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx);
+void roce_rx_series_end(struct roce_rx_series *series);
 
 #endif

@@ -31,6 +31,7 @@ struct rx_cb {
 	bool has_vlan;
 	bool has_smac;
 	bool mcast;
+	u8 smac[ETH_ALEN];
 };
 
 static struct rx_cb *rx_cb(const struct sk_buff *skb)
@@ -70,15 +71,14 @@ static void rx_dest(const struct sk_buff *skb, struct rx_dest *to)
 /*
  * skb->data is at the UDP header. Leaves it at the BTH with the trailing bytes
  * gone and the headers linear. IP options and extension headers are refused:
- * the ICRC is defined over the fixed header only (annex A17.3.3). So are
- * offloaded bundles, which the stack splits before they come here.
+ * the ICRC is defined over the fixed header only (annex A17.3.3).
  */
 static bool rx_trim(struct sk_buff *skb)
 {
 	u32 ip_bytes = is_ipv6(skb) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	u32 bytes;
 
-	if (skb_is_gso(skb) || skb_network_header_len(skb) != ip_bytes)
+	if (skb_network_header_len(skb) != ip_bytes)
 		return false;
 	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
 		return false;
@@ -100,7 +100,10 @@ static void rx_detach(struct sk_buff *skb, bool loopback, bool mcast)
 
 	memset(cb, 0, sizeof(*cb));
 	cb->mcast = mcast;
-	cb->has_smac = !loopback && skb_mac_header_was_set(skb) && skb->mac_len == ETH_HLEN;
+	if (!loopback && skb_mac_header_was_set(skb) && skb->mac_len == ETH_HLEN) {
+		cb->has_smac = true;
+		ether_addr_copy(cb->smac, eth_hdr(skb)->h_source);
+	}
 	if (is_vlan_dev(ndev)) {
 		cb->has_vlan = true;
 		cb->vlan_id = vlan_dev_vlan_id(ndev);
@@ -131,14 +134,8 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 }
 
 /* Everything that can be checked without a QP. False: counted, to be freed. */
-static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, const struct rx_dest *to,
-		      struct roce_rx *rx)
+static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
 {
-	if (unlikely(!rx_trim(skb))) {
-		tern_count(dev, TERN_CNT_RX_MALFORMED);
-		return false;
-	}
-	rx_detach(skb, to->loopback, to->mcast);
 	if (unlikely(!roce_rx_parse(dev, skb, rx))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		return false;
@@ -158,29 +155,26 @@ static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, const struct rx
 	return true;
 }
 
-static void rx_packet(const struct roce_net *rn, struct sk_buff *skb)
+/* One packet to dev; skb->data is at the UDP header. */
+static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+		      struct sk_buff *skb, struct roce_rx_series *series)
 {
-	struct tern_dev *dev;
 	struct tern_qp *qp;
-	struct rx_dest to;
 	struct roce_rx rx;
 
-	rx_dest(skb, &to);
-	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
-				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
-	/* an address that is no GID, or of a port that was switched off */
-	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP)))
+	if (unlikely(!rx_trim(skb))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		goto drop;
-	if (unlikely(!rx_accept(dev, skb, &to, &rx)))
+	}
+	if (unlikely(!rx_accept(dev, skb, &rx)))
 		goto drop;
-
 	/* the multicast QPN goes with a multicast address, and only with that */
-	if (unlikely(to.mcast != (rx.k.dqpn == QPN_MCAST))) {
+	if (unlikely(to->mcast != (rx.k.dqpn == QPN_MCAST))) {
 		tern_count(dev, TERN_CNT_RX_NO_QP);
 		goto drop;
 	}
-	if (unlikely(to.mcast)) {
-		roce_mcast_deliver(rn, &to.gid, to.iif, &rx);
+	if (unlikely(to->mcast)) {
+		roce_mcast_deliver(rn, &to->gid, to->iif, &rx, series);
 		return;
 	}
 	qp = tern_qp_lookup(dev, rx.k.dqpn);
@@ -188,11 +182,104 @@ static void rx_packet(const struct roce_net *rn, struct sk_buff *skb)
 		tern_count(dev, TERN_CNT_RX_NO_QP);
 		goto drop;
 	}
-	roce_qp_rx(to_roce_qp(qp), &rx);
+	roce_qp_rx(series, to_roce_qp(qp), &rx);
 	return;
 
 drop:
 	kfree_skb(skb);
+}
+
+/* ---- batches ---- */
+
+/* Of the kind that tx.c and gro.c make? Other offloaded bundles are nobody's of ours. */
+static bool is_batch(const struct sk_buff *skb)
+{
+	return skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST && skb_has_frag_list(skb);
+}
+
+/*
+ * Make skb what it was before others were put on its frag_list; *rest: those.
+ * False: no memory.
+ */
+static bool take_apart(struct sk_buff *skb, struct sk_buff **rest)
+{
+	u32 bytes = 0, truesize = 0;
+	struct sk_buff *segment;
+
+	/* a sniffer may have a clone, with the list */
+	if (skb_unclone(skb, GFP_ATOMIC))
+		return false;
+	skb_walk_frags(skb, segment) {
+		bytes += segment->len;
+		truesize += segment->truesize;
+	}
+	*rest = skb_shinfo(skb)->frag_list;
+	skb_shinfo(skb)->frag_list = NULL;
+	skb_gso_reset(skb);
+	skb->data_len -= bytes;
+	skb->len -= bytes;
+	skb->truesize -= truesize;
+
+	/* skb->data is at the UDP header; the lengths are covered by the ICRC */
+	udp_hdr(skb)->len = htons(skb->len);
+	if (is_ipv6(skb))
+		ipv6_hdr(skb)->payload_len = htons(skb->len);
+	else
+		ip_hdr(skb)->tot_len = htons(skb->len - skb_network_offset(skb));
+	return true;
+}
+
+/* What was the batch's becomes this packet's own. NULL: no memory. */
+static struct sk_buff *rx_segment(struct sk_buff *segment, __be16 protocol, const struct rx_cb *cb)
+{
+	segment = skb_share_check(segment, GFP_ATOMIC);
+	if (unlikely(!segment))
+		return NULL;
+	skb_mark_not_on_list(segment);
+	__skb_push(segment, sizeof(struct udphdr));
+	segment->protocol = protocol;
+	segment->dev = NULL;
+	*rx_cb(segment) = *cb;
+	return segment;
+}
+
+/* What came through the stack at a time: a packet or a batch of them. */
+static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
+{
+	struct roce_rx_series series = {};
+	struct sk_buff *next = NULL;
+	__be16 protocol = skb->protocol;
+	struct tern_dev *dev;
+	struct rx_dest to;
+	struct rx_cb cb;
+
+	rx_dest(skb, &to);
+	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
+				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
+	/* an address that is no GID, or of a port that was switched off */
+	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP))) {
+		kfree_skb(skb);
+		return;
+	}
+	if (skb_is_gso(skb) && unlikely(!is_batch(skb) || !take_apart(skb, &next))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+		return;
+	}
+	rx_detach(skb, to.loopback, to.mcast);
+	cb = *rx_cb(skb);
+	while (skb) {
+		struct sk_buff *segment = next;
+
+		rx_packet(rn, dev, &to, skb, &series);
+		if (!segment)
+			break;
+		next = segment->next;
+		skb = rx_segment(segment, protocol, &cb);
+	}
+	/* no memory */
+	kfree_skb_list(skb ? NULL : next);
+	roce_rx_series_end(&series);
 }
 
 int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
@@ -202,7 +289,7 @@ int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
 	rcu_read_lock();
 	rn = rcu_dereference_sk_user_data(sk);
 	if (likely(rn))
-		rx_packet(rn, skb);
+		rx_all(rn, skb);
 	else
 		kfree_skb(skb);
 	rcu_read_unlock();
@@ -294,7 +381,7 @@ void roce_rx_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
 	}
 	if (cb->has_smac) {
 		cqe->wc_flags |= TERN_WC_WITH_SMAC;
-		ether_addr_copy(cqe->smac, eth_hdr(rx->skb)->h_source);
+		ether_addr_copy(cqe->smac, cb->smac);
 	}
 }
 

@@ -84,10 +84,12 @@ const struct tern_transport_ops tern_roce_transport = {
 	.mcast_detach = roce_mcast_detach,
 };
 
-int tern_roce_init(void)
+int __init tern_roce_init(void)
 {
 	int ret;
 
+	if (!roce_tx_try_batch())
+		pr_info("this kernel accounts for GSO lists wrongly: RoCE packets go to it one by one\n");
 	/* Per CPU: a QP goes on where it was interrupted, with warm caches. */
 	roce_wq = alloc_workqueue("tern_roce", WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
 	if (!roce_wq)

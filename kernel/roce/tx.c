@@ -4,10 +4,15 @@
  * a cached dst (route.c), handed to the IP stack's local output. How much of a
  * QP may be in the stack at a time is bounded by its accounting socket.
  *
+ * A batch goes through the stack once, as a GSO skb whose segments are whole
+ * packets on its frag_list (SKB_GSO_FRAGLIST): they may be of any sizes, keep
+ * their UDP headers, and need no UDP checksum. The device layer takes it apart
+ * in front of a driver; veth takes it as it is, to the receiver at the other end.
+ *
  * The headers are complete before the ICRC is computed over them, and the
- * stack leaves the covered ones alone: ip_local_out() sets the total length
- * (to what it is) and the header checksum (not covered), never the IPv4
- * identification. DF is set and skb->ignore_df
+ * stack leaves the covered ones as they are, or makes them so again when it
+ * takes a batch apart: lengths to what they are, IPv4 identifications counting
+ * upwards from the first one's. DF is set and skb->ignore_df
  * stays 0: if the packet is larger than the path's MTU, the stack drops it
  * with -EMSGSIZE, rather than sending fragments that no RDMA NIC reassembles.
  *
@@ -30,6 +35,12 @@
 
 /* Skb memory that one QP may have in the stack: some hundred packets of 1 KiB. */
 #define ROCE_TX_SNDBUF_BYTES	(1 << 20)
+
+/* As many as a driver hands up at a time. */
+#define ROCE_TX_BATCH_PKTS	64
+
+/* See roce_tx_try_batch(). */
+static bool batch_is_possible __ro_after_init;
 
 /*
  * What the accounting socket's sk_user_data points at. It ends with roce_tx,
@@ -253,18 +264,11 @@ static int xmit_result(struct roce_tx *tx, int ret)
 	}
 }
 
-int roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
-		const struct pkt *k)
+void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
+		 const struct pkt *k)
 {
-	struct sock *sk = tx->sock->sk;
-	struct net *net = tx->dev->net;
-	struct dst_entry *dst;
-	int ret;
+	struct roce_tx_batch *batch = &tx->batch;
 
-	if (unlikely(roce_tx_full(tx))) {
-		ret = -EAGAIN;
-		goto drop;
-	}
 	if (path->ipv6)
 		build_ip6(skb, path);
 	else
@@ -272,31 +276,157 @@ int roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff
 	build_udp(skb, path);
 	put_icrc(skb, path->ipv6);
 
-	rcu_read_lock();
-	dst = roce_tx_route(tx, path);
-	if (IS_ERR(dst)) {
-		rcu_read_unlock();
-		ret = PTR_ERR(dst);
-		goto drop;
+	batch->max_bytes = max(batch->max_bytes, skb->len);
+	batch->payload_bytes += k->payload_bytes;
+	batch->npkts++;
+	if (!batch->head) {
+		batch->head = skb;
+		batch->bytes = skb->len;
+		return;
 	}
+	/* A segment's data begins behind its headers, wherever the stack meets one. */
+	__skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
+	batch->bytes += skb->len;
+	if (batch->tail)
+		batch->tail->next = skb;
+	else
+		skb_shinfo(batch->head)->frag_list = skb;
+	batch->tail = skb;
+}
+
+bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes)
+{
+	const struct roce_tx_batch *batch = &tx->batch;
+
+	if (!batch->head)
+		return true;
+	return batch_is_possible && batch->npkts < ROCE_TX_BATCH_PKTS &&
+	       batch->bytes + PKT_HDR_MAX_BYTES + payload_bytes + 3 + ICRC_BYTES <= U16_MAX;
+}
+
+/* The packets on head's frag_list become its segments. */
+static void make_gso(struct sk_buff *head, const struct roce_tx_batch *batch)
+{
+	struct sk_buff *skb;
+
+	skb_shinfo(head)->gso_type = ROCE_GSO_TYPE;
+	skb_shinfo(head)->gso_segs = batch->npkts;
+	/* of the first, by which the stack knows that the list is as it was made */
+	skb_shinfo(head)->gso_size = head->len - skb_transport_offset(head) - sizeof(struct udphdr);
+	skb_walk_frags(head, skb)
+		head->truesize += skb->truesize;
+	head->data_len = batch->bytes - head->len;
+	head->len = batch->bytes;
+	udp_hdr(head)->len = htons(head->len - skb_transport_offset(head));
+	head->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+/* skb: one packet, or a batch. The route is held by the caller's RCU section. */
+static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
+		struct sk_buff *skb)
+{
+	struct sock *sk = tx->sock->sk;
+	struct net *net = tx->dev->net;
+
 	skb_dst_set_noref(skb, dst);
 	/* the VLAN priority comes from it, by the netdev's egress map */
 	skb->priority = path->sl ?: rt_tos2priority(path->tclass);
 	skb_set_owner_w(skb, sk);
-	ret = path->ipv6 ? ip6_local_out(net, sk, skb) : ip_local_out(net, sk, skb);
-	rcu_read_unlock();
+	return xmit_result(tx, path->ipv6 ? ip6_local_out(net, sk, skb) :
+					    ip_local_out(net, sk, skb));
+}
 
-	ret = xmit_result(tx, ret);
-	if (likely(!ret)) {
-		tern_count(tx->dev, TERN_CNT_TX_PKTS);
-		tern_count_add(tx->dev, TERN_CNT_TX_BYTES, k->payload_bytes);
-	} else {
-		tern_count(tx->dev, TERN_CNT_TX_DROPPED);
+/* The path has no room for the largest packet: the stack is to say so of each. */
+static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
+		     struct sk_buff *head)
+{
+	struct sk_buff *skb = skb_shinfo(head)->frag_list;
+	int ret;
+
+	skb_shinfo(head)->frag_list = NULL;
+	ret = xmit(tx, path, dst, head);
+	while (skb) {
+		struct sk_buff *next = skb->next;
+
+		skb_mark_not_on_list(skb);
+		__skb_push(skb, -skb_network_offset(skb));
+		ret = xmit(tx, path, dst, skb) ?: ret;
+		skb = next;
 	}
 	return ret;
+}
 
-drop:
-	kfree_skb(skb);
-	tern_count(tx->dev, TERN_CNT_TX_DROPPED);
+int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct roce_tx_batch batch = tx->batch;
+	struct dst_entry *dst;
+	int ret;
+
+	if (!batch.head)
+		return 0;
+	memset(&tx->batch, 0, sizeof(tx->batch));
+
+	rcu_read_lock();
+	dst = roce_tx_route(tx, path);
+	if (IS_ERR(dst)) {
+		kfree_skb(batch.head);
+		ret = PTR_ERR(dst);
+	} else if (batch.npkts > 1 && unlikely(batch.max_bytes > dst_mtu(dst))) {
+		ret = xmit_each(tx, path, dst, batch.head);
+	} else {
+		if (batch.npkts > 1)
+			make_gso(batch.head, &batch);
+		ret = xmit(tx, path, dst, batch.head);
+	}
+	rcu_read_unlock();
+
+	if (likely(!ret)) {
+		tern_count_add(tx->dev, TERN_CNT_TX_PKTS, batch.npkts);
+		tern_count_add(tx->dev, TERN_CNT_TX_BYTES, batch.payload_bytes);
+	} else {
+		tern_count_add(tx->dev, TERN_CNT_TX_DROPPED, batch.npkts);
+	}
 	return ret;
+}
+
+/* ---- may the stack be given batches? ---- */
+
+/*
+ * Kernels before 6.1.162, 6.6.122, 6.12.67 take the size of the segments off
+ * the first skb when they take a batch apart, though its owner was charged for
+ * all of it. Tried, as distributions mend such things under old numbers.
+ */
+bool roce_tx_try_batch(void)
+{
+	struct sk_buff *head = alloc_skb(64, GFP_KERNEL);
+	struct sk_buff *segment = alloc_skb(64, GFP_KERNEL);
+	unsigned int truesize;
+	struct sk_buff *list;
+
+	if (!head || !segment) {
+		kfree_skb(head);
+		kfree_skb(segment);
+		return false;
+	}
+	skb_put_zero(head, 32);
+	skb_reset_mac_header(head);
+	skb_reset_network_header(head);
+	skb_reset_transport_header(head);
+	skb_put_zero(segment, 32);
+	skb_reset_network_header(segment);
+	skb_reset_transport_header(segment);
+
+	skb_shinfo(head)->gso_type = ROCE_GSO_TYPE;
+	skb_shinfo(head)->frag_list = segment;
+	head->data_len = segment->len;
+	head->len += segment->len;
+	head->truesize += segment->truesize;
+	truesize = head->truesize;
+
+	list = skb_segment_list(head, NETIF_F_SG, 0);
+	batch_is_possible = !IS_ERR(list) && head->truesize == truesize;
+	if (!IS_ERR(list))
+		kfree_skb_list(list);
+	kfree_skb(head);
+	return batch_is_possible;
 }

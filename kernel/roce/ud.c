@@ -4,8 +4,6 @@
  * engine, because there is no protocol state; the rules are IBTA 9.8.3 (UD)
  * and 13.5.3.2 (GSI Q_Key).
  */
-#include <linux/ktime.h>
-
 #include "roce/exec.h"
 #include "transport.h"
 
@@ -79,7 +77,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	}
 	skb = roce_tx_begin(&qp->tx, &path, &k, &dst);
 	if (!skb) {
-		qp->retry_tx_ns = ktime_get_ns() + NSEC_PER_MSEC;
+		roce_tx_later(qp, NSEC_PER_MSEC);
 		return -EAGAIN;
 	}
 	if (copy_payload(qp, wqe, dst, bytes)) {
@@ -87,8 +85,9 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		*status = IB_WC_LOC_PROT_ERR;
 		return 0;
 	}
-	if (roce_tx_end(&qp->tx, &path, skb, &k) == -EAGAIN) {
-		qp->retry_tx_ns = ktime_get_ns() + ROCE_TX_RETRY_NS;
+	roce_tx_end(&qp->tx, &path, skb, &k);
+	if (roce_tx_flush(&qp->tx, &path) == -EAGAIN) {
+		roce_tx_later(qp, ROCE_TX_RETRY_NS);
 		return -EAGAIN;
 	}
 	qp->base.attr.sq_psn = psn_add(qp->base.attr.sq_psn, 1);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Generic receive offload: packets of a flow that a driver hands up together go
+ * through the stack together, the later ones on the first one's frag_list, as
+ * roce/tx.c makes them; rx.c takes them apart. They may differ in all but flow.
+ *
+ * Should the stack send such a batch on after all, as a bridge would, it numbers
+ * the IPv4 identifications anew, which the ICRC covers: so only packets whose
+ * numbers follow upon each other are put together, and only for addresses of ours.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/gro.h>
+
+#include "net.h"
+
+/* As many as a driver hands up at a time. */
+#define ROCE_GRO_PKTS	64
+
+/* skb: held. */
+static bool is_for_us(const struct sock *sk, const struct sk_buff *skb)
+{
+	const struct roce_net *rn = rcu_dereference_sk_user_data(sk);
+	union ib_gid gid;
+
+	if (!rn)
+		return false;
+	if (skb->protocol == htons(ETH_P_IPV6))
+		memcpy(&gid, &ipv6_hdr(skb)->daddr, sizeof(gid));
+	else
+		roce_gid_from_ip4(&gid, ip_hdr(skb)->daddr);
+	return roce_gid_find(rn, &gid, skb->dev->ifindex, false);
+}
+
+/* skb: not held yet, so its headers may still be where the driver put them; at: from skb's data. */
+static const void *header_at(struct sk_buff *skb, int at)
+{
+	return skb_gro_network_header(skb) + at - skb_network_offset(skb);
+}
+
+/* Is skb's IPv4 identification the one after those of p's packets? */
+static bool is_next_id(const struct sk_buff *p, struct sk_buff *skb)
+{
+	const struct iphdr *ip = skb_gro_network_header(skb);
+
+	return ip->version == 6 ||
+	       ip->id == htons(ntohs(ip_hdr(p)->id) + NAPI_GRO_CB(p)->count);
+}
+
+/* p: the first of the batch; skb: its offset is behind the UDP header. */
+static void append(struct sk_buff *p, struct sk_buff *skb)
+{
+	skb_pull(skb, skb_gro_offset(skb));
+	/* what a transmitter on the same host has charged for it is the batch's now */
+	skb_orphan(skb);
+
+	if (NAPI_GRO_CB(p)->last == p)
+		skb_shinfo(p)->frag_list = skb;
+	else
+		NAPI_GRO_CB(p)->last->next = skb;
+	NAPI_GRO_CB(p)->last = skb;
+	NAPI_GRO_CB(p)->count++;
+	p->data_len += skb->len;
+	p->len += skb->len;
+	p->truesize += skb->truesize;
+	skb_shinfo(p)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
+	NAPI_GRO_CB(skb)->same_flow = 1;
+}
+
+/* The packet held, or batch, that skb is of the flow of. */
+static struct sk_buff *find_held(struct list_head *head)
+{
+	struct sk_buff *p;
+
+	list_for_each_entry(p, head, list)
+		if (NAPI_GRO_CB(p)->same_flow)
+			return p;
+	return NULL;
+}
+
+/*
+ * gro_receive of the UDP sockets: skb's offset is behind the UDP header; of the
+ * packets held those with same_flow have its addresses and ports. Returns the one
+ * that is to be let go, if any; skb is held then, unless its flush is set.
+ */
+struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb)
+{
+	const struct udphdr *udp = header_at(skb, skb_gro_offset(skb) - sizeof(*udp));
+	struct sk_buff *p;
+
+	/* checksums were for the stack to look at, of each packet; a tag goes with its packet */
+	if (udp->check || (skb->protocol != htons(ETH_P_IP) && skb->protocol != htons(ETH_P_IPV6)))
+		NAPI_GRO_CB(skb)->flush = 1;
+	p = find_held(head);
+	if (!p)
+		return NULL;
+	if (NAPI_GRO_CB(skb)->flush || !is_next_id(p, skb) ||
+	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
+	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
+	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p)))
+		return p;
+	append(p, skb);
+	return NAPI_GRO_CB(p)->count < ROCE_GRO_PKTS ? NULL : p;
+}
+
+/* gro_complete: skb, with more than itself on its list, goes to the stack. */
+int roce_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
+{
+	skb_shinfo(skb)->gso_type = ROCE_GSO_TYPE;
+	skb_shinfo(skb)->gso_segs = NAPI_GRO_CB(skb)->count;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	/* nothing is inside of which headers would be known */
+	skb->encapsulation = 0;
+	return 0;
+}
