@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The parts of bench/native/run: a User Mode Linux, its modules, boots of it, and the table."""
+"""The parts of bench/native/run: a User Mode Linux, its modules, boots of it, engines, tables."""
 
 import os
 import sys
