@@ -65,6 +65,10 @@ vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks
 
 check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
+bench-native:		## tern's code timed at native speed, beside rxe's (User Mode Linux)
+	qemu/install-deps.sh qemu/packages.host bench/packages
+	bench/native/run
+
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
 	qemu/demo
 
@@ -98,4 +102,4 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long check \
-	demo shell deps install uninstall clean format help
+	bench-native demo shell deps install uninstall clean format help

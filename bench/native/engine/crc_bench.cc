@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+// CRCs without the CPU's help: by tables (eight bytes at a time, as the kernel's crc32_le() and
+// __crc32c_le() do) and by folding, and what the ICRC of a packet without payload takes.
+#include "proto/icrc.h"
+#include "proto/pkt.h"
+
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "crc_tables.h"
+
+namespace {
+
+constexpr sim::CrcTables kCrc32(0xedb88320);
+constexpr sim::CrcTables kCrc32c(0x82f63b78);
+
+u32 crc32_tables(u32 crc, const u8 *p, size_t n)
+{
+	return kCrc32.add(crc, p, n);
+}
+
+u32 crc32c_tables(u32 crc, const u8 *p, size_t n)
+{
+	return kCrc32c.add(crc, p, n);
+}
+
+u32 crc32_folded(u32 crc, const u8 *p, size_t n)
+{
+	return crc32_fold(crc, p, n, crc32_tables);
+}
+
+u32 crc32c_folded(u32 crc, const u8 *p, size_t n)
+{
+	return crc32c_fold(crc, p, n, crc32c_tables);
+}
+
+void BM_Crc(benchmark::State &state, crc_fn crc)
+{
+	std::vector<u8> bytes(static_cast<size_t>(state.range(0)), 0x5a);
+
+	for (auto _ : state)
+		benchmark::DoNotOptimize(crc(~0u, bytes.data(), bytes.size()));
+	state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
+}
+BENCHMARK_CAPTURE(BM_Crc, crc32_tables, crc32_tables)->RangeMultiplier(4)->Range(64, 65536);
+BENCHMARK_CAPTURE(BM_Crc, crc32_fold, crc32_folded)->RangeMultiplier(4)->Range(64, 65536);
+BENCHMARK_CAPTURE(BM_Crc, crc32c_tables, crc32c_tables)->RangeMultiplier(4)->Range(64, 65536);
+BENCHMARK_CAPTURE(BM_Crc, crc32c_fold, crc32c_folded)->RangeMultiplier(4)->Range(64, 65536);
+
+// All of the ICRC of a packet: pseudo header and what follows the BTH.
+void BM_Icrc(benchmark::State &state, bool ipv6)
+{
+	const auto after_bth = static_cast<size_t>(state.range(0));
+	std::vector<u8> packet(40 + 8 + BTH_BYTES + after_bth, 0x5a);
+	const u8 *ip = packet.data();
+	const u8 *udp = ip + (ipv6 ? 40 : 20);
+	const u8 *bth = udp + 8;
+
+	for (auto _ : state) {
+		u32 crc = (ipv6 ? icrc_start_ipv6 : icrc_start_ipv4)(crc32_tables, ip, udp, bth);
+
+		crc = crc32_tables(crc, bth + BTH_BYTES, after_bth);
+		benchmark::DoNotOptimize(icrc_finish(crc));
+	}
+}
+// An ACK, a WRITE of 64 bytes.
+BENCHMARK_CAPTURE(BM_Icrc, ipv4, false)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
+BENCHMARK_CAPTURE(BM_Icrc, ipv6, true)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
+
+} // namespace

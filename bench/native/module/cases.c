@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which cases there are, and the turns in which their samples are taken.
+ */
+#include <linux/slab.h>
+
+#include "bench.h"
+
+/* Of a turn, one of so many samples is taken before, to warm up, and does not count. */
+#define WARM_UP_SHARE	5
+
+#define VERBS(NAME, OPCODE, BYTES, LIST, TURN)						\
+	{										\
+		.name = NAME, .opcode = OPCODE, .bytes = BYTES, .list = LIST, .turn = TURN,	\
+		.begin = bench_verbs_begin, .sample = bench_verbs_sample,		\
+		.copy_beside = (BYTES) >= SZ_64K,					\
+	}
+
+static const struct bench_case verbs_cases[] = {
+	VERBS("write_64", IB_WR_RDMA_WRITE, 64, 1, 500),
+	VERBS("write_64_x32", IB_WR_RDMA_WRITE, 64, BENCH_LIST, 50),
+	VERBS("read_64", IB_WR_RDMA_READ, 64, 1, 500),
+	VERBS("send_64", IB_WR_SEND, 64, 1, 500),
+	VERBS("write_64K", IB_WR_RDMA_WRITE, SZ_64K, 1, 50),
+	VERBS("read_64K", IB_WR_RDMA_READ, SZ_64K, 1, 50),
+	VERBS("write_1M", IB_WR_RDMA_WRITE, SZ_1M, 1, 5),
+};
+
+static const struct bench_case floor_cases[] = {
+	{
+		.name = "udp_64", .bytes = 64, .list = 1, .turn = 500,
+		.begin = bench_udp_begin, .sample = bench_udp_sample, .end = bench_udp_end,
+	},
+};
+
+static int take_turn(struct bench_subject *s, const struct bench_case *c,
+		     int (*sample)(struct bench_subject *s, const struct bench_case *c, u64 *cycles),
+		     u64 *cycles)
+{
+	int err = 0;
+	u64 unused;
+	u32 i;
+
+	for (i = 0; i < c->turn / WARM_UP_SHARE && !err; i++)
+		err = sample(s, c, &unused);
+	for (i = 0; i < c->turn && !err; i++)
+		err = sample(s, c, &cycles[i]);
+	return err;
+}
+
+static int take_turns(struct bench_subject *s, u32 n, const struct bench_case *c, u64 *copy_cycles)
+{
+	u32 turn, i, at;
+	int err = 0;
+
+	for (turn = 0; turn < bench_turns && !err; turn++) {
+		at = turn * c->turn;
+		for (i = 0; i < n && !err; i++) {
+			err = take_turn(&s[i], c, c->sample, s[i].cycles + at);
+			if (err)
+				pr_err("rdma_bench: %s: error %d\n", s[i].driver, err);
+		}
+		if (c->copy_beside && !err)
+			err = take_turn(s, c, bench_copy_sample, copy_cycles + at);
+	}
+	return err;
+}
+
+static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, const char *name)
+{
+	u32 samples = bench_turns * c->turn, i;
+	u64 *cycles = kvmalloc_array((n + 1) * samples, sizeof(*cycles), GFP_KERNEL);
+	u64 *copy_cycles = cycles + n * samples;
+	int err = 0;
+
+	if (!cycles)
+		return -ENOMEM;
+	for (i = 0; i < n && !err; i++) {
+		s[i].cycles = cycles + i * samples;
+		err = c->begin(&s[i], c);
+		if (err)
+			pr_err("rdma_bench: %s: error %d\n", s[i].driver, err);
+	}
+	if (!err)
+		err = take_turns(s, n, c, copy_cycles);
+	for (i = 0; i < n && c->end; i++)
+		c->end(&s[i]);
+	for (i = 0; i < n && !err; i++)
+		bench_report(s[i].driver, name, s[i].cycles, samples, c->list);
+	if (!err && c->copy_beside)
+		bench_report("memcpy", name, copy_cycles, samples, c->list);
+	if (err)
+		pr_err("rdma_bench: %s failed\n", name);
+	kvfree(cycles);
+	return err;
+}
+
+int bench_run_verbs(struct bench_subject *s, u32 n, const char *path, u32 mtu)
+{
+	char name[64];
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs_cases) && !err; i++) {
+		snprintf(name, sizeof(name), "%s.%u.%s", path, mtu, verbs_cases[i].name);
+		if (bench_wanted(name))
+			err = run_case(s, n, &verbs_cases[i], name);
+	}
+	return err;
+}
+
+int bench_run_floor(struct bench_subject *s, u32 n, const char *path)
+{
+	char name[64];
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(floor_cases) && !err; i++) {
+		snprintf(name, sizeof(name), "%s.%s", path, floor_cases[i].name);
+		if (bench_wanted(name))
+			err = run_case(s, n, &floor_cases[i], name);
+	}
+	return err;
+}

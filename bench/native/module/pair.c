@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two RC QPs, connected by hand: kernel consumers with one registered buffer
+ * each, over RoCEv2 and the first IPv4 address of each device.
+ */
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "bench.h"
+
+#define PORT		1
+#define SQ_PSN		0x1234
+#define CQ_ENTRIES	(2 * BENCH_LIST)
+#define ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+
+static const struct ib_gid_attr *find_gid(struct ib_device *dev)
+{
+	const struct ib_gid_attr *attr;
+	u32 i;
+
+	for (i = 0; i < dev->port_data[PORT].immutable.gid_tbl_len; i++) {
+		attr = rdma_get_gid_attr(dev, PORT, i);
+		if (IS_ERR(attr))
+			continue;
+		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
+		    ipv6_addr_v4mapped((const struct in6_addr *)&attr->gid))
+			return attr;
+		rdma_put_gid_attr(attr);
+	}
+	return ERR_PTR(-EADDRNOTAVAIL);
+}
+
+int bench_end_open(struct bench_end *e, struct ib_device *dev)
+{
+	e->dev = dev;	/* its reference is ours now */
+	e->sgid = find_gid(dev);
+	if (IS_ERR(e->sgid)) {
+		int err = PTR_ERR(e->sgid);
+
+		e->sgid = NULL;
+		return err;
+	}
+	/* The interface stays while the table's entry is held. */
+	rcu_read_lock();
+	e->ndev = rdma_read_gid_attr_ndev_rcu(e->sgid);
+	rcu_read_unlock();
+	if (IS_ERR(e->ndev))
+		return PTR_ERR(e->ndev);
+	e->buf = kmalloc(BENCH_BUF_BYTES, GFP_KERNEL);
+	if (!e->buf)
+		return -ENOMEM;
+	e->addr = ib_dma_map_single(dev, e->buf, BENCH_BUF_BYTES, DMA_BIDIRECTIONAL);
+	return ib_dma_mapping_error(dev, e->addr) ? -ENOMEM : 0;
+}
+
+void bench_end_close(struct bench_end *e)
+{
+	if (e->addr)
+		ib_dma_unmap_single(e->dev, e->addr, BENCH_BUF_BYTES, DMA_BIDIRECTIONAL);
+	kfree(e->buf);
+	if (e->sgid)
+		rdma_put_gid_attr(e->sgid);
+	if (e->dev)
+		ib_device_put(e->dev);
+	memset(e, 0, sizeof(*e));
+}
+
+/* ---- queues ---- */
+
+static void end_destroy(struct bench_end *e)
+{
+	if (e->qp)
+		ib_destroy_qp(e->qp);
+	if (e->rcq)
+		ib_destroy_cq(e->rcq);
+	if (e->scq)
+		ib_destroy_cq(e->scq);
+	if (e->pd)
+		ib_dealloc_pd(e->pd);
+	e->qp = NULL;
+	e->rcq = NULL;
+	e->scq = NULL;
+	e->pd = NULL;
+}
+
+static int end_create(struct bench_end *e)
+{
+	struct ib_cq_init_attr cq = { .cqe = CQ_ENTRIES };
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr = 2 * BENCH_LIST,
+			.max_recv_wr = 2 * BENCH_LIST,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	void *made;
+
+	made = ib_alloc_pd(e->dev, IB_PD_UNSAFE_GLOBAL_RKEY);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	e->pd = made;
+
+	made = ib_create_cq(e->dev, NULL, NULL, NULL, &cq);
+	if (IS_ERR(made))
+		goto failed;
+	e->scq = made;
+	made = ib_create_cq(e->dev, NULL, NULL, NULL, &cq);
+	if (IS_ERR(made))
+		goto failed;
+	e->rcq = made;
+
+	init.send_cq = e->scq;
+	init.recv_cq = e->rcq;
+	made = ib_create_qp(e->pd, &init);
+	if (IS_ERR(made))
+		goto failed;
+	e->qp = made;
+	return 0;
+
+failed:
+	end_destroy(e);
+	return PTR_ERR(made);
+}
+
+/* ---- states ---- */
+
+static int to_init(struct bench_end *e)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = PORT,
+		.qp_access_flags = ACCESS,
+	};
+
+	return ib_modify_qp(e->qp, &attr,
+			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+}
+
+static int to_rtr(struct bench_end *e, const struct bench_end *peer, enum ib_mtu mtu)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTR,
+		.path_mtu = mtu,
+		.dest_qp_num = peer->qp->qp_num,
+		.rq_psn = SQ_PSN,
+		.max_dest_rd_atomic = 16,
+		.min_rnr_timer = 1,
+		.ah_attr = {
+			.type = RDMA_AH_ATTR_TYPE_ROCE,
+			.port_num = PORT,
+			.ah_flags = IB_AH_GRH,
+			.grh = {
+				.dgid = peer->sgid->gid,
+				.sgid_index = e->sgid->index,
+				.hop_limit = 64,
+			},
+		},
+	};
+
+	/* Kernel consumers bring it; rxe goes by it to see that a peer is itself. */
+	ether_addr_copy(attr.ah_attr.roce.dmac, peer->ndev->dev_addr);
+	return ib_modify_qp(e->qp, &attr,
+			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+}
+
+static int to_rts(struct bench_end *e)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.timeout = 16,	/* 268 ms: a retry would be seen in the figures */
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.sq_psn = SQ_PSN,
+		.max_rd_atomic = 16,
+	};
+
+	return ib_modify_qp(e->qp, &attr,
+			    IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+int bench_connect(struct bench_subject *s, enum ib_mtu mtu)
+{
+	int err;
+
+	err = end_create(&s->a);
+	if (err)
+		return err;
+	err = end_create(&s->b);
+	if (err) {
+		end_destroy(&s->a);
+		return err;
+	}
+	err = to_init(&s->a) ?: to_init(&s->b) ?: to_rtr(&s->a, &s->b, mtu) ?:
+	      to_rtr(&s->b, &s->a, mtu) ?: to_rts(&s->a) ?: to_rts(&s->b);
+	if (err)
+		bench_disconnect(s);
+	return err;
+}
+
+void bench_disconnect(struct bench_subject *s)
+{
+	end_destroy(&s->a);
+	end_destroy(&s->b);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations: posted, and polled for until complete, one post at a time. So a
+ * sample is the cost of all there is to an operation, on both ends, with its
+ * acknowledge and completion: there is one CPU.
+ *
+ * Posts are made with BHs off, as by a consumer that posts from a completion:
+ * what they raise then runs at once, not when ksoftirqd's turn comes.
+ */
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "bench.h"
+
+/* What is raised now runs at once, or, if it is too much, is ksoftirqd's. */
+static void run_softirqs(void)
+{
+	local_bh_disable();
+	local_bh_enable();
+}
+
+static int poll_one(struct ib_cq *cq)
+{
+	unsigned long limit = jiffies + BENCH_LIMIT_S * HZ;
+	struct ib_wc wc;
+	int n;
+
+	for (;;) {
+		n = ib_poll_cq(cq, 1, &wc);
+		if (n)
+			break;
+		run_softirqs();
+		n = ib_poll_cq(cq, 1, &wc);
+		if (n)
+			break;
+		if (time_after(jiffies, limit))
+			return -ETIMEDOUT;
+		/* Whoever else has work, ksoftirqd or a work queue, is woken and waits for us. */
+		yield();
+	}
+	if (n < 0)
+		return n;
+	if (wc.status != IB_WC_SUCCESS) {
+		pr_err("rdma_bench: completed with: %s\n", ib_wc_status_msg(wc.status));
+		return -EIO;
+	}
+	return 0;
+}
+
+static int post_recv(struct bench_end *e, u32 bytes)
+{
+	struct ib_sge sge = {
+		.addr = e->addr,
+		.length = bytes,
+		.lkey = e->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(e->qp, &wr, NULL);
+}
+
+static void post_fill(struct bench_subject *s, const struct bench_case *c)
+{
+	struct bench_post *post = s->post;
+	u32 i;
+
+	memset(post, 0, sizeof(*post));
+	for (i = 0; i < c->list; i++) {
+		struct ib_rdma_wr *wr = &post->wr[i];
+		bool last = i == c->list - 1;
+
+		/* Each to a place of its own. */
+		post->sge[i].addr = s->a.addr + i * c->bytes;
+		post->sge[i].length = c->bytes;
+		post->sge[i].lkey = s->a.pd->local_dma_lkey;
+		wr->remote_addr = s->b.addr + i * c->bytes;
+		wr->rkey = s->b.pd->unsafe_global_rkey;
+		wr->wr.sg_list = &post->sge[i];
+		wr->wr.num_sge = 1;
+		wr->wr.opcode = c->opcode;
+		wr->wr.send_flags = last ? IB_SEND_SIGNALED : 0;
+		wr->wr.next = last ? NULL : &post->wr[i + 1].wr;
+	}
+}
+
+int bench_verbs_sample(struct bench_subject *s, const struct bench_case *c, u64 *cycles)
+{
+	u64 began;
+	int err;
+
+	if (c->opcode == IB_WR_SEND) {
+		err = post_recv(&s->b, c->bytes);
+		if (err)
+			return err;
+	}
+	began = bench_clock();
+	local_bh_disable();
+	err = ib_post_send(s->a.qp, &s->post->wr[0].wr, NULL);
+	local_bh_enable();
+	if (!err)
+		err = poll_one(s->a.scq);
+	if (!err && c->opcode == IB_WR_SEND)
+		err = poll_one(s->b.rcq);
+	*cycles = bench_clock() - began;
+	return err;
+}
+
+/* Once, with other bytes than any time before: did they arrive? */
+static int verify(struct bench_subject *s, const struct bench_case *c)
+{
+	u32 bytes = c->bytes * c->list;
+	bool read = c->opcode == IB_WR_RDMA_READ;
+	u8 *from = read ? s->b.buf : s->a.buf;
+	u8 *to = read ? s->a.buf : s->b.buf;
+	u64 cycles;
+	int err;
+
+	get_random_bytes(from, bytes);
+	memset(to, 0, bytes);
+	err = bench_verbs_sample(s, c, &cycles);
+	if (err)
+		return err;
+	if (memcmp(from, to, bytes)) {
+		pr_err("rdma_bench: other bytes arrived than were sent\n");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+int bench_verbs_begin(struct bench_subject *s, const struct bench_case *c)
+{
+	post_fill(s, c);
+	return verify(s, c);
+}

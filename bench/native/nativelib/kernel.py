@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The User Mode Linux: Debian's 6.1 sources with uml.config, and modules built against it.
+
+Built once for an uml.config and a version of the source package, in about five minutes on two
+processors. What is left of the tree is what it takes to build modules.
+"""
+
+import glob
+import os
+import shutil
+
+from riglib import paths, source, tool
+from riglib.say import RigError, progress
+
+from . import BUILD, HERE, TOP
+
+CONFIG = os.path.join(HERE, "uml.config")
+_FORMAT = "1"  # raise it when what is built, or how, changes
+_FOR_MODULES = ("Makefile", "Module.symvers", ".config", ".kernelrelease", "arch", "include",
+                "scripts", "tools")
+# The sources of crc32-pclmul.ko: x86's, of which UML builds nothing.
+_CRC32 = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul_asm.S")
+_KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko",
+                   "drivers/infiniband/sw/rxe/rdma_rxe.ko")
+
+
+def folder():
+    """Where the kernel is, or will be."""
+    return os.path.join(BUILD, "uml", "kernel-" + source.key(CONFIG, _FORMAT))
+
+
+def _patch(tree):
+    """Room for the registers of CPUs with AMX: without it, init dies in "ptrace set fp regs"."""
+    path = os.path.join(tree, "arch/x86/um/user-offsets.c")
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    new = text.replace("DEFINE_LONGS(HOST_FP_SIZE, 2696);", "DEFINE_LONGS(HOST_FP_SIZE, 11264);")
+    if new == text:
+        if "HOST_FP_SIZE, 11264" in text:
+            return
+        raise RigError("%s says nothing of HOST_FP_SIZE that is known here" % path)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(new)
+
+
+def _keep_for_modules(tree):
+    """Throw away what no module's build reads."""
+    for entry in list(os.scandir(tree)):
+        if entry.name in _FOR_MODULES:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+    for other in glob.glob(os.path.join(tree, "arch", "*")):
+        if os.path.isdir(other) and os.path.basename(other) not in ("um", "x86"):
+            shutil.rmtree(other)
+
+
+def _build(out):
+    work = out + ".work"
+    tree = os.path.join(work, "tree")
+    os.makedirs(work, exist_ok=True)
+    if not os.path.exists(tree):
+        source.unpack(tree)
+    _patch(tree)
+    source.configure(tree, CONFIG, "ARCH=um")
+    log = os.path.join(BUILD, "uml", "kernel.log")
+    progress("building the User Mode Linux: once, about 300 s on two processors (log: %s)"
+             % os.path.relpath(log))
+    source.compile_kernel(tree, log, "User Mode Linux", "ARCH=um", "linux", "modules")
+    shutil.copy(os.path.join(tree, "linux"), work)
+    for at in ("ko", "crc32-pclmul"):
+        shutil.rmtree(os.path.join(work, at), ignore_errors=True)
+        os.mkdir(os.path.join(work, at))
+    for name in _KERNEL_MODULES:
+        shutil.copy(os.path.join(tree, name), os.path.join(work, "ko"))
+    for name in _CRC32:
+        shutil.copy(os.path.join(tree, name), os.path.join(work, "crc32-pclmul"))
+    _keep_for_modules(tree)
+    os.rename(work, out)
+
+
+def ensure(rebuild=False):
+    """Return the kernel's folder, building it when it is not there."""
+    out = folder()
+    if rebuild:
+        shutil.rmtree(out, ignore_errors=True)
+    if not os.path.exists(out):
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        with paths.locked("uml-kernel", limit_s=source.LIMIT_S):
+            if not os.path.exists(out):
+                _build(out)
+    return out
+
+
+# ---- modules ----
+
+def _links(src, dst):
+    """A tree of links to `src`, for Kbuild builds where it finds the sources."""
+    for at, _, names in os.walk(src):
+        to = os.path.join(dst, os.path.relpath(at, src))
+        os.makedirs(to, exist_ok=True)
+        for name in names:
+            link = os.path.join(to, name)
+            if os.path.islink(link):
+                os.unlink(link)
+            os.symlink(os.path.join(at, name), link)
+
+
+def _make_module(tree, where, name):
+    tool.run(["make", "-C", tree, "ARCH=um", "M=" + where, "modules"], limit_s=600,
+             what="building %s.ko for User Mode Linux" % name,
+             env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
+    return os.path.join(where, name + ".ko")
+
+
+def modules(out, tern_ko=None):
+    """Build, or bring up to date, all modules; returns the folder that guest loads them from."""
+    tree, ko = os.path.join(out, "tree"), os.path.join(out, "ko")
+    progress("building modules for it")
+    with paths.locked("uml-modules"):
+        made = []
+        for name, src in (("crc32-pclmul", "crc32-pclmul"), ("rdma_bench", "module")):
+            where = os.path.join(out, name)
+            _links(os.path.join(HERE, src), where)
+            made.append(_make_module(tree, where, name))
+        if not tern_ko:
+            tool.run(["make", "-C", TOP, "module", "ARCH=um", "KDIR=" + tree,
+                      "BUILD=" + os.path.join(out, "tern")], limit_s=900,
+                     what="building tern.ko for User Mode Linux",
+                     env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
+            tern_ko = os.path.join(out, "tern/module/tern.ko")
+        for path in made + [tern_ko]:
+            shutil.copy(path, ko)
+    return ko

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What lies at an address of the User Mode Linux, by its own /proc/kallsyms.
+
+perf knows the symbols of the program `linux`, and none of the modules that it has loaded.
+"""
+
+import bisect
+import re
+
+_LINE = re.compile(r"^([0-9a-f]{8,16}) [tTwW] (\S+)(?:\t\[(\S+)\])?\s*$")
+# No function is as long: what lies further behind the last symbol is something else.
+_LONGEST = 1 << 16
+
+
+class Symbols:
+    """Made from the output of a boot with BENCH_SYMBOLS=1."""
+
+    def __init__(self, text):
+        found = {}
+        for line in text.splitlines():
+            match = _LINE.match(line)
+            # Local labels and compiler's marks are no functions.
+            if match and not match.group(2).startswith((".", "$")):
+                found.setdefault(int(match.group(1), 16), (match.group(2), match.group(3) or "linux"))
+        self._starts = sorted(found)
+        self._names = [found[start] for start in self._starts]
+        own = [start for start, name in zip(self._starts, self._names) if name[1] == "linux"]
+        self._kernel_end = max(own, default=0) + _LONGEST
+
+    def find(self, address):
+        """(symbol, module), or None."""
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at < 0 or address - self._starts[at] > _LONGEST:
+            return None
+        name = self._names[at]
+        if name[1] == "linux" and address > self._kernel_end:
+            return None
+        return name
+
+    def range_of(self, symbol):
+        """(first, end) of a function, by where the next one begins; None: there is none."""
+        for at, (name, _) in enumerate(self._names):
+            if name == symbol and at + 1 < len(self._starts):
+                return self._starts[at], self._starts[at + 1]
+        return None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From the lines of a boot to figures, a CSV file, and a table with what is wanted."""
+
+import csv
+import re
+import statistics
+
+# "[    1.234] " before it is the kernel's.
+_LINE = re.compile(r"(?:^|\] )bench,([^,\s]+),([^,\s]+),([^,\s]+),(\d+)\s*$")
+_ROUND = re.compile(r"^round (\d+)\s*$")
+
+# Wanted: at most so many of rxe's cycles (of a case's name, whatever the MTU) ...
+_OF_RXE = {
+    "net.write_64": 0.7, "net.write_64_x32": 0.4,
+    "net.write_64K": 0.8, "net.read_64K": 0.8,
+    "host.write_64": 0.2,
+}
+# ... and at least so much of memcpy's bandwidth.
+_OF_MEMCPY = {"host.write_64K": 0.6, "host.read_64K": 0.6}
+
+
+class Results:
+    """Rows (boot, round, driver, case, metric, value) of all boots."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, boot, text):
+        rnd = 0
+        for line in text.splitlines():
+            found = _ROUND.match(line)
+            if found:
+                rnd = int(found.group(1))
+                continue
+            found = _LINE.search(line)
+            if found:
+                self.rows.append((boot, rnd) + found.groups()[:3] + (int(found.group(4)),))
+
+    def write_csv(self, path):
+        with open(path, "w", encoding="ascii", newline="") as f:
+            out = csv.writer(f)
+            out.writerow(("boot", "round", "driver", "case", "metric", "value"))
+            out.writerows(self.rows)
+
+    def cases(self):
+        """Names, in the order in which they were measured."""
+        return list(dict.fromkeys(row[3] for row in self.rows if row[4] == "p50"))
+
+    def p50(self, driver, case):
+        """{(boot, round): cycles}"""
+        return {row[:2]: row[5] for row in self.rows
+                if row[2:5] == (driver, case, "p50")}
+
+    def value(self, metric):
+        """Median of a metric over everything."""
+        return statistics.median(row[5] for row in self.rows if row[4] == metric)
+
+
+def _ratios(over, under):
+    """Of two drivers' figures of the same turns, sorted."""
+    return sorted(over[key] / under[key] for key in over if key in under)
+
+
+def _quartiles(values):
+    if len(values) < 4:
+        return values[0], values[-1]
+    cut = statistics.quantiles(values, n=4)
+    return cut[0], cut[2]
+
+
+def _wanted(case, of_rxe, of_memcpy):
+    """(what is wanted, is it met), or ("", None)."""
+    name = re.sub(r"\.\d+\.", ".", case)
+    if name in _OF_RXE and of_rxe is not None:
+        return "<= %.2f of rxe" % _OF_RXE[name], of_rxe <= _OF_RXE[name]
+    if name in _OF_MEMCPY and of_memcpy is not None:
+        return ">= %.2f of memcpy" % _OF_MEMCPY[name], of_memcpy >= _OF_MEMCPY[name]
+    return "", None
+
+
+def _middle(values):
+    return statistics.median(values.values()) if values else None
+
+
+def table(results):
+    """(lines, how many wanted ratios are not met)"""
+    lines = ["%-22s %9s %9s %7s %13s %9s  %s" % ("case", "tern", "rxe", "ratio", "its middle",
+                                                 "of memcpy", "wanted")]
+    missed = 0
+    for case in results.cases():
+        tern, rxe = results.p50("tern", case), results.p50("rxe", case)
+        ratios = _ratios(tern, rxe)
+        speeds = _ratios(results.p50("memcpy", case), tern)
+        ratio = statistics.median(ratios) if ratios else None
+        speed = statistics.median(speeds) if speeds else None
+        want, met = _wanted(case, ratio, speed)
+        missed += met is False
+        lines.append("%-22s %9s %9s %7s %13s %9s  %s%s" % (
+            case, *("%d" % m if m is not None else "-" for m in (_middle(tern), _middle(rxe))),
+            "%.2f" % ratio if ratios else "-",
+            "%.2f .. %.2f" % _quartiles(ratios) if ratios else "-",
+            "%.2f" % speed if speeds else "-",
+            want, "" if met is None else ": met" if met else ": NOT met"))
+    return lines, missed
