@@ -75,12 +75,17 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 
 void roce_tx_later(struct roce_qp *qp, u64 ns)
 {
-	qp->retry_tx_ns = ktime_get_ns() + ns;
+	qp->retry_tx_ns = roce_now(qp) + ns;
 }
 
 bool roce_batch_send(struct roce_qp *qp)
 {
-	int ret = roce_tx_flush(&qp->tx, &qp->path);
+	int ret;
+
+	if (!qp->tx.batch.head)
+		return true;
+	ret = roce_tx_flush(&qp->tx, &qp->path);
+	qp->now_ns = 0;
 
 	if (unlikely(ret == -EAGAIN)) {
 		if (qp->batch.has_requests)
@@ -108,6 +113,8 @@ static void arm_timer(struct roce_qp *qp)
 		if (deadline && (!want || deadline < want))
 			want = deadline;
 	}
+	if (qp->hold.until_ns && (!want || qp->hold.until_ns < want))
+		want = qp->hold.until_ns;
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
 		return;
 	qp->timer_ns = want;
@@ -143,6 +150,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
 		more |= roce_flush(qp, &budget);
 	arm_timer(qp);
+	qp->now_ns = 0;
 	return more;
 }
 

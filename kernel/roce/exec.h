@@ -7,6 +7,8 @@
 #ifndef TERN_ROCE_EXEC_H
 #define TERN_ROCE_EXEC_H
 
+#include <linux/ktime.h>
+
 #include "roce/roce.h"
 
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */
@@ -29,6 +31,14 @@ void roce_exec_init(struct roce_qp *qp);
 /* No timer, work or queued packet is left; dead must be set before. Sleeps. */
 void roce_exec_stop(struct roce_qp *qp);
 void roce_purge_backlog(struct roce_qp *qp);
+
+/* The time, asked for once by a holder of the run lock, and after each batch. */
+static inline u64 roce_now(struct roce_qp *qp)
+{
+	if (!qp->now_ns)
+		qp->now_ns = ktime_get_ns();
+	return qp->now_ns;
+}
 
 /* The local stack has no room, no memory, and may not say when: look again in so long. */
 void roce_tx_later(struct roce_qp *qp, u64 ns);
@@ -81,6 +91,8 @@ void roce_check_drained(struct roce_qp *qp);
 
 void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx);
 bool roce_resp_send(struct roce_qp *qp, u32 *budget);
+/* The QP ends, or begins anew: the peer is not to miss an ACK that waits. */
+void roce_resp_wait_no_more(struct roce_qp *qp);
 
 /* ---- ud.c: UD and GSI ---- */
 

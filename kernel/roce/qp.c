@@ -61,6 +61,7 @@ void roce_qp_quiesce(struct tern_qp *base)
 
 	roce_mcast_detach_all(base);
 	spin_lock_bh(&base->run_lock);
+	roce_resp_wait_no_more(qp);
 	base->dead = true;
 	spin_unlock_bh(&base->run_lock);
 	roce_tx_uninit(&qp->tx);
@@ -88,6 +89,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
 	qp->last_wqe_told = false;
+	qp->hold = (struct ack_hold){ 0 };
 	tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
 	if (!base->srq) {
@@ -125,6 +127,7 @@ static void start_responder(struct roce_qp *qp)
 	};
 
 	rc_resp_init(&qp->resp, qp->res, &cfg);
+	qp->hold = (struct ack_hold){ 0 };
 	qp->resp_ready = true;
 }
 
@@ -243,6 +246,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 		goto unlock;
 	}
 	if (next == IB_QPS_RESET) {
+		roce_resp_wait_no_more(qp);
 		enter_reset(qp);
 		enter_state(qp, cur, next);
 		goto unlock;

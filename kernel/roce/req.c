@@ -4,8 +4,6 @@
  * (packets and local operations), places READ data and atomic results, and
  * turns its completions into CQEs.
  */
-#include <linux/ktime.h>
-
 #include "roce/exec.h"
 
 /* ---- WQEs into the engine ---- */
@@ -199,7 +197,7 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 		return false;
 	tern_sq_draining(sq, true);
 	for (;;) {
-		u64 now = ktime_get_ns();
+		u64 now = roce_now(qp);
 		u32 sent;
 		int ret;
 
@@ -241,6 +239,7 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 		} else if (sent && !qp->batch.has_requests) {
 			qp->batch.has_requests = true;
 			qp->batch.psn = run.psn;
+			ack_hold_reply(&qp->hold, now);
 		}
 		rc_req_sent(req, now, &run, sent);
 		*budget -= min(*budget, sent + 1);
@@ -293,7 +292,7 @@ static int place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_r
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	struct rc_req_act act;
-	u64 now = ktime_get_ns();
+	u64 now = roce_now(qp);
 
 	if (!may_send(qp) || qp->base.type != IB_QPT_RC) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
@@ -312,7 +311,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 void roce_req_timer(struct roce_qp *qp)
 {
 	if (qp->req_ready && may_send(qp))
-		count_event(qp, rc_req_timeout(&qp->req, ktime_get_ns()));
+		count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
 }
 
 void roce_req_reap(struct roce_qp *qp)

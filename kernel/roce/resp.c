@@ -154,6 +154,8 @@ static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
+	if (k->ack_req && qp->base.type == IB_QPT_RC)
+		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
 }
@@ -232,6 +234,12 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 /* ---- sending back ---- */
 
+static bool is_ack(const struct run *run)
+{
+	return run->kind == RUN_CONTROL && run->op == OP_ACK &&
+	       (run->syndrome & AETH_TYPE_MASK) == AETH_ACK;
+}
+
 /*
  * As send_request_run() in req.c, from remotely readable memory or none. A READ's
  * responses go out, as do a NAK and an atomic's result; an ACK waits in the batch
@@ -239,8 +247,6 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
  */
 static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
-	bool is_ack = run->kind == RUN_CONTROL && run->op == OP_ACK &&
-		      (run->syndrome & AETH_TYPE_MASK) == AETH_ACK;
 	struct tern_span span = {};
 	struct pkt k;
 	int ret = 0;
@@ -274,12 +280,22 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 	}
 	if (run->bytes)
 		tern_span_put(&span);
-	if (is_ack)
+	if (is_ack(run))
 		qp->batch.has_ack = i;
 	else if (!roce_batch_send(qp))
 		return -EAGAIN;
 	*sent = i;
 	return ret;
+}
+
+/* Will a request go with the ACK, or may it wait for one? It does not within a message. */
+static bool ack_may_wait(struct roce_qp *qp)
+{
+	if (qp->resp.in_msg || tern_sq_pending(&qp->base.sq) || qp->base.state == IB_QPS_ERR) {
+		qp->hold.until_ns = 0;
+		return false;
+	}
+	return ack_hold_may_wait(&qp->hold, roce_now(qp));
 }
 
 bool roce_resp_send(struct roce_qp *qp, u32 *budget)
@@ -288,8 +304,11 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 
 	if (!qp->resp_ready || qp->base.type != IB_QPT_RC)
 		return false;
-	/* In ERR only the NAK that says why is still sent, after the responses due before it. */
-	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due)
+	/*
+	 * In ERR only the NAK that says why is still sent, after the responses due before it,
+	 * or an ACK that waited.
+	 */
+	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due && !qp->hold.until_ns)
 		return false;
 	while (rc_resp_next(&qp->resp, max(*budget, 1u), &run)) {
 		u32 sent;
@@ -297,6 +316,8 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 
 		if (!*budget)
 			return true;
+		if (is_ack(&run) && ack_may_wait(qp))
+			return false;
 		ret = send_response_run(qp, &run, &sent);
 		rc_resp_sent(&qp->resp, &run, sent);
 		*budget -= min(*budget, sent + 1);
@@ -314,4 +335,15 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 			return false;
 	}
 	return false;
+}
+
+void roce_resp_wait_no_more(struct roce_qp *qp)
+{
+	u32 budget = ROCE_BUDGET_SOFTIRQ;
+
+	if (!qp->hold.until_ns)
+		return;
+	qp->hold = (struct ack_hold){ 0 };
+	roce_resp_send(qp, &budget);
+	roce_batch_send(qp);
 }

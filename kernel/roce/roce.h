@@ -13,6 +13,7 @@
 #include <net/dst.h>
 
 #include "objects.h"
+#include "proto/ack_hold.h"
 #include "proto/pkt.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
@@ -182,6 +183,7 @@ struct roce_qp {
 	struct rc_sqe *sqe;		/* RC, UC: parallel to the SQ's slots */
 	struct rc_req req;
 	struct rc_resp resp;
+	struct ack_hold hold;
 	struct rc_res *res;
 	bool req_ready;			/* RTS reached since RESET */
 	bool resp_ready;		/* RTR reached since RESET */
@@ -192,6 +194,7 @@ struct roce_qp {
 	struct sk_buff_head backlog;	/* packets that found the QP busy */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */
+	u64 now_ns;			/* roce_now(); 0: to be asked for */
 	struct work_struct work;	/* goes on when a budget is spent */
 	u64 retry_tx_ns;		/* local queue refused: try again then */
 	u32 ud_sending;			/* UD/GSI: next SQ index to send */

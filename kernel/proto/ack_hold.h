@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * When an acknowledge may wait for a request to go with. Who answers each
+ * message with one of its own, as in a ping-pong or a remote procedure call,
+ * sends half as many packets, in half as many batches, if the acknowledge of
+ * the one leaves together with the other. Who does not must not be kept waiting.
+ *
+ * So what is watched is how soon a reply follows a message. After some prompt
+ * ones in a row acknowledges wait, for a few times as long as replies took; one
+ * that waited in vain, or a second message before the reply, and they are sent
+ * at once again. IBTA 9.7.5.1.2 leaves coalescing to the responder; the longest
+ * wait is covered by the device's Local CA ACK Delay.
+ *
+ * Sans-IO: times are nanoseconds of one monotonic clock, never 0.
+ */
+#ifndef TERN_PROTO_ACK_HOLD_H
+#define TERN_PROTO_ACK_HOLD_H
+
+#include "deps.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	ACK_HOLD_PROMPT		= 4,		/* replies in a row, before the first wait */
+	ACK_HOLD_TIMES		= 8,		/* the time that replies take */
+	ACK_HOLD_MIN_NS		= 20000,
+	ACK_HOLD_MAX_NS		= 2000000,	/* also: a later reply is none */
+};
+
+struct ack_hold {
+	u64 since_ns;		/* the last message came, no reply since; 0: none */
+	u64 until_ns;		/* an acknowledge waits; 0: none does */
+	u32 reply_ns;		/* how long replies take: the longest, slowly forgotten */
+	u8 prompt;		/* replies in a row */
+};
+
+/* An acknowledge is due of a message that came just now, or before: may it wait? */
+bool ack_hold_may_wait(struct ack_hold *h, u64 now_ns);
+/* A message came that wants an acknowledge. */
+void ack_hold_message(struct ack_hold *h, u64 now_ns);
+/* A request goes out, and with it the acknowledge that waits. */
+void ack_hold_reply(struct ack_hold *h, u64 now_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// Acknowledges that wait for replies: who learns that they come, how long is waited, what ends it.
+#include "proto/ack_hold.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr u64 kUs = 1000;
+
+class AckHold : public testing::Test {
+protected:
+	/* A message, and a reply to it so much later. */
+	void turn(u64 reply_ns)
+	{
+		ack_hold_message(&h, now);
+		now += reply_ns;
+		ack_hold_reply(&h, now);
+		now += 5 * kUs;
+	}
+
+	/* May the acknowledge of a message that comes now wait? */
+	bool waits()
+	{
+		ack_hold_message(&h, now);
+		return ack_hold_may_wait(&h, now);
+	}
+
+	struct ack_hold h = {};
+	u64 now = 1000000;
+};
+
+TEST_F(AckHold, NothingWaitsAtFirst)
+{
+	EXPECT_FALSE(waits());
+	EXPECT_EQ(h.until_ns, 0u);
+}
+
+TEST_F(AckHold, WaitsAfterPromptRepliesInARow)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++) {
+		EXPECT_FALSE(waits()) << i;
+		ack_hold_reply(&h, now += 10 * kUs);
+	}
+	EXPECT_TRUE(waits());
+	EXPECT_EQ(h.until_ns, now + 10 * kUs * ACK_HOLD_TIMES);
+	EXPECT_TRUE(ack_hold_may_wait(&h, h.until_ns - 1));
+}
+
+TEST_F(AckHold, WaitIsNeverLessThanTheLeast)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(100);
+	EXPECT_TRUE(waits());
+	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MIN_NS);
+}
+
+TEST_F(AckHold, WaitIsNeverMoreThanTheMost)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(ACK_HOLD_MAX_NS - 1);
+	EXPECT_TRUE(waits());
+	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MAX_NS);
+}
+
+TEST_F(AckHold, LateRepliesAreNone)
+{
+	for (int i = 0; i < 2 * ACK_HOLD_PROMPT; i++)
+		turn(ACK_HOLD_MAX_NS);
+	EXPECT_FALSE(waits());
+}
+
+TEST_F(AckHold, AWaitInVainIsTheLast)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(10 * kUs);
+	ASSERT_TRUE(waits());
+	EXPECT_FALSE(ack_hold_may_wait(&h, h.until_ns));
+	EXPECT_EQ(h.until_ns, 0u);
+	/* The reply that comes after all counts as one, of as many as at first. */
+	ack_hold_reply(&h, now += 100 * kUs);
+	EXPECT_FALSE(waits());
+}
+
+TEST_F(AckHold, ASecondMessageBeforeTheReplyEndsIt)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(10 * kUs);
+	ASSERT_TRUE(waits());
+	now += kUs;
+	EXPECT_FALSE(waits());
+	EXPECT_EQ(h.until_ns, 0u);
+}
+
+TEST_F(AckHold, RequestsThatAnswerNothingTeachNothing)
+{
+	for (int i = 0; i < 2 * ACK_HOLD_PROMPT; i++)
+		ack_hold_reply(&h, now += kUs);
+	EXPECT_FALSE(waits());
+	EXPECT_EQ(h.reply_ns, 0u);
+}
+
+TEST_F(AckHold, TheLongestReplyIsSlowlyForgotten)
+{
+	turn(100 * kUs);
+	EXPECT_EQ(h.reply_ns, 100 * kUs);
+	turn(20 * kUs);
+	EXPECT_EQ(h.reply_ns, 90 * kUs);
+	for (int i = 0; i < 100; i++)
+		turn(20 * kUs);
+	EXPECT_LT(h.reply_ns, 21 * kUs);
+}
+
+} // namespace
