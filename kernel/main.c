@@ -7,6 +7,7 @@
 
 #include "crc.h"
 #include "link/link.h"
+#include "mem/page.h"
 
 static int __init tern_init(void)
 {
@@ -15,6 +16,7 @@ static int __init tern_init(void)
 	err = tern_crc_init();
 	if (err)
 		return err;
+	tern_pages_init();
 	err = tern_roce_init();
 	if (err)
 		goto crc_exit;
@@ -41,6 +43,7 @@ static void __exit tern_exit(void)
 	tern_link_exit();
 	tern_iwarp_exit();
 	tern_roce_exit();
+	tern_pages_exit();
 	tern_crc_exit();
 	/* RCU callbacks into this module */
 	rcu_barrier();

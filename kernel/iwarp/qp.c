@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/page.h"
+#include "mem/page.h"
 #include "transport.h"
 
 /* ---- references of iw_cm's: struct ib_qp must stay until they are gone ---- */
@@ -73,7 +73,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	qp->sqe = kvcalloc(base->sq.ring->nslots, sizeof(*qp->sqe), GFP_KERNEL);
 	if (!qp->sqe)
 		return -ENOMEM;
-	iw_pages_use();
+	tern_pages_use();
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->retry, iw_retry_fn);
 	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
@@ -139,7 +139,7 @@ void iw_qp_release(struct tern_qp *base)
 	if (qp->ep)
 		iw_ep_put(qp->ep);
 	iw_tx_uninit(&qp->tx);
-	iw_pages_unuse();
+	tern_pages_unuse();
 	put_pid(qp->owner);
 	kvfree(qp->sqe);
 	kvfree(qp->irq);

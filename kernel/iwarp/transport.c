@@ -8,7 +8,6 @@
 #include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/page.h"
 #include "transport.h"
 
 struct workqueue_struct *iw_wq;
@@ -136,7 +135,6 @@ const struct tern_transport_ops tern_iwarp_transport = {
 
 int tern_iwarp_init(void)
 {
-	iw_pages_init();
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return iw_wq ? 0 : -ENOMEM;
 }
@@ -144,5 +142,4 @@ int tern_iwarp_init(void)
 void tern_iwarp_exit(void)
 {
 	destroy_workqueue(iw_wq);
-	iw_pages_exit();
 }

@@ -11,9 +11,9 @@
 
 #include "crc.h"
 #include "iwarp/iwarp.h"
-#include "iwarp/page.h"
+#include "mem/page.h"
 
-static_assert(IW_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
+static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
 
 /* ---- WQEs into the engine ---- */
 
@@ -119,13 +119,13 @@ void iw_tx_uninit(struct iw_tx *tx)
 /* Room for an FPDU of the largest size; false: not now. */
 static inline bool tx_room(struct iw_tx *tx)
 {
-	if (tx->page && IW_PAGE_BYTES - tx->fill >= IW_MAX_FPDU_BYTES)
+	if (tx->page && TERN_PAGE_BYTES - tx->fill >= IW_MAX_FPDU_BYTES)
 		return true;
 	if (tx->sent != tx->fill)
 		return false;	/* first what is there */
 	if (tx->page)
-		iw_page_put(tx->page);
-	tx->page = iw_page_get();
+		tern_page_put(tx->page);
+	tx->page = tern_page_get();
 	tx->fill = 0;
 	tx->sent = 0;
 	return tx->page;
@@ -161,7 +161,7 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
  */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 {
-	int most = sk->sk_wmem_queued + 2 * IW_PAGE_BYTES;
+	int most = sk->sk_wmem_queued + 2 * TERN_PAGE_BYTES;
 
 	if (sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);

@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "mem/page.h"
 #include "roce/exec.h"
 #include "transport.h"
 
@@ -51,8 +52,10 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	if (ret) {
 		kvfree(qp->sqe);
 		qp->sqe = NULL;
+		return ret;
 	}
-	return ret;
+	tern_pages_use();
+	return 0;
 }
 
 void roce_qp_quiesce(struct tern_qp *base)
@@ -72,6 +75,7 @@ void roce_qp_release(struct tern_qp *base)
 {
 	struct roce_qp *qp = to_roce_qp(base);
 
+	tern_pages_unuse();
 	kvfree(qp->sqe);
 	kvfree(qp->res);
 }

@@ -31,6 +31,7 @@
 
 #include "crc.h"
 #include "icrc.h"
+#include "mem/page.h"
 #include "net.h"
 
 /* Skb memory that one QP may have in the stack: some hundred packets of 1 KiB. */
@@ -164,22 +165,39 @@ static u32 ip_bytes(const struct roce_path *path)
 	return path->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 }
 
+/* For so many bytes, network header first; the rest of a piece of a page that was used before. */
+static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
+{
+	/* the route may lead through a VLAN on the netdev */
+	u32 headroom = ALIGN(LL_RESERVED_SPACE(tx->dev->netdev) + VLAN_HLEN, 16);
+	u32 size = SKB_DATA_ALIGN(headroom + bytes) +
+		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	void *piece = tern_page_piece(size);
+	struct sk_buff *skb;
+
+	if (unlikely(!piece))
+		return NULL;
+	skb = napi_build_skb(piece, size);
+	if (unlikely(!skb)) {
+		put_page(virt_to_head_page(piece));
+		return NULL;
+	}
+	skb_reserve(skb, headroom);
+	return skb;
+}
+
 struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
 			      void **payload)
 {
-	/* the route may lead through a VLAN on the netdev */
-	u32 headroom = LL_RESERVED_SPACE(tx->dev->netdev) + VLAN_HLEN;
 	u32 hdr_bytes = opcode_info(k->opcode)->hdr_bytes;
 	u32 pad_bytes = -k->payload_bytes & 3;
 	struct sk_buff *skb;
 
-	headroom = ALIGN(headroom, 16);
-	skb = alloc_skb(headroom + ip_bytes(path) + sizeof(struct udphdr) + hdr_bytes +
-			k->payload_bytes + pad_bytes + ICRC_BYTES, GFP_ATOMIC | __GFP_NOWARN);
+	skb = alloc_packet(tx, ip_bytes(path) + sizeof(struct udphdr) + hdr_bytes +
+				       k->payload_bytes + pad_bytes + ICRC_BYTES);
 	if (unlikely(!skb))
 		return NULL;
 
-	skb_reserve(skb, headroom);
 	skb_reset_network_header(skb);
 	skb_put(skb, ip_bytes(path));
 	skb_set_transport_header(skb, ip_bytes(path));

@@ -22,7 +22,7 @@ TRANSPORTS = ("roce", "iwarp", "local")
 BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto"}
 
 REACH = {
-    "main": {"link", "crc"},
+    "main": {"link", "crc", "mem"},
     "link": {"device", "verbs"} | BELOW_DOOR,
     "device": {"verbs", "transport"} | BELOW_DOOR,
     "verbs": {"transport"} | BELOW_DOOR,

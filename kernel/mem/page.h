@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pages of 2^TERN_PAGE_ORDER for what goes out, used again when the network stack
+ * is done with them. Each CPU keeps TERN_PAGES_KEPT at most, and none while there
+ * is no QP.
+ */
+#ifndef TERN_MEM_PAGE_H
+#define TERN_MEM_PAGE_H
+
+#include <linux/mm_types.h>
+
+#define TERN_PAGE_ORDER	3
+#define TERN_PAGE_BYTES	(PAGE_SIZE << TERN_PAGE_ORDER)
+#define TERN_PAGES_KEPT	64
+
+/* One with no other references, of any content. NULL: no memory. BHs off. */
+struct page *tern_page_get(void);
+/* The caller's reference, of a page that nobody will write to any more. BHs off. */
+void tern_page_put(struct page *page);
+
+/*
+ * A piece of a page, of any content, for one packet: bytes a multiple of the
+ * cache line's and at most a page's. With a reference to the page that put_page()
+ * gives back. NULL: no memory. BHs off.
+ */
+void *tern_page_piece(u32 bytes);
+
+/* At load, and before the end: there are no QPs. */
+void tern_pages_init(void);
+void tern_pages_exit(void);
+/* There is a QP more, or less: the last one's pages are given back. */
+void tern_pages_use(void);
+void tern_pages_unuse(void);
+
+#endif
