@@ -187,4 +187,67 @@ TEST_F(RcReq, SlotIndicesWrapAt32Bits)
 	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0}, {0xffffffff, 0}, {0, 0}, {1, 0}}));
 }
 
+// ---- refused by the local network after all ----
+
+TEST_F(RcReq, WhatWasRefusedIsSentAgainAtTheCostOfNoRetry)
+{
+	cfg.retry_cnt = 0;
+	start();
+	post(RC_OP_WRITE, 10);
+	send();
+	post(RC_OP_WRITE, 3 * 256);
+	post(RC_OP_SEND, 10);
+	auto first = send();
+	ASSERT_EQ(packets(first), 4u);
+	rc_req_unsend(&q, first[0].psn);
+
+	auto again = send();
+	ASSERT_EQ(packets(again), 4u);
+	EXPECT_EQ(again[0].psn, first[0].psn);
+	EXPECT_TRUE(again[0].first);
+	ack(4);
+	EXPECT_EQ(reap(),
+		  (Completions{{0, RC_ST_SUCCESS}, {1, RC_ST_SUCCESS}, {2, RC_ST_SUCCESS}}));
+}
+
+TEST_F(RcReq, RefusedFromTheMiddleOfAMessageGoesOnThere)
+{
+	post(RC_OP_WRITE, 4 * 256);
+	auto first = send(2);
+	ASSERT_EQ(first.size(), 2u);
+	rc_req_unsend(&q, first[1].psn);
+
+	auto again = send();
+	ASSERT_EQ(packets(again), 2u);
+	EXPECT_EQ(rel(again[0].psn), 2u);
+	EXPECT_FALSE(again[0].first);
+	EXPECT_TRUE(again[0].last);
+}
+
+TEST_F(RcReq, RefusedReadsAndAtomicsAreAskedForAgainAndHoldWhatTheyHeld)
+{
+	post(RC_OP_READ, 2 * 256);
+	post(RC_OP_FETCH_ADD, 8);
+	auto first = send();
+	ASSERT_EQ(first.size(), 2u);
+	EXPECT_EQ(q.rd_out, 2u);
+	rc_req_unsend(&q, first[0].psn);
+	EXPECT_EQ(send().size(), 2u);
+	EXPECT_EQ(q.rd_out, 2u);
+	data(OP_READ_RESP_FIRST, 0, 256);
+	data(OP_READ_RESP_LAST, 1, 256);
+	atomic(2, 7);
+	EXPECT_EQ(q.rd_out, 0u);
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS}, {1, RC_ST_SUCCESS}}));
+}
+
+TEST_F(RcReq, NothingIsSentAgainInError)
+{
+	post(RC_OP_WRITE, 10);
+	auto first = send();
+	rc_req_flush(&q);
+	rc_req_unsend(&q, first[0].psn);
+	EXPECT_TRUE(send().empty());
+}
+
 } // namespace

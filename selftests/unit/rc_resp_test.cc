@@ -400,4 +400,24 @@ TEST_F(RcResp, ReadOfTwoGibAtPmtu256IsAnsweredToItsEnd)
 	EXPECT_EQ(a.psn, kPsn);
 }
 
+// ---- refused by the local network after all ----
+
+TEST_F(RcResp, ARefusedAckIsDueAgain)
+{
+	rx(OP_SEND_ONLY, 0, 1);
+	EXPECT_EQ(answers(), (Words{"ack 0"}));
+	rc_resp_unsend_ack(&r);
+	EXPECT_EQ(answers(), (Words{"ack 0"}));
+	EXPECT_EQ(answers(), (Words{}));
+}
+
+TEST_F(RcResp, ARefusedAckDoesNotFollowANak)
+{
+	rx(OP_SEND_ONLY, 0, 1);
+	EXPECT_EQ(answers(), (Words{"ack 0"}));
+	rx(OP_SEND_ONLY, 5, 1);
+	rc_resp_unsend_ack(&r);
+	EXPECT_EQ(answers(), (Words{"nak60 1"}));
+}
+
 } // namespace
