@@ -434,6 +434,8 @@ bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
 	struct rc_res *res = NULL;
 	u32 slot = 0;
 
+	if (!r->npending && !r->nak_due && !r->ack_due)
+		return false;
 	*run = (struct run){
 		.service = r->cfg.service,
 		.dqpn = r->cfg.dqpn,
@@ -465,11 +467,8 @@ bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
 		run->psn = r->nak_psn;
 		return true;
 	}
-	if (r->ack_due) {
-		run->psn = psn_add(r->epsn, PSN_MASK);	/* epsn - 1 */
-		return true;
-	}
-	return false;
+	run->psn = psn_add(r->epsn, PSN_MASK);	/* epsn - 1 */
+	return true;
 }
 
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
