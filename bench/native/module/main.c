@@ -29,11 +29,11 @@ MODULE_PARM_DESC(turns, "how often each subject has its turn in a case");
 
 static char *only = "";
 module_param(only, charp, 0444);
-MODULE_PARM_DESC(only, "measure cases only whose name has this in it");
+MODULE_PARM_DESC(only, "measure cases only whose name has this in it; after a '=': is this");
 
 bool bench_wanted(const char *name)
 {
-	return strstr(name, only);
+	return only[0] == '=' ? !strcmp(name, only + 1) : !!strstr(name, only);
 }
 
 static int by_value(const void *x, const void *y)

@@ -18,8 +18,8 @@ _JUDGED = "BM_Rc/write/bytes:64/"
 def run(out_csv):
     """Build and run it; the medians of its repetitions as rows of the CSV file."""
     progress("engines in memory")
-    tool.run(["make", "-C", os.path.join(HERE, "engine"), "O=" + os.path.join(BUILD, "bench/engine"),
-              "CSV=" + out_csv, "run"], limit_s=900, what="the engine benchmark",
+    tool.run(["make", "-C", os.path.join(HERE, "engine"), "CSV=" + out_csv, "run",
+              "O=" + os.path.join(BUILD, "bench/engine")], limit_s=900, what="the engine benchmark",
              env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
     with open(out_csv, encoding="utf-8", newline="") as f:
         rows = [row for row in csv.DictReader(f) if row["name"].endswith("_median")]

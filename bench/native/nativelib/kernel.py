@@ -7,6 +7,7 @@ processors. What is left of the tree is what it takes to build modules.
 
 import glob
 import os
+import re
 import shutil
 
 from riglib import paths, source, tool
@@ -26,21 +27,46 @@ _KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko",
 
 def folder():
     """Where the kernel is, or will be."""
-    return os.path.join(BUILD, "uml", "kernel-" + source.key(CONFIG, _FORMAT))
+    return os.path.join(BUILD, "uml", "kernel-" + source.key(CONFIG, _FORMAT, _patches()))
+
+
+# What is changed in the sources: file, old text, new text.
+_PATCHES = (
+    # Room for the registers of CPUs with AMX: without it, init dies in "ptrace set fp regs".
+    ("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
+     "DEFINE_LONGS(HOST_FP_SIZE, 11264);"),
+    # Code as x86's own kernels have it: calls that are direct, since all is within 2 GiB (boot.py
+    # sees to that); short copies in line; no vector registers.
+    ("arch/um/Makefile", "-mcmodel=large", "-mcmodel=small"),
+    ("arch/x86/Makefile.um", "KBUILD_CFLAGS += -fno-builtin -m64", "KBUILD_CFLAGS += -m64"),
+    ("arch/x86/Makefile.um", "ifeq ($(CONFIG_CC_IS_CLANG),y)", "ifeq (y,y)"),
+)
+
+
+def _alternative(name):
+    """x86 chooses when it boots, by the CPU, which UML does not: chosen here, for this one."""
+    return ("arch/x86/lib/%s_64.S" % name,
+            'ALTERNATIVE_2 "jmp %s_orig", "", X86_FEATURE_REP_GOOD, \\\n'
+            '\t\t      "jmp %s_erms", X86_FEATURE_ERMS' % (name, name),
+            "jmp %s_erms" % name)
+
+
+def _patches():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
+        erms = re.search(r"(?m)^flags\s*:.*\berms\b", f.read())
+    return _PATCHES + ((_alternative("memcpy"), _alternative("memset")) if erms else ())
 
 
 def _patch(tree):
-    """Room for the registers of CPUs with AMX: without it, init dies in "ptrace set fp regs"."""
-    path = os.path.join(tree, "arch/x86/um/user-offsets.c")
-    with open(path, encoding="ascii") as f:
-        text = f.read()
-    new = text.replace("DEFINE_LONGS(HOST_FP_SIZE, 2696);", "DEFINE_LONGS(HOST_FP_SIZE, 11264);")
-    if new == text:
-        if "HOST_FP_SIZE, 11264" in text:
-            return
-        raise RigError("%s says nothing of HOST_FP_SIZE that is known here" % path)
-    with open(path, "w", encoding="ascii") as f:
-        f.write(new)
+    for name, old, new in _patches():
+        path = os.path.join(tree, name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) == 1:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text.replace(old, new))
+        elif new not in text:
+            raise RigError("%s has no line '%s'" % (path, old))
 
 
 def _keep_for_modules(tree):

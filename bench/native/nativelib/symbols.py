@@ -21,7 +21,8 @@ class Symbols:
             match = _LINE.match(line)
             # Local labels and compiler's marks are no functions.
             if match and not match.group(2).startswith((".", "$")):
-                found.setdefault(int(match.group(1), 16), (match.group(2), match.group(3) or "linux"))
+                name = match.group(2), match.group(3) or "linux"
+                found.setdefault(int(match.group(1), 16), name)
         self._starts = sorted(found)
         self._names = [found[start] for start in self._starts]
         own = [start for start, name in zip(self._starts, self._names) if name[1] == "linux"]
