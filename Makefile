@@ -12,6 +12,8 @@ KDIR	?= /lib/modules/$(KVER)/build
 
 # Of make fuzz, for each target.
 SECONDS	?= 60
+# Options of make bench: bench/vm/run --help lists them.
+BENCH	?=
 DESTDIR	?=
 MANDIR	?= /usr/local/share/man
 
@@ -63,6 +65,10 @@ vmtest: all		## module and provider in virtual machines
 vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
 	selftests/vm/run --long
 
+bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
+	qemu/install-deps.sh bench/vm/packages
+	bench/vm/run $(BENCH)
+
 check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
@@ -97,5 +103,5 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long check \
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench check \
 	demo shell deps install uninstall clean format help

@@ -1,12 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Installs what building and testing tern takes on a Debian 12 host: packages.host.
+# install-deps.sh [--check] [LIST...]: installs what building and testing tern takes on a
+# Debian 12 host: packages.host, or the lists of packages that are named instead.
 # Does nothing, quickly, when all of it is there; runs apt-get update only when apt does
 # not know a package or has no lists. With --check it only says what is missing.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$here/packages.host")
+check=
+if [[ ${1-} == --check ]]; then
+	check=1
+	shift
+fi
+lists=("$@")
+((${#lists[@]})) || lists=("$here/packages.host")
+packages=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -- "${lists[@]}")
+mapfile -t wanted <<<"$packages"
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	echo "install-deps: this needs Debian's apt; on another system install by hand:" >&2
@@ -33,7 +42,7 @@ if ((${#missing[@]} == 0)); then
 	exit 0
 fi
 echo "install-deps: missing: ${missing[*]}"
-[[ ${1-} != --check ]] || exit 1
+[[ -z $check ]] || exit 1
 
 as_root=()
 if ((EUID != 0)); then
