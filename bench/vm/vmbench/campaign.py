@@ -14,7 +14,7 @@ from vmtest import context, where
 from vmtest.lab import Lab
 
 from . import kinds
-from .cases import LINKS, RXE_612, SUBJECTS, Case
+from .cases import LINKS, NO_CRC, RXE_612, SUBJECTS, Case
 from .measure import Measure
 from .store import Point
 
@@ -99,7 +99,7 @@ class Campaign:
         except RigError as error:
             if not setting.kernel:
                 raise
-            self._say("kernel %s: %s" % (setting.kernel, _last_line(error)))
+            self._say("kernel %s: %s" % (setting.kernel, _gist(error)))
         finally:
             self._lab.down()
 
@@ -130,7 +130,7 @@ class Campaign:
                 return
             except RigError as error:  # GuestLost is one
                 lost = "guests lost" if isinstance(error, GuestLost) else "rig"
-                self._say("%s: %s: %s: new guests" % (subject, lost, _last_line(error)))
+                self._say("%s: %s: %s: new guests" % (subject, lost, _gist(error)))
                 if left:
                     self._miss(Point(setting.link, mtu, setting.vcpus, subject, left[0].name))
                     left.pop(0)
@@ -143,6 +143,9 @@ class Campaign:
         if not pair:
             return
         self._lab.set_up(pair)
+        for guest in self._lab.guests():
+            guest.run("f=/sys/module/tern/parameters/iwarp_crc; [ ! -e $f ] || echo %s >$f"
+                      % ("N" if subject == NO_CRC else "Y"), timeout=20, check=True)
         try:
             kinds.bandwidth(self._test(_WARM_UP, subject), _WARM_UP, subject, 20)
         except (RuntimeError, context.TimeUp):
@@ -161,7 +164,7 @@ class Campaign:
                     self._take(number, point, case, self._test(case, subject))
                     break
                 except (RuntimeError, context.TimeUp) as error:
-                    self._say("%s %s: %s" % (subject, case.name, _last_line(error)))
+                    self._say("%s %s: %s" % (subject, case.name, _gist(error)))
                     self._end_programs()
             else:
                 self._miss(point)
@@ -205,9 +208,11 @@ class Campaign:
             guest.run("pkill -9 -x 'ib_.*|iperf3|sockperf|vfair|strace'; true", timeout=20)
 
 
-def _last_line(error):
-    lines = [line for line in str(error).strip().splitlines() if line.strip(" -")]
-    return lines[-1].strip()[:160] if lines else type(error).__name__
+def _gist(error):
+    """The first line and, if it says more, the last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" -\t")]
+    lines = lines or [type(error).__name__]
+    return ": ".join(dict.fromkeys((lines[0].rstrip(":")[:120], lines[-1].rstrip(":")[:120])))
 
 
 def name_is_free():

@@ -12,11 +12,13 @@ LINKS = {"plain": "stream", "tap": "bridge"}
 MTUS = (1500, 9000)
 
 # The laboratory's pair of drivers; None: whatever is there, for it takes none.
-SUBJECTS = {"tern_roce": "tt", "tern_iwarp": "ww", "rxe": "xx", "siw": "ss",
+SUBJECTS = {"tern_roce": "tt", "tern_iwarp": "ww", "iwarp-nocrc": "ww", "rxe": "xx", "siw": "ss",
             "tcp": None, "udp": None, "memcpy": None}
 RDMA = ("tern_roce", "tern_iwarp", "rxe", "siw")
 ROCE = ("tern_roce", "rxe")
-BY_CM = ("tern_iwarp", "siw")
+# tern_iwarp without CRCs, which siw by default and TCP do not have either.
+NO_CRC = "iwarp-nocrc"
+BY_CM = ("tern_iwarp", NO_CRC, "siw")
 # rxe of another kernel, in guests of its own.
 RXE_612 = "rxe-6.12"
 
@@ -35,11 +37,11 @@ class Case:
     tool: str = ""
     size: int = 0
     options: str = ""
-    first: int = 20         # operations (of each QP) of the first, short run: measure.py
+    first: int = 20         # operations (of each QP) of the short run, 0: none (measure.py)
     batch: int = 1          # operations come in multiples of this
     timed: bool = False     # the program is told seconds, not operations
     qps: int = 1
-    seconds: float = 2.0    # a run is to take
+    seconds: float = 1.5    # a run is to take
     local: bool = False     # both programs in guest a
     links: tuple = tuple(LINKS)
     mtus: tuple = MTUS
@@ -58,14 +60,15 @@ def size_name(size):
 
 
 def _bulk():
-    for verb, subjects in (("write", RDMA), ("read", RDMA), ("send", ROCE)):
+    for verb, subjects in (("write", RDMA + (NO_CRC,)), ("read", RDMA + (NO_CRC,)),
+                           ("send", ROCE)):
         for size, first in ((64 * KIB, 20), (MIB, 5)):
             yield Case("%s-%s" % (verb, size_name(size)),
                        "%s, %siB" % (verb.upper(), size_name(size)), "bandwidth", subjects,
                        "ib_%s_bw" % verb, size, first=first,
-                       quick=verb == "write" or size == 64 * KIB)
+                       quick=size == 64 * KIB)
     yield Case("tcp", "TCP, one stream (iperf3)", "tcp", ("tcp",), size=64 * KIB, first=64,
-               seconds=3, quick=True)
+               seconds=2.5, quick=True)
 
 
 def _short():
@@ -82,8 +85,8 @@ def _short():
                    options=options, first=1, timed=True, mtus=one_mtu, quick=True)
     for name, what in (("alone", "alone"), ("bulk", "beside 4 WRITEs of 64 KiB under way")):
         yield Case("fair-" + name, "WRITE, 2 B, p99, " + what, "fair", mtus=one_mtu,
-                   options="alone" if name == "alone" else "beside-bulk", first=2, timed=True,
-                   seconds=3)
+                   options="alone" if name == "alone" else "beside-bulk", first=0, timed=True,
+                   seconds=2)
 
 
 def _local():
@@ -103,9 +106,9 @@ def _scaling():
     plain = {"links": ("plain",), "mtus": (1500,)}
     for qps in QPS:
         # A busy guest may answer late: retry after 1 s.
-        yield Case("qps-64K-%d" % qps, "WRITE, 64KiB, %d QPs" % qps, "bandwidth", RDMA,
-                   "ib_write_bw", 64 * KIB, "-q %d -u 18" % qps, qps=qps, rounds=3,
-                   first=max(5, 20 // qps), **plain)
+        yield Case("qps-16K-%d" % qps, "WRITE, 16KiB, %d QPs" % qps, "bandwidth", RDMA,
+                   "ib_write_bw", 16 * KIB, "-q %d -u 18" % qps, qps=qps, rounds=3,
+                   first=max(5, 80 // qps), **plain)
         yield Case("qps-64-%d" % qps, "WRITE, 64 B, 16 a post, %d QPs" % qps, "rate", RDMA,
                    "ib_write_bw", 64, "-l 16 -q %d -u 18" % qps, batch=16, qps=qps, rounds=3,
                    first=max(16, 640 // qps // 16 * 16), **plain)
@@ -123,7 +126,7 @@ def _scaling():
 def _curves():
     for size in CURVE:
         yield Case("curve-%s" % size_name(size), "WRITE, %s" % size_name(size), "bandwidth",
-                   RDMA, "ib_write_bw", size, mtus=(1500,), rounds=3, seconds=1,
+                   RDMA, "ib_write_bw", size, mtus=(1500,), rounds=3, seconds=0.8,
                    first=20 if size < MIB else 5)
 
 

@@ -4,7 +4,7 @@
 import math
 from dataclasses import dataclass
 
-from .cases import LINKS, MTUS
+from .cases import LINKS, MTUS, NO_CRC
 from .store import Point
 
 
@@ -57,6 +57,7 @@ def _goals():
             case, words = "%s-%s" % (verb, size), "iWARP %s %siB" % (verb.upper(), size)
             yield Goal(words, case, "tern_iwarp", "tcp", _both(0.9), against_case="tcp")
             yield Goal(words, case, "tern_iwarp", "siw", _both(3.0))
+            yield Goal(words + ", no CRC", case, NO_CRC, "tcp", against_case="tcp")
     for case, batch in (("rate-64", 16), ("rate-64-l64", 64)):
         words = "WRITE 64 B rate, %d a post" % batch
         yield Goal("RC " + words, case, "tern_roce", "rxe", _both(5.0))
@@ -87,8 +88,8 @@ def _own_goals(subject):
                "write-64K", "cpu")
     yield Goal("time a byte, 1MiB by 64KiB", "write-64K", subject, subject, _both(1.1), True,
                "write-1M")
-    yield Goal("256 QPs by 1: WRITE 64KiB", "qps-64K-256", subject, subject, _both(0.85),
-               against_case="qps-64K-1")
+    yield Goal("256 QPs by 1: WRITE 16KiB", "qps-16K-256", subject, subject, _both(0.85),
+               against_case="qps-16K-1")
     yield Goal("256 QPs by 1: WRITE 64 B rate", "qps-64-256", subject, subject, _both(0.85),
                against_case="qps-64-1")
     yield Goal("2 B latency, p99, beside bulk", "fair-bulk", subject, subject, _both(5.0), True,

@@ -14,6 +14,8 @@ from . import kinds
 
 MOST = 2_000_000
 _SHORT_RUNS = 2
+# The short run of cases that need none.
+_NOTHING = kinds.Result([], 0, 0, 0)
 
 
 @dataclass
@@ -47,8 +49,8 @@ class Measure:
         if case.timed:
             return max(2, math.ceil(seconds))
         wanted = short.per_second * seconds / case.qps
-        least = max(4 * case.first, 5)
-        wanted = min(max(wanted, least), MOST)
+        # So many more than in the short run that the difference means something.
+        wanted = min(max(wanted, 3 * case.first), MOST)
         return math.ceil(wanted / case.batch) * case.batch
 
     def samples(self, t, key, case, subject):
@@ -58,15 +60,17 @@ class Measure:
         def once(amount):
             return run(t, case, subject, amount)
 
-        short = self._short_run(key, case, once)
+        short = self._short_run(key, case, once) if case.first else _NOTHING
         full = once(self._amount(short, case))
         more = full.operations - short.operations
         if more <= 0:
-            raise RuntimeError("%s did no more in a longer run" % case.name)
+            raise RuntimeError("a longer run of %s did no more" % case.name)
         if case.kind == "calls":
             full = replace(full, values=[
                 (suffix, (value - before[1]) / more, unit)
                 for (suffix, value, unit), before in zip(full.values, short.values)])
         cpu_ns = (full.cpu_s - short.cpu_s) / more / full.each * 1e9
+        if cpu_ns <= 0:  # a short run that was disturbed more than the full one: no figure
+            cpu_ns = float("nan")
         return [Sample(suffix, value, unit, float("nan") if suffix else cpu_ns, full.per)
                 for suffix, value, unit in full.values]

@@ -7,14 +7,14 @@ import matplotlib
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from .cases import CURVE, LINKS, QPS, RDMA, RXE_612, size_name
+from .cases import CURVE, LINKS, NO_CRC, QPS, RDMA, RXE_612, size_name
 from .goals import verdicts
 from .kinds import PERCENTILES
 from .store import Point
 
 matplotlib.use("Agg")
 
-_COLOURS = {"tern_roce": "#0b6e4f", "tern_iwarp": "#3aa17e", "rxe": "#c8553d", "siw": "#f28f3b",
+_COLOURS = {"tern_roce": "#0b6e4f", "tern_iwarp": "#3aa17e", "iwarp-nocrc": "#8fd0b5", "rxe": "#c8553d", "siw": "#f28f3b",
             "tcp": "#44546a", "udp": "#44546a", "udp-spin": "#8497b0", "memcpy": "#7f7f7f",
             RXE_612: "#8c2f1b"}
 # Scores beyond are drawn at the edge: one that is far off would squeeze all others.
@@ -127,7 +127,7 @@ def _scaling(samples):
     """Many QPs."""
     figure, both = plt.subplots(1, 2, figsize=(9.6, 3.9))
     any_line = False
-    for axes, size, unit in zip(both, ("64K", "64"), ("MiB/s", "messages a second")):
+    for axes, size, unit in zip(both, ("16K", "64"), ("MiB/s", "messages a second")):
         for subject in RDMA:
             any_line |= _line(axes, samples, subject, [
                 (n, Point("plain", 1500, 1, subject, "qps-%s-%d" % (size, n))) for n in QPS])
@@ -135,14 +135,14 @@ def _scaling(samples):
         _log_y(axes)
         axes.set_xlabel("QPs")
         axes.set_ylabel(unit + ", all QPs")
-        axes.set_title("WRITE of %s" % ("64 KiB" if size == "64K" else "64 B, 16 a post"))
+        axes.set_title("WRITE of %s" % ("16 KiB" if size == "16K" else "64 B, 16 a post"))
     return figure if any_line else plt.close(figure)
 
 
 def _cpu(samples, link):
     """What a KiB costs the host."""
     cases = ("write-64K", "write-1M", "read-64K", "read-1M", "send-64K", "send-1M", "tcp")
-    subjects = RDMA + ("tcp",)
+    subjects = RDMA[:2] + (NO_CRC,) + RDMA[2:] + ("tcp",)
     figure, axes = plt.subplots(figsize=(8.4, 4.1))
     labels, at = [], 0.0
     for case in cases:

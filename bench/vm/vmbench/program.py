@@ -16,7 +16,8 @@ from .cases import CASES, LINKS, MTUS, SUBJECTS
 from .store import Samples
 
 _EPILOG = """\
-All of it takes about an hour and a half on two idle cores without KVM; --quick about 6 minutes.
+All of it takes an hour and three quarters on two idle cores without KVM, and longer on a busy
+machine; --quick takes about 5 minutes.
 build/bench/ then has samples.csv (every sample, written as it is made), table.csv, index.html
 with plots beside it, and machine.json. The samples of the run before are kept, as
 samples-before.csv.
@@ -60,7 +61,7 @@ def _arguments():
     parser.add_argument("--with-6.12", dest="with_612", action="store_true",
                         help="also rxe of the kernel 6.12 that apt has, in guests of its own")
     parser.add_argument("--seconds", type=float, metavar="S",
-                        help="of a run, instead of the case's own (1 to 3)")
+                        help="of a run, instead of the case's own (0.8 to 2.5)")
     parser.add_argument("--quick", action="store_true",
                         help="one round of some cases, plain link, MTU 1500, a second a run")
     parser.add_argument("--limit", type=float, default=180, metavar="MINUTES",

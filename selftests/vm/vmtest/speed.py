@@ -36,7 +36,8 @@ def perftest_run(t, tool, options, column, prefix="", timeout=40):
             break
         if value:
             return value, here.out
-    raise RuntimeError("%s printed no result:\n%s%s%s" % (tool, here.out, here.err, there.err))
+    raise RuntimeError("%s printed no result, exit %d, server's %d:\n%s%s%s" % (
+        tool, here.rc, there.rc, here.out, here.err, there.err))
 
 
 def tcp(t, seconds=2):
