@@ -13,7 +13,7 @@ from riglib import GuestLost, Rig, RigError
 from vmtest import context, where
 from vmtest.lab import Lab
 
-from . import kinds
+from . import clock, kinds
 from .cases import LINKS, NO_CRC, RXE_612, SUBJECTS, Case
 from .measure import Measure
 from .store import Point
@@ -34,6 +34,11 @@ class Setting:
     link: str
     vcpus: int
     kernel: str = None
+
+    def text(self):
+        """For people."""
+        return "%s link, %d vCPU%s" % (self.link, self.vcpus,
+                                       ", kernel " + self.kernel if self.kernel else "")
 
 
 class Notes:
@@ -79,13 +84,18 @@ class Campaign:
 
     def run(self):
         """Everything; returns whether it was not cut short."""
+        whole = True
         try:
             for setting in self.settings():
-                self._setting(setting)
+                try:
+                    self._setting(setting)
+                except RigError as error:
+                    whole = False
+                    self._say("%s: given up: %s" % (setting.text(), _gist(error)))
         except Stop:
+            whole = False
             self._say("the time for the whole run is over: what there is, is reported")
-            return False
-        return True
+        return whole
 
     def _setting(self, setting):
         device = "rxe" if setting.kernel else "tern"
@@ -93,15 +103,25 @@ class Campaign:
                         net=LINKS[setting.link], mtu=max(self.options.mtus))
         try:
             self._lab.up()
+            self._check_clocks(setting)
             self._remember(setting)
             for mtu in self.options.mtus:
                 self._mtu(setting, mtu)
-        except RigError as error:
-            if not setting.kernel:
-                raise
-            self._say("kernel %s: %s" % (setting.kernel, _gist(error)))
         finally:
             self._lab.down()
+
+    def _check_clocks(self, setting):
+        for _ in range(3):
+            paces = [clock.pace(guest) for guest in self._lab.guests()]
+            text = ", ".join("%.3f" % pace for pace in paces)
+            if all(abs(pace - 1) <= clock.TOLERANCE for pace in paces):
+                break
+            self._say("the guests' clocks are wrong (%s): new guests" % text)
+            self._lab.reboot()
+        else:
+            raise RigError("no guests with right clocks: is the host too busy to boot them?")
+        self.facts.setdefault("guests' seconds in one of the host", []).append(
+            "%s: %s" % (setting.text(), text))
 
     def _remember(self, setting):
         rig = Rig.attach(RIG)
@@ -135,6 +155,7 @@ class Campaign:
                     self._miss(Point(setting.link, mtu, setting.vcpus, subject, left[0].name))
                     left.pop(0)
                 self._lab.reboot()
+                self._check_clocks(setting)
         self._say("%s: given up in this round" % subject)
 
     def _prepare(self, pair, mtu, subject):
