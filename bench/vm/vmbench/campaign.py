@@ -6,6 +6,7 @@ host's mood changes in minutes and all are to have the same. A foreign driver th
 more try, and none in later rounds once two rounds have had no figure.
 """
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from . import clock, kinds
 from .cases import LINKS, NO_CRC, RXE_612, SUBJECTS, Case
 from .measure import Measure
 from .store import Point
+from .table import number as number_text
 
 RIG = "bench"
 _STEP_LIMIT_S = 240
@@ -202,12 +204,12 @@ class Campaign:
                 self._progress(number, of, sample)
 
     def _progress(self, number, point, sample):
-        cpu = "" if sample.host_cpu_ns != sample.host_cpu_ns else \
-            "   host CPU %.4g ns a %s" % (sample.host_cpu_ns, sample.per)
-        self._say("%d/%d %s %d%s %-11s %-16s %10.5g %s%s" % (
+        cpu = "" if math.isnan(sample.host_cpu_ns) else \
+            "   host CPU %s ns a %s" % (number_text(sample.host_cpu_ns), sample.per)
+        self._say("%d/%d %s %d%s %-11s %-16s %10s %s%s" % (
             number + 1, self.options.rounds, point.link, point.mtu,
             "" if point.vcpus == 1 else " %d vCPUs" % point.vcpus, point.subject, point.case,
-            sample.value, sample.unit, cpu))
+            number_text(sample.value), sample.unit, cpu))
 
     def _miss(self, point):
         self._misses[point] = self._misses.get(point, 0) + 1
