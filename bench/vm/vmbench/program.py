@@ -117,6 +117,7 @@ def _run(args, cases):
         whole = work.run()
     finally:
         samples.close()
+        facts["load after"] = machine.load_average()
         facts.update(work.facts, minutes="%.0f" % ((time.monotonic() - began) / 60),
                      complete="yes" if whole else "no")
         facts["without a figure"] = ["%s, %d rounds" % (" ".join(map(str, point)), count)
