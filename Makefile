@@ -12,6 +12,8 @@ KDIR	?= /lib/modules/$(KVER)/build
 
 # Of make fuzz, for each target.
 SECONDS	?= 60
+# Options of make bench: bench/vm/run --help lists them.
+BENCH	?=
 DESTDIR	?=
 MANDIR	?= /usr/local/share/man
 
@@ -63,11 +65,15 @@ vmtest: all		## module and provider in virtual machines
 vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
 	selftests/vm/run --long
 
-check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
+bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
+	qemu/install-deps.sh bench/vm/packages
+	bench/vm/run $(BENCH)
 
 bench-native:		## tern's code timed at native speed, beside rxe's (User Mode Linux)
 	qemu/install-deps.sh qemu/packages.host bench/packages
 	bench/native/run
+
+check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
 
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
 	qemu/demo
@@ -101,5 +107,5 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long check \
-	bench-native demo shell deps install uninstall clean format help
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
+	bench-native check demo shell deps install uninstall clean format help

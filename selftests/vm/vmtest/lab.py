@@ -47,9 +47,10 @@ echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && i
 class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
 
-    def __init__(self, rig_name, device, smp=1, mem=None, kernel=None, keep=False):
+    def __init__(self, rig_name, device, smp=1, mem=None, kernel=None, keep=False, **net):
+        """net: the rig's own options of its Ethernet, net and mtu."""
         self.device = device
-        self._options = {"smp": smp, "mem": mem, "kernel": kernel}
+        self._options = {"smp": smp, "mem": mem, "kernel": kernel, **net}
         self._name, self._keep = rig_name, keep
         self._rig = None
         self._ours = False

@@ -21,25 +21,38 @@ def _figure(out, column):
 
 def perftest(t, tool, options, column):
     """The figure in that column of its result line."""
+    return perftest_run(t, tool, options, column)[0]
+
+
+def perftest_run(t, tool, options, column, prefix="", timeout=40):
+    """The same, and all that the client printed. prefix: what the client's command begins with."""
     command = "%s -F %s -d " % (tool, options)
     for _ in range(TRIES):
-        there, here = t.pair_run(command + t.dev(t.b), command + t.dev(t.a) + " " + t.b.address,
-                                 port=18515, timeout=40)
+        there, here = t.pair_run(command + t.dev(t.b),
+                                 prefix + command + t.dev(t.a) + " " + t.b.address,
+                                 port=18515, timeout=timeout)
         value = _figure(here.out, column)
         if value is None:
             break
         if value:
-            return value
-    raise RuntimeError("%s printed no result:\n%s%s%s" % (tool, here.out, here.err, there.err))
+            return value, here.out
+    raise RuntimeError("%s printed no result, exit %d, server's %d:\n%s%s%s" % (
+        tool, here.rc, there.rc, here.out, here.err, there.err))
 
 
 def tcp(t, seconds=2):
     """MiB/s of iperf3's single stream from a to b, at its receiver."""
-    _, here = t.pair_run("iperf3 -s -1", "iperf3 -J -t %d -c %s" % (seconds, t.b.address),
-                         port=5201, timeout=seconds + 30)
+    return tcp_run(t, "-t %d" % seconds, seconds + 30)[0]
+
+
+def tcp_run(t, options, timeout):
+    """The same, and how many bytes that were."""
+    _, here = t.pair_run("iperf3 -s -1", "iperf3 -J %s -c %s" % (options, t.b.address),
+                         port=5201, timeout=timeout)
     if here.rc:
         raise RuntimeError("iperf3: %s%s" % (here.out[-500:], here.err[-500:]))
-    return json.loads(here.out)["end"]["sum_received"]["bits_per_second"] / 8 / (1 << 20)
+    received = json.loads(here.out)["end"]["sum_received"]
+    return received["bits_per_second"] / 8 / (1 << 20), received["bytes"]
 
 
 class Figures:
