@@ -13,6 +13,10 @@
 
 #include "roce/exec.h"
 
+/* How often a poster goes on with copying, and how many QPs one call runs besides its own. */
+#define ROCE_LOCAL_ROUNDS	8
+#define ROCE_LOCAL_CHAIN	8
+
 struct workqueue_struct *roce_wq;
 
 static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
@@ -25,8 +29,7 @@ static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
 	skb_queue_tail(&qp->backlog, skb);
 }
 
-/* One packet of the right QP; does not consume the skb. */
-static void rx_one(struct roce_qp *qp, const struct roce_rx *rx)
+void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	static const u8 service[] = {
 		[IB_QPT_GSI] = BTH_UD,
@@ -51,10 +54,13 @@ static void rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 		tern_count(dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
-	if (k->op_flags & OPF_REQUEST)
+	if (k->op_flags & OPF_REQUEST) {
+		/* Answers go back the way the newest request came. */
+		WRITE_ONCE(qp->local.resp, !rx->skb);
 		roce_resp_rx(qp, rx);
-	else
+	} else {
 		roce_req_rx(qp, rx);
+	}
 }
 
 static bool rx_backlog(struct roce_qp *qp, u32 *budget)
@@ -67,7 +73,7 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 			return false;
 		--*budget;
 		if (roce_rx_parse(qp->base.dev, skb, &rx))
-			rx_one(qp, &rx);
+			roce_rx_one(qp, &rx);
 		consume_skb(skb);
 	}
 	return !skb_queue_empty(&qp->backlog);
@@ -101,7 +107,7 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 
 	if (rx) {
 		if (skb_queue_empty(&qp->backlog) && !qp->base.dead) {
-			rx_one(qp, rx);
+			roce_rx_one(qp, rx);
 			consume_skb(rx->skb);
 		} else {
 			queue_backlog(qp, rx->skb);
@@ -132,14 +138,27 @@ static bool run(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 	return more;
 }
 
-static void run_while_marked(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+/*
+ * Budget is spent, but it was our own that we copied: a poster in process context
+ * goes on for a while, with BHs on in between, before a work item has to.
+ */
+static bool goes_on(const struct roce_qp *qp, u32 *rounds)
 {
-	bool more;
+	return qp->local.req && in_task() && !need_resched() && ++*rounds < ROCE_LOCAL_ROUNDS;
+}
+
+/* Returns another QP, referenced, that is to be run for what was done here, or NULL. */
+static struct roce_qp *run_while_marked(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+{
+	struct roce_qp *next = NULL;
+	u32 rounds = 0;
+	bool more, again;
 
 	do {
+		again = false;
 		if (!spin_trylock_bh(&qp->base.run_lock)) {
 			if (!rx)
-				return;
+				return next;
 			queue_backlog(qp, rx->skb);
 			rx = NULL;
 			atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
@@ -149,14 +168,37 @@ static void run_while_marked(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
 		}
 		more = run(qp, rx, budget);
 		rx = NULL;
-		if (more) {
+		again = more && goes_on(qp, &rounds);
+		if (more && !again) {
 			tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
 			queue_work(roce_wq, &qp->work);
 		}
+		roce_local_pass_on(qp, &next);
 		spin_unlock_bh(&qp->base.run_lock);
-		/* Pairs with the barrier between a mark and its trylock. */
+		/* Pairs with the barriers between a mark or a waiter and its trylock. */
 		smp_mb();
-	} while (!more && atomic_read(&qp->base.marks));
+		roce_local_released(qp, &next);
+	} while (again || (!more && atomic_read(&qp->base.marks)));
+	return next;
+}
+
+/* The QP, then those that it brought work for: one of them is most often its peer. */
+static void run_chain(struct roce_qp *qp, struct roce_rx *rx, u32 budget)
+{
+	struct roce_qp *next = run_while_marked(qp, rx, budget);
+	u32 n = 0;
+
+	while (unlikely(next)) {
+		qp = next;
+		if (++n > ROCE_LOCAL_CHAIN) {
+			roce_kick_later(qp);
+			return;
+		}
+		atomic_or(TERN_QP_MARK_SEND, &qp->base.marks);
+		smp_mb__after_atomic();
+		next = run_while_marked(qp, NULL, budget);
+		tern_qp_put(&qp->base);
+	}
 }
 
 void roce_kick(struct roce_qp *qp, u32 marks)
@@ -170,12 +212,12 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
-	run_while_marked(qp, NULL, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
+	run_chain(qp, NULL, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
 }
 
 void roce_qp_rx(struct roce_qp *qp, struct roce_rx *rx)
 {
-	run_while_marked(qp, rx, ROCE_BUDGET_SOFTIRQ);
+	run_chain(qp, rx, ROCE_BUDGET_SOFTIRQ);
 }
 
 static void work_fn(struct work_struct *work)
@@ -197,6 +239,7 @@ void roce_exec_init(struct roce_qp *qp)
 {
 	skb_queue_head_init(&qp->backlog);
 	INIT_WORK(&qp->work, work_fn);
+	roce_local_init(qp);
 	hrtimer_init(&qp->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	qp->timer.function = timer_fn;
 }

@@ -63,7 +63,7 @@ template <class Fill> void frame_stretch(Packet *p, const struct run &run, Fill 
 	auto s = std::make_shared<Stretch>();
 
 	run_stretch(&run, &s->k);
-	s->payload.resize(s->k.payload_bytes);
+	s->payload.resize(s->k.payload_bytes + 1); /* never without an address */
 	fill(s->payload.data(), s->k.payload_bytes);
 	p->bytes = BTH_BYTES;
 	p->stretch = std::move(s);
