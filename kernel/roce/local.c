@@ -339,6 +339,8 @@ int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u3
 		if (!roce_source_ok(&src, run->bytes))
 			return -EFAULT;
 	}
+	if (rc_req_is_resent(&qp->req, run))
+		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
 	/* Before it is answered. UC: complete when sent, so only if it could be read. */
 	if (reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
