@@ -132,7 +132,7 @@ void roce_local_released(struct roce_qp *qp, struct roce_qp **next);
 /* Run it from a work item; takes over the caller's reference. */
 void roce_kick_later(struct roce_qp *qp);
 /* For who took the run lock, with BHs off, and did not run the QP. */
-void roce_qp_unlock(struct roce_qp *qp);
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock);
 
 /* ---- qp.c ---- */
 

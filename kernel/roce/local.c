@@ -109,7 +109,7 @@ void roce_kick_later(struct roce_qp *qp)
 	kick_later(qp);
 }
 
-void roce_qp_unlock(struct roce_qp *qp)
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 {
 	struct roce_qp *next = NULL;
 
@@ -124,19 +124,28 @@ void roce_qp_unlock(struct roce_qp *qp)
 
 /* ---- the other QP's lock ---- */
 
+static bool try_other(struct roce_qp *other)
+{
+	if (!spin_trylock(&other->base.run_lock))
+		return false;
+	__release(&other->base.run_lock);	/* sparse cannot follow it from here on */
+	return true;
+}
+
 /* False: somebody has it, and whoever lets go of it runs qp. */
 static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	if (qp < other) {
 		spin_lock_nested(&other->base.run_lock, SINGLE_DEPTH_NESTING);
+		__release(&other->base.run_lock);
 		return true;
 	}
-	if (spin_trylock(&other->base.run_lock))
+	if (try_other(other))
 		return true;
 	wait_for(qp, other);
 	/* Pairs with the barrier between an unlock and the look for waiters. */
 	smp_mb();
-	if (!spin_trylock(&other->base.run_lock))
+	if (!try_other(other))
 		return false;
 	wait_no_more(qp);
 	return true;
@@ -145,6 +154,7 @@ static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 /* Who rang for it meanwhile, or waits for it, has its turn after qp. */
 static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 {
+	__acquire(&other->base.run_lock);
 	spin_unlock(&other->base.run_lock);
 	smp_mb();	/* as in run_while_marked() */
 	wake_waiters(other, &qp->local.next);
@@ -350,9 +360,10 @@ int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u3
 		return -EFAULT;
 	if (!reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
-	count(qp, &rx.k);
-	if (to)
+	if (to) {
+		count(qp, &rx.k);
 		fetch_answers(qp, to, &rx, budget);
+	}
 	return 0;
 }
 
@@ -403,7 +414,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	other = tern_qp_lookup(dev, k->dqpn);
 	if (!other || !(READ_ONCE(dev->netdev->flags) & IFF_UP))
 		goto wire;	/* to be lost and counted */
-	if (other != &qp->base && !spin_trylock(&other->run_lock))
+	if (other != &qp->base && !try_other(to_roce_qp(other)))
 		goto wire;
 	if (other->dead || !skb_queue_empty(&to_roce_qp(other)->backlog)) {
 		if (other != &qp->base)

@@ -195,6 +195,8 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		return;
 	}
 	if (place(qp, rx)) {
+		if (roce_rx_is_void(rx))
+			return;		/* the WQE stays in hand */
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		return;

@@ -12,8 +12,7 @@ namespace sim {
 Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	: cfg(c), ledger(c.uc ? 16384 : c.sq_entries), world_(world), ep_(endpoint),
 	  arena_((2u << 20) + 2 * c.big_max), workload_(cfg, ledger, arena_, seed), rng_(seed + 1),
-	  ring_(c.sq_entries), partial_(Rng::chance(c.partial)),
-	  stretch_(Rng::chance(c.stretch))
+	  ring_(c.sq_entries), partial_(Rng::chance(c.partial)), stretch_(Rng::chance(c.stretch))
 {
 	struct rc_req_cfg rc = {};
 

@@ -13,8 +13,9 @@ namespace sim {
 
 Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed)
 	: world_(world), ep_(endpoint), cfg_(cfg), ledger_(ledger), rng_(seed),
-	  partial_(Rng::chance(cfg.partial)), stretch_(Rng::chance(cfg.stretch)), rq_dry_(Rng::chance(cfg.rq_dry)),
-	  mem_(ledger.fresh()), recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
+	  partial_(Rng::chance(cfg.partial)), stretch_(Rng::chance(cfg.stretch)),
+	  rq_dry_(Rng::chance(cfg.rq_dry)), mem_(ledger.fresh()),
+	  recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
 	  res_(std::max<size_t>(1, cfg.max_rd_atomic))
 {
 	struct rc_resp_cfg rc = {};

@@ -62,9 +62,9 @@ void End::to_rts(const End &peer)
 	a.qp_state = IBV_QPS_INIT;
 	a.port_num = 1;
 	a.qp_access_flags = static_cast<unsigned>(kAllAccess);
-	int error = ibv_modify_qp(qp_.get(), &a,
-				  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-					  IBV_QP_ACCESS_FLAGS);
+	int error =
+		ibv_modify_qp(qp_.get(), &a,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	a.qp_state = IBV_QPS_RTR;
 	a.path_mtu = device_.port().active_mtu;
 	a.dest_qp_num = peer.qpn_;
@@ -77,20 +77,24 @@ void End::to_rts(const End &peer)
 	a.ah_attr.grh.dgid = device_.gid();
 	a.ah_attr.grh.sgid_index = static_cast<uint8_t>(device_.gid_index());
 	a.ah_attr.grh.hop_limit = 1;
-	error = error ?: ibv_modify_qp(qp_.get(), &a,
-				       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					       (rc ? IBV_QP_MAX_DEST_RD_ATOMIC |
-							       IBV_QP_MIN_RNR_TIMER : 0));
+	error = error ?:
+			ibv_modify_qp(qp_.get(), &a,
+				      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					      IBV_QP_RQ_PSN |
+					      (rc ? IBV_QP_MAX_DEST_RD_ATOMIC |
+							       IBV_QP_MIN_RNR_TIMER :
+						    0));
 	a.qp_state = IBV_QPS_RTS;
 	a.timeout = 12;
 	a.retry_cnt = 7;
 	a.rnr_retry = 7;
-	error = error ?: ibv_modify_qp(qp_.get(), &a,
-				       IBV_QP_STATE | IBV_QP_SQ_PSN |
-					       (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+	error = error ?:
+			ibv_modify_qp(qp_.get(), &a,
+				      IBV_QP_STATE | IBV_QP_SQ_PSN |
+					      (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 							       IBV_QP_RNR_RETRY |
-							       IBV_QP_MAX_QP_RD_ATOMIC : 0));
+							       IBV_QP_MAX_QP_RD_ATOMIC :
+						    0));
 	require(!error, "connecting failed: %s", strerror(error));
 	peer_ = &peer;
 	for (uint32_t i = 0; i < kDepth; i++)
@@ -125,9 +129,8 @@ void End::post_recv()
 
 void End::post_send()
 {
-	const ibv_wr_opcode opcodes[] = {IBV_WR_SEND, IBV_WR_RDMA_WRITE,
-					 IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
-					 IBV_WR_ATOMIC_FETCH_AND_ADD};
+	const ibv_wr_opcode opcodes[] = {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+					 IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD};
 	uint64_t dice = random_();
 	uint32_t bytes = static_cast<uint32_t>(dice >> 8) % (dice % 8 ? 5000 : kBytes / 2);
 	uint32_t cut = bytes / 3;

@@ -42,7 +42,8 @@ private:
 	void post_recv();
 	void reap();
 	int forget();
-	bool one(ibv_wr_opcode opcode, uint64_t from, uint32_t bytes, const End &peer, double limit_s);
+	bool one(ibv_wr_opcode opcode, uint64_t from, uint32_t bytes, const End &peer,
+		 double limit_s);
 
 	const Device &device_;
 	ibv_pd *pd_;

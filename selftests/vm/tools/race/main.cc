@@ -120,8 +120,9 @@ int main(int argc, char **argv)
 				{'c', &o.calm},
 				{'s', &o.seed}}) ||
 	    !o.pairs) {
-		fprintf(stderr, "usage: %s -n NETDEV [-P pairs] [-S seconds] [-s seed] [-c 1]\n"
-				"-c 1: nothing is wrecked, so nothing may fail\n",
+		fprintf(stderr,
+			"usage: %s -n NETDEV [-P pairs] [-S seconds] [-s seed] [-c 1]\n"
+			"-c 1: nothing is wrecked, so nothing may fail\n",
 			argv[0]);
 		return 2;
 	}
