@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -d resource show` adds to ib_core's own view of our objects.
+ * What `rdma -dd resource show` adds to ib_core's own view of our objects.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>

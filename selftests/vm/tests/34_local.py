@@ -41,9 +41,9 @@ def _shown(t):
     before = _counters(t)
     server, client = _start(t, 3)
     t.sleep(2)
-    shown = t.run(t.a, "rdma -d resource show qp").out
+    shown = t.run(t.a, "rdma -dd resource show qp").out
     _end(t, server, client, "shown")
-    t.case("rdma resource says path local", "path local" in shown, shown[-600:])
+    t.case("rdma resource says path local", "drv_path local" in shown, shown[-600:])
     moved = _moved(t, before)
     t.case("messages and bytes are counted as local",
            moved["local_messages"] > 10 and moved["local_bytes"] > 1000, moved)
