@@ -126,10 +126,11 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 
 static bool try_other(struct roce_qp *other)
 {
-	if (!spin_trylock(&other->base.run_lock))
-		return false;
-	__release(&other->base.run_lock);	/* sparse cannot follow it from here on */
-	return true;
+	if (spin_trylock(&other->base.run_lock)) {
+		__release(&other->base.run_lock);	/* sparse cannot follow it from here on */
+		return true;
+	}
+	return false;
 }
 
 /* False: somebody has it, and whoever lets go of it runs qp. */

@@ -52,7 +52,7 @@ def _shown(t):
 
 def _flipped(t):
     before = _counters(t)
-    server, client = _start(t, 8)
+    server, client = _start(t, 6)
     flips = t.start(t.a, "cd /sys/class/infiniband/%s; while sleep 0.06; do echo N >local; "
                          "sleep 0.06; echo Y >local; done" % t.dev(t.a), 90)
     _end(t, server, client, "switch flipped")
@@ -69,8 +69,8 @@ def _flipped(t):
 def _address_moves(t):
     t.run(t.a, "ip addr add %s/24 dev eth0" % ADDRESS, check=True)
     t.a.wait_until("grep -q ffff:0a63:0001 /sys/class/infiniband/*/ports/1/gids/*", timeout=5)
-    server, client = _start(t, 6, "-g %d" % t.gid_index(t.a, ADDRESS))
-    for _ in range(4):
+    server, client = _start(t, 4, "-g %d" % t.gid_index(t.a, ADDRESS))
+    for _ in range(3):
         t.sleep(0.8)
         t.run(t.a, "ip addr del %s/24 dev eth0; sleep 0.15; ip addr add %s/24 dev eth0"
               % (ADDRESS, ADDRESS), check=True)
@@ -103,9 +103,9 @@ def _link_deleted(t):
 def _raced(t):
     """All in one process: QPs to each other and to themselves, wrecked by other threads."""
     t.check_run("QPs and regions wrecked under traffic", t.a,
-                "/tern/vrace -n eth0 -P 4 -S %d" % (6 * t.slow), 60)
+                "/tern/vrace -n eth0 -P 4 -S %d" % (5 * t.slow), 60)
     t.check_run("left alone, nothing fails", t.a,
-                "/tern/vrace -n eth0 -P 6 -S %d -c 1" % (4 * t.slow), 60)
+                "/tern/vrace -n eth0 -P 6 -S %d -c 1" % (3 * t.slow), 60)
     t.check_run("nor while the switch is flipped", t.a,
                 "cd /sys/class/infiniband/%s; (while sleep 0.05; do echo N >local; sleep 0.05; "
                 "echo Y >local; done) & flips=$!; /tern/vrace -n eth0 -P 4 -S %d -c 1; rc=$?; "
