@@ -46,6 +46,8 @@
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
 	X(HANDOFFS,		"work_handoffs")	/* budget spent, a work item went on */	\
+	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
+	X(LOCAL_BYTES,		"local_bytes")						\
 	X(LINK_DOWN,		"link_downed")
 
 enum tern_counter {

@@ -62,6 +62,8 @@ struct tern_transport_ops {
 	 */
 	int (*qp_modify)(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 enum ib_qp_state cur, enum ib_qp_state next);
+	/* For people, by what way a QP's messages go; NULL, also as a result: nothing to say. */
+	const char *(*qp_way)(const struct tern_qp *qp);
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
 	/* Unpublished already. On return nothing touches queues or CQs any more. */
 	void (*qp_quiesce)(struct tern_qp *qp);

@@ -144,6 +144,12 @@ void tern_span_put(struct tern_span *span);
 /* off + n <= span->length is the caller's duty (WARN_ON_ONCE and clipped otherwise). */
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
+/*
+ * fn(arg, p, n) for each contiguous piece of [off, off + n), in order, until one
+ * does not return 0: that is returned.
+ */
+typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
+int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);
 /* 8-byte aligned, or -EINVAL. Atomic against the CPU's own 64-bit atomics. */
 int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
 		     u64 *orig);
@@ -168,6 +174,8 @@ void tern_sgl_end(struct tern_sgl *sgl);
 /* 0, or tern_span_get()'s errors; -ERANGE past the end of the list. */
 int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n);
 int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n);
+/* As tern_span_walk(), or those errors. Without fn: only look whether it may be read. */
+int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void *arg);
 
 /*
  * One access to a list, without a walk to keep: as begin, write or read, end. Of

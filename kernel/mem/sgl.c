@@ -94,6 +94,25 @@ int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n)
 	return 0;
 }
 
+int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void *arg)
+{
+	while (n) {
+		int err = sgl_seek(sgl, off);
+		size_t run;
+
+		if (err)
+			return err;
+		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		if (fn)
+			err = tern_span_walk(&sgl->span, off - sgl->cur_base, run, fn, arg);
+		if (err)
+			return err;
+		off += run;
+		n -= run;
+	}
+	return 0;
+}
+
 /* The one SGE's span, for [off, off + n) of it. */
 static int one_sge(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 need, u64 off,
 		   size_t n, struct tern_span *span)

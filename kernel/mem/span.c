@@ -181,6 +181,22 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 	}
 }
 
+int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg)
+{
+	int ret = 0;
+
+	n = span_clip(span, off, n);
+	while (n && !ret) {
+		void *p;
+		size_t run = min(span_chunk(span, off, &p), n);
+
+		ret = fn(arg, p, run);
+		off += run;
+		n -= run;
+	}
+	return ret;
+}
+
 int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
 		     u64 *orig)
 {

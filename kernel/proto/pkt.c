@@ -158,7 +158,8 @@ static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct
 		return PKT_BAD_LENGTH;
 	eth_parse(p + BTH_BYTES, info->flags, k);
 	k->hdr_bytes = info->hdr_bytes;
-	k->payload_bytes = (u16)(rest - k->pad_bytes);
+	k->payload_bytes = rest - k->pad_bytes;
+	k->npkts = 1;
 	k->op_flags = info->flags;
 	return PKT_OK;
 }

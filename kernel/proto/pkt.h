@@ -149,7 +149,8 @@ struct pkt {
 	u32 inv_rkey;		/* IETH */
 
 	u16 hdr_bytes;		/* parse: where the payload begins */
-	u16 payload_bytes;	/* without pad and ICRC */
+	u32 payload_bytes;	/* without pad and ICRC */
+	u32 npkts;		/* parse: 1; more: a stretch, see run_stretch() */
 	u32 op_flags;		/* opcode_info()->flags */
 };
 

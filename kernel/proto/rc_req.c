@@ -83,10 +83,12 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 		.retry_left = cfg->retry_cnt,
 		.rnr_left = cfg->rnr_retry,
 		.state = RC_REQ_READY,
-		/* two stretches in flight keep the responder busy, if it allows two */
-		.read_pkts = cfg->max_rd_atomic > 1 && cfg->window > 1 ? cfg->window / 2 :
-									 cfg->window,
 	};
+}
+
+void rc_req_set_window(struct rc_req *q, u32 window)
+{
+	q->cfg.window = window;
 }
 
 bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
@@ -103,6 +105,7 @@ bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
 	s->npkts = 0;
 	s->asked_pkts = 0;
 	s->rd_held = 0;
+	s->read_pkts = 0;
 	q->head++;
 	return true;
 }
@@ -123,6 +126,9 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
 	if (psns_since_una(q, q->psn_next) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
+	/* two stretches in flight keep the responder busy, if it allows two */
+	s->read_pkts = q->cfg.max_rd_atomic > 1 && q->cfg.window > 1 ? q->cfg.window / 2 :
+								       q->cfg.window;
 	s->first_psn = q->psn_next;
 	q->psn_next = sqe_end_psn(s);
 	s->state = RC_SQE_ACTIVE;
@@ -136,7 +142,7 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 
 	if (s->op != RC_OP_READ)
 		return 1;
-	end = q->cur_pkt - q->cur_pkt % q->read_pkts + q->read_pkts;
+	end = q->cur_pkt - q->cur_pkt % s->read_pkts + s->read_pkts;
 	return end < s->npkts ? end : s->npkts;
 }
 
@@ -500,8 +506,8 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 			     struct rc_req_act *act)
 {
 	struct rc_sqe *s = sqe_at(q, q->una);
-	u32 pkt, left;
-	bool final, ends;
+	u32 pkt, left, end;
+	bool ends;
 
 	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->op != RC_OP_READ) {
 		/* A response where an ACK or an atomic's result belongs. */
@@ -511,11 +517,15 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	/* psn == psn_una here, and psn_una lies within s */
 	pkt = (u32)psn_diff(k->psn, s->first_psn);
 	left = s->length - pkt * q->cfg.pmtu;
-	final = pkt + 1 == s->npkts;
-	ends = final || (pkt + 1) % q->read_pkts == 0;
-	/* FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. */
-	if (ends != !!(k->op_flags & OPF_LAST) ||
-	    k->payload_bytes != (final ? left : q->cfg.pmtu)) {
+	end = pkt + k->npkts;
+	ends = end == s->npkts || end % s->read_pkts == 0;
+	/*
+	 * FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. A
+	 * response is to one request: it does not reach beyond its end.
+	 */
+	if (end > s->npkts || pkt / s->read_pkts != (end - 1) / s->read_pkts ||
+	    ends != !!(k->op_flags & OPF_LAST) ||
+	    k->payload_bytes != (end == s->npkts ? left : k->npkts * q->cfg.pmtu)) {
 		rx_bad_response(q, act);
 		return;
 	}
@@ -523,6 +533,7 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	act->slot = q->una;
 	act->offset = pkt * q->cfg.pmtu;
 	act->bytes = k->payload_bytes;
+	act->npkts = k->npkts;
 }
 
 static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
@@ -608,6 +619,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		act->kind = RC_REQ_PLACE_ATOMIC;
 		act->slot = q->una;
 		act->bytes = 8;
+		act->npkts = 1;
 		act->value = k->atomic_orig;
 		return;
 	}
@@ -631,11 +643,11 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 
 	if (act->slot != q->una || s->state != RC_SQE_ACTIVE || q->state == RC_REQ_ERROR)
 		return;
-	q->psn_una = psn_add(q->psn_una, 1);
+	q->psn_una = psn_add(q->psn_una, act->npkts);
 	if (q->psn_una == sqe_end_psn(s)) {
 		sqe_complete(q, s, RC_ST_SUCCESS);
 		advance_una(q);
-	} else if (((q->psn_una - s->first_psn) & PSN_MASK) % q->read_pkts == 0 && s->rd_held) {
+	} else if (((q->psn_una - s->first_psn) & PSN_MASK) % s->read_pkts == 0 && s->rd_held) {
 		s->rd_held--;
 		q->rd_out--;
 	}

@@ -87,6 +87,7 @@ struct rc_sqe {
 	u32 npkts;
 	u32 asked_pkts;		/* READ, atomic: responses asked for at least once */
 	u32 rd_held;		/* READ, atomic: how many of max_rd_atomic */
+	u32 read_pkts;		/* READ: asked for in stretches of so many responses */
 };
 
 struct rc_req_cfg {
@@ -147,7 +148,6 @@ struct rc_req {
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 
 	u32 rd_out;		/* READ and atomic requests on the wire */
-	u32 read_pkts;		/* a READ is asked for in stretches of so many responses */
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;
@@ -169,11 +169,20 @@ struct rc_req_act {
 	u32 slot;
 	u32 offset;
 	u32 bytes;
+	u32 npkts;		/* that were responses to slot */
 	u64 value;
 };
 
 /* entries: power of two, ring zeroed or not. Starts READY. */
 void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg);
+
+/*
+ * From now on so many packets may be under way, and the READs begun from now
+ * on are asked for in stretches to match. More may be under way already, but
+ * unless rc_req_answer_is_due() it may take the ACK timer to learn what became
+ * of them.
+ */
+void rc_req_set_window(struct rc_req *q, u32 window);
 
 /* Append a work request; false if the ring is full (head - tail == entries). */
 bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr);
@@ -199,7 +208,10 @@ void rc_req_unsend(struct rc_req *q, u32 psn);
  */
 void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status);
 
-/* An acknowledge, READ response or atomic acknowledge came in (pkt_parse()d). */
+/*
+ * An acknowledge, READ response or atomic acknowledge came in (pkt_parse()d),
+ * or a stretch of READ responses (run_stretch()).
+ */
 void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act);
 
 /* The placement that rc_req_rx() asked for succeeded. */
@@ -224,6 +236,24 @@ void rc_req_flush(struct rc_req *q);
 /* SQD and back. Drained: every begun work request is complete. */
 void rc_req_drain(struct rc_req *q, bool on);
 bool rc_req_is_drained(const struct rc_req *q);
+
+/* Is nothing under way? Then nothing of what was sent can come in late and matter. */
+static inline bool rc_req_is_quiet(const struct rc_req *q)
+{
+	return q->psn_una == q->psn_max;
+}
+
+/* Was the last packet sent one that is answered by itself? */
+static inline bool rc_req_answer_is_due(const struct rc_req *q)
+{
+	return !q->since_ackreq;
+}
+
+/* Was the run's first packet sent before? */
+static inline bool rc_req_is_resent(const struct rc_req *q, const struct run *run)
+{
+	return psn_before(run->psn, q->psn_max);
+}
 
 static inline bool rc_req_in_error(const struct rc_req *q)
 {

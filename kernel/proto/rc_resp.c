@@ -60,11 +60,23 @@ static void refuse(struct rc_resp *r, struct rc_act *act, u8 syndrome)
 
 /* ---- is the packet a legal continuation? ---- */
 
+/* Full packets but the message's last, which carries at least a byte; ONLY may be empty. */
+static bool payload_ok(const struct rc_resp *r, const struct pkt *k)
+{
+	u64 full = (u64)k->npkts * r->cfg.pmtu;
+
+	if (!(k->op_flags & OPF_LAST))
+		return k->payload_bytes == full;
+	if (k->payload_bytes > full)
+		return false;
+	return k->payload_bytes > full - r->cfg.pmtu ||
+	       ((k->op_flags & OPF_FIRST) && k->npkts == 1);
+}
+
 /* Position in the message and payload length (IBTA 9.7.4.1.4 and .5); RC and UC alike. */
 static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	bool first = k->op_flags & OPF_FIRST;
-	bool last = k->op_flags & OPF_LAST;
 	bool is_write = k->op_flags & OPF_WRITE;
 
 	if (k->op_flags & (OPF_SEND | OPF_WRITE)) {
@@ -72,14 +84,7 @@ static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 			return false;
 		if (r->in_msg && r->is_write != is_write)
 			return false;
-		if (!last && k->payload_bytes != r->cfg.pmtu)
-			return false;
-		if (last && k->payload_bytes > r->cfg.pmtu)
-			return false;
-		/* LAST carries at least a byte; ONLY may be empty */
-		if (last && !first && !k->payload_bytes)
-			return false;
-		return true;
+		return payload_ok(r, k);
 	}
 	return !r->in_msg;
 }
@@ -149,7 +154,7 @@ static void place_commit(struct rc_resp *r, const struct pkt *k, const struct rc
 	r->rkey = act->rkey;
 	if (act->end)
 		r->msn = psn_add(r->msn, 1);
-	r->epsn = psn_add(r->epsn, 1);
+	r->epsn = psn_add(r->epsn, k->npkts);
 }
 
 /* ---- duplicates ---- */
@@ -349,7 +354,7 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 		act->event = RC_EV_DROPPED;
 		act->restart = act->restart || r->in_msg;
 		r->in_msg = false;
-		r->epsn = psn_add(k->psn, 1);
+		r->epsn = psn_add(k->psn, k->npkts);
 		return;
 	}
 	place(r, k, act);
@@ -371,7 +376,7 @@ void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why)
 {
 	if (r->cfg.service == BTH_UC) {
 		r->in_msg = false;
-		r->epsn = psn_add(k->psn, 1);
+		r->epsn = psn_add(k->psn, k->npkts);
 		return;
 	}
 	switch (why) {

@@ -103,7 +103,7 @@ struct rc_act {
 	bool restart;		/* UC: the message before was cut off; its receive WQE is free for reuse */
 	bool cmp_swap;		/* ATOMIC: compare and swap, else fetch and add */
 	u32 offset;		/* of this payload in the message */
-	u32 bytes;		/* payload of this packet */
+	u32 bytes;		/* payload of this packet or stretch */
 	u32 length;		/* of the message: announced (WRITE: check all of it at begin), */
 				/* asked for (READ), received (at end) */
 	u32 rkey;
@@ -121,7 +121,11 @@ enum rc_fail {
 
 void rc_resp_init(struct rc_resp *r, struct rc_res *res, const struct rc_resp_cfg *cfg);
 
-/* k: a parsed request packet of the QP's service. RC only. */
+/*
+ * k: a parsed request packet of the QP's service, or a stretch of a SEND or
+ * WRITE (run_stretch()). What begins before the expected PSN is a duplicate,
+ * all of it: the ACK says from where on to send again. RC only.
+ */
 void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
 
 /* The same for UC: never answers; broken messages are dropped whole. */
@@ -142,6 +146,13 @@ void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why);
  * Again without rc_resp_sent(): the same run.
  */
 bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run);
+
+/* Would rc_resp_next() have something? */
+static inline bool rc_resp_owes(const struct rc_resp *r)
+{
+	return r->npending || r->nak_due || r->ack_due;
+}
+
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
 /* A plain ACK that was said to be sent was refused by the local network after all. */
 void rc_resp_unsend_ack(struct rc_resp *r);

@@ -51,9 +51,10 @@ static u8 request_opcode(const struct run *run, bool first, bool last)
 	}
 }
 
-void run_pkt(const struct run *run, u32 i, struct pkt *k)
+/* Packets [i, i + npkts) of the run, but for their payload. */
+static void fill_headers(const struct run *run, u32 i, u32 npkts, struct pkt *k)
 {
-	bool final = i + 1 == run->npkts;
+	bool final = i + npkts == run->npkts;
 	bool first = run->first && i == 0;
 	bool last = run->last && final;
 	u8 op;
@@ -78,6 +79,7 @@ void run_pkt(const struct run *run, u32 i, struct pkt *k)
 		.pkey = run->pkey,
 		.dqpn = run->dqpn,
 		.psn = psn_add(run->psn, i),
+		.npkts = npkts,
 		.syndrome = run->syndrome,
 		.msn = run->msn,
 		.va = run->va,
@@ -89,6 +91,18 @@ void run_pkt(const struct run *run, u32 i, struct pkt *k)
 		.imm = run->imm,
 		.inv_rkey = run->inv_rkey,
 	};
+}
+
+void run_pkt(const struct run *run, u32 i, struct pkt *k)
+{
+	fill_headers(run, i, 1, k);
 	if (run->bytes)
-		k->payload_bytes = (u16)(final ? run->bytes - i * run->pmtu : run->pmtu);
+		k->payload_bytes = i + 1 == run->npkts ? run->bytes - i * run->pmtu : run->pmtu;
+}
+
+void run_stretch(const struct run *run, struct pkt *k)
+{
+	fill_headers(run, 0, run->npkts, k);
+	k->payload_bytes = run->bytes;
+	k->op_flags = opcode_info(k->opcode)->flags;
 }

@@ -58,6 +58,14 @@ struct run {
  */
 void run_pkt(const struct run *run, u32 i, struct pkt *k);
 
+/*
+ * The whole run as one stretch, for where there is no packet to build: the
+ * opcode says whether it begins and ends the message, k->npkts how many PSNs
+ * it takes, k->payload_bytes all it carries. The peer's engine takes it like
+ * that many packets that came one behind the other. As pkt_parse() leaves it.
+ */
+void run_stretch(const struct run *run, struct pkt *k);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,10 @@
 
 #include "roce/exec.h"
 
+/* How often a poster goes on with copying, and how many QPs one call runs besides its own. */
+#define ROCE_LOCAL_ROUNDS	8
+#define ROCE_LOCAL_CHAIN	8
+
 struct workqueue_struct *roce_wq;
 
 static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
@@ -25,8 +29,7 @@ static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
 	skb_queue_tail(&qp->backlog, skb);
 }
 
-/* One packet of the right QP; does not consume the skb. */
-static void rx_one(struct roce_qp *qp, const struct roce_rx *rx)
+void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	static const u8 service[] = {
 		[IB_QPT_GSI] = BTH_UD,
@@ -51,10 +54,13 @@ static void rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 		tern_count(dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
-	if (k->op_flags & OPF_REQUEST)
+	if (k->op_flags & OPF_REQUEST) {
+		/* Answers go back the way the newest request came. */
+		WRITE_ONCE(qp->local.resp, !rx->skb);
 		roce_resp_rx(qp, rx);
-	else
+	} else {
 		roce_req_rx(qp, rx);
+	}
 }
 
 static bool rx_backlog(struct roce_qp *qp, u32 *budget)
@@ -67,7 +73,7 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 			return false;
 		--*budget;
 		if (roce_rx_parse(qp->base.dev, skb, &rx))
-			rx_one(qp, &rx);
+			roce_rx_one(qp, &rx);
 		consume_skb(skb);
 	}
 	return !skb_queue_empty(&qp->backlog);
@@ -154,27 +160,73 @@ static bool run(struct roce_qp *qp, u32 budget)
 	return more;
 }
 
-/* True: somebody came meanwhile, left a mark and went. */
-static bool run_and_unlock(struct roce_qp *qp, u32 budget)
+/*
+ * Budget is spent, but it was our own that we copied: a poster in process context
+ * goes on for a while, with BHs on in between, before a work item has to.
+ */
+static bool goes_on(const struct roce_qp *qp, u32 *rounds)
+{
+	return qp->local.req && in_task() && !need_resched() && ++*rounds < ROCE_LOCAL_ROUNDS;
+}
+
+/*
+ * Runs the QP and lets go of it. *next: another QP, referenced, that is to be run for
+ * what was done here, unless there is one already. True: there is more to do at once,
+ * or somebody came meanwhile, left a mark and went.
+ */
+static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
 {
 	bool more = run(qp, budget);
+	bool again = more && goes_on(qp, rounds);
 
-	if (more) {
+	if (more && !again) {
 		tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
 		queue_work(roce_wq, &qp->work);
 	}
+	roce_local_pass_on(qp, next);
 	spin_unlock_bh(&qp->base.run_lock);
-	/* Pairs with the barrier between a mark and its trylock. */
+	/* Pairs with the barriers between a mark or a waiter and its trylock. */
 	smp_mb();
-	return !more && atomic_read(&qp->base.marks);
+	roce_local_released(qp, next);
+	return again || (!more && atomic_read(&qp->base.marks));
 }
 
-static void run_while_marked(struct roce_qp *qp, u32 budget)
+static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
 {
+	u32 rounds = 0;
+
 	do {
 		if (!spin_trylock_bh(&qp->base.run_lock))
 			return;
-	} while (run_and_unlock(qp, budget));
+	} while (run_and_unlock(qp, budget, &rounds, next));
+}
+
+/* A QP that work was brought for, most often the peer; then those that it brought work for. */
+static void run_next(struct roce_qp *next, u32 budget)
+{
+	u32 n = 0;
+
+	while (unlikely(next)) {
+		struct roce_qp *qp = next;
+
+		if (++n > ROCE_LOCAL_CHAIN) {
+			roce_kick_later(qp);
+			return;
+		}
+		next = NULL;
+		atomic_or(TERN_QP_MARK_SEND, &qp->base.marks);
+		smp_mb__after_atomic();
+		run_while_marked(qp, budget, &next);
+		tern_qp_put(&qp->base);
+	}
+}
+
+static void run_chain(struct roce_qp *qp, u32 budget)
+{
+	struct roce_qp *next = NULL;
+
+	run_while_marked(qp, budget, &next);
+	run_next(next, budget);
 }
 
 void roce_kick(struct roce_qp *qp, u32 marks)
@@ -188,7 +240,7 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
-	run_while_marked(qp, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
+	run_chain(qp, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
 }
 
 void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx)
@@ -199,7 +251,7 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 			series->qp = qp;
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
-		rx_one(qp, rx);
+		roce_rx_one(qp, rx);
 		consume_skb(rx->skb);
 		return;
 	}
@@ -207,17 +259,22 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	if (!series->qp) {
 		atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
 		smp_mb__after_atomic();
-		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ);
+		run_chain(qp, ROCE_BUDGET_SOFTIRQ);
 	}
 }
 
 void roce_rx_series_end(struct roce_rx_series *series)
 {
 	struct roce_qp *qp = series->qp;
+	struct roce_qp *next = NULL;
+	u32 rounds = 0;
 
 	series->qp = NULL;
-	if (qp && run_and_unlock(qp, ROCE_BUDGET_SOFTIRQ))
-		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ);
+	if (!qp)
+		return;
+	if (run_and_unlock(qp, ROCE_BUDGET_SOFTIRQ, &rounds, &next))
+		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ, &next);
+	run_next(next, ROCE_BUDGET_SOFTIRQ);
 }
 
 static void work_fn(struct work_struct *work)
@@ -239,6 +296,7 @@ void roce_exec_init(struct roce_qp *qp)
 {
 	skb_queue_head_init(&qp->backlog);
 	INIT_WORK(&qp->work, work_fn);
+	roce_local_init(qp);
 	hrtimer_init(&qp->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	qp->timer.function = timer_fn;
 }

@@ -31,6 +31,8 @@ void roce_exec_init(struct roce_qp *qp);
 /* No timer, work or queued packet is left; dead must be set before. Sleeps. */
 void roce_exec_stop(struct roce_qp *qp);
 void roce_purge_backlog(struct roce_qp *qp);
+/* What came for qp: service, P_Key, state and sender are checked. Does not consume an skb. */
+void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx);
 
 /* The time, asked for once by a holder of the run lock, and after each batch. */
 static inline u64 roce_now(struct roce_qp *qp)
@@ -98,6 +100,59 @@ void roce_resp_wait_no_more(struct roce_qp *qp);
 
 bool roce_ud_send(struct roce_qp *qp, u32 *budget);
 void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx);
+
+/* ---- local.c: traffic within the host, without packets ---- */
+
+#define ROCE_LOCAL_WINDOW_PKTS	(1u << 22)
+/* A packet's worth of a budget: so a process copies 256 KiB in a go. */
+#define ROCE_LOCAL_PKT_BYTES	256u
+
+static inline u32 roce_local_cost(u32 bytes)
+{
+	return 1 + bytes / ROCE_LOCAL_PKT_BYTES;
+}
+
+static inline u32 roce_local_pkts(u32 budget, u32 pmtu)
+{
+	return max(budget * ROCE_LOCAL_PKT_BYTES / pmtu, 1u);
+}
+
+enum roce_way {
+	ROCE_WAY_WIRE,
+	ROCE_WAY_LOCAL,		/* open until roce_local_close() */
+	ROCE_WAY_WAIT,		/* not now; qp is run when it can go on */
+	ROCE_WAY_TURNED,	/* ask the engine again: the window is another */
+};
+
+void roce_local_init(struct roce_qp *qp);
+/* RESET, or a new life of the requester: as if nothing had gone either way. */
+void roce_local_reset(struct roce_qp *qp);
+/* Which way does the requester's next run go? */
+enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run);
+/* And what the responder owes, if qp->local.resp? */
+enum roce_way roce_local_answer_way(struct roce_qp *qp);
+void roce_local_close(struct roce_qp *qp);
+/* All of a run to the peer, and its answers back. -EFAULT: the WQE's memory refuses. */
+int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget);
+/* All of a run back to the peer. -EFAULT: its memory is no longer readable. */
+int roce_local_respond(struct roce_qp *qp, const struct run *run, u32 *sent);
+/* UD. 0: sent; -EAGAIN: by the stack; -EFAULT: the WQE's memory refuses. */
+int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,
+			struct tern_send_wqe *wqe);
+/* For people: how a connected QP's packets go. */
+const char *roce_local_name(const struct tern_qp *base);
+
+/*
+ * What is to be run besides: before the run lock is let go, and after it and a
+ * full barrier. The first goes to *next if that is NULL, with a reference; others
+ * are left to work items.
+ */
+void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next);
+void roce_local_released(struct roce_qp *qp, struct roce_qp **next);
+/* Run it from a work item; takes over the caller's reference. */
+void roce_kick_later(struct roce_qp *qp);
+/* For who took the run lock, with BHs off, and did not run the QP. */
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock);
 
 /* ---- qp.c ---- */
 

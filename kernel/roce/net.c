@@ -100,6 +100,7 @@ int roce_dev_start(struct tern_dev *dev)
 		return -ENOMEM;
 	rd->dev = dev;
 	rd->rn = rn;
+	rd->local = true;
 	roce_mcast_dev_init(rd);
 
 	mutex_lock(&rn->lock);

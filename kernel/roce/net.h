@@ -41,6 +41,7 @@ struct roce_dev {
 	struct tern_dev *dev;
 	struct roce_net *rn;
 	struct hlist_head gids;		/* its entries of rn->gids, RCU, under rn->table_lock */
+	bool local;			/* switch: may traffic within the host go without packets? */
 
 	struct mutex mcast_lock;	/* the rest */
 	struct list_head groups;
@@ -79,6 +80,21 @@ struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gi
 			       bool loopback);
 /* Is ifindex the device's netdev, or that of one of its GIDs (VLAN, bond)? Under RCU. */
 bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex);
+
+/* ---- path.c ---- */
+
+/* The IP header of a packet of so many bytes, header included; IPv4's checksum is 0. */
+void roce_path_ip4(const struct roce_path *path, struct iphdr *ip, u16 bytes, u16 id);
+void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes);
+
+/* ---- source.c: what rx.c's functions of the same names do for what has no skb ---- */
+int roce_source_to_span(struct roce_source *src, u32 off, const struct tern_span *span,
+			u64 span_off, u32 n);
+int roce_source_to_sgl(struct roce_source *src, u32 off, struct tern_sgl *sgl, u64 sgl_off, u32 n);
+void roce_source_grh(const struct roce_source *src, const struct pkt *k, u8 grh[GRH_BYTES]);
+void roce_source_fill_cqe(const struct roce_source *src, const struct pkt *k,
+			  struct tern_cqe *cqe);
+bool roce_source_from_path(const struct roce_source *src, const struct roce_path *path);
 
 /* ---- route.c ---- */
 

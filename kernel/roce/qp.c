@@ -66,7 +66,7 @@ void roce_qp_quiesce(struct tern_qp *base)
 	spin_lock_bh(&base->run_lock);
 	roce_resp_wait_no_more(qp);
 	base->dead = true;
-	spin_unlock_bh(&base->run_lock);
+	roce_qp_unlock(qp);
 	roce_tx_uninit(&qp->tx);
 	roce_exec_stop(qp);
 }
@@ -90,6 +90,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->req_ready = false;
 	qp->resp_ready = false;
 	qp->base.have_rwqe = false;
+	roce_local_reset(qp);
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
 	qp->last_wqe_told = false;
@@ -157,6 +158,7 @@ static void start_requester(struct roce_qp *qp)
 	qp->req.cur = qp->base.sq.head;
 	qp->req.una = qp->base.sq.head;
 	qp->req.tail = qp->base.sq.head;
+	qp->local.req = false;
 	qp->req_ready = true;
 }
 
@@ -269,7 +271,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	enter_state(qp, cur, next);
 	update_running(qp, mask);
 unlock:
-	spin_unlock_bh(&base->run_lock);
+	roce_qp_unlock(qp);
 	kvfree(res);
 	/* What was posted, or came in, while the lock was ours or the state was another. */
 	roce_kick(qp, TERN_QP_MARK_SEND);
@@ -289,9 +291,8 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 		attr->sq_psn = qp->req.psn_next;
 	if (qp->resp_ready)
 		attr->rq_psn = qp->resp.epsn;
-	spin_unlock_bh(&base->run_lock);
+	roce_qp_unlock(qp);
 	/* Who came meanwhile left a mark for the lock's owner, which was this. */
-	smp_mb();
 	if (atomic_read(&base->marks))
 		roce_kick(qp, 0);
 }

@@ -186,7 +186,7 @@ static bool may_send(const struct roce_qp *qp)
 	return qp->req_ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD);
 }
 
-bool roce_req_send(struct roce_qp *qp, u32 *budget)
+static bool send_requests(struct roce_qp *qp, u32 *budget)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct rc_req *req = &qp->req;
@@ -198,7 +198,8 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 	tern_sq_draining(sq, true);
 	for (;;) {
 		u64 now = roce_now(qp);
-		u32 sent;
+		u32 sent, max_pkts;
+		enum roce_way way;
 		int ret;
 
 		take_posted(qp);
@@ -206,7 +207,8 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 			return false;
 		if (!*budget)
 			return true;	/* draining stays on: the work queue goes on */
-		if (!rc_req_next(req, now, *budget, &run)) {
+		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
+		if (!rc_req_next(req, now, max_pkts, &run)) {
 			/* Nothing new will be looked at before the peer or a timer wakes us. */
 			blocked = req->cur != req->head;
 			if (blocked)
@@ -223,6 +225,16 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 					  (enum rc_status)tern_qp_execute_local(
 						  &qp->base, tern_sq_wqe(sq, run.slot)));
 			--*budget;
+			continue;
+		}
+		way = roce_local_way(qp, &run);
+		if (way == ROCE_WAY_TURNED)
+			continue;
+		if (way == ROCE_WAY_WAIT)
+			break;
+		if (way == ROCE_WAY_LOCAL) {
+			if (roce_local_request(qp, now, &run, budget))
+				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
 			continue;
 		}
 		if (!roce_tx_fits(&qp->tx, min(run.bytes, run.pmtu)) && !roce_batch_send(qp))
@@ -251,6 +263,14 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 			break;
 	}
 	return false;
+}
+
+bool roce_req_send(struct roce_qp *qp, u32 *budget)
+{
+	bool more = send_requests(qp, budget);
+
+	roce_local_close(qp);
+	return more;
 }
 
 /* ---- packets and time ---- */

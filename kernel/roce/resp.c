@@ -56,7 +56,9 @@ static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
 	tern_count(qp->base.dev, why == RC_FAIL_RNR ? TERN_CNT_RNR_NAK_TX : TERN_CNT_RESP_REFUSED);
 	if (why == RC_FAIL_RNR || qp->base.type == IB_QPT_UC)
 		return;
-	roce_resp_send(qp, &budget);
+	/* Who delivered without a packet fetches it. */
+	if (!qp->local.resp)
+		roce_resp_send(qp, &budget);
 	roce_qp_fatal(qp, event[why]);
 }
 
@@ -86,11 +88,9 @@ static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struc
 		       IB_ACCESS_LOCAL_WRITE);
 	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
 	tern_sgl_end(&sgl);
-	if (ret) {
+	if (ret && !roce_rx_is_void(rx))
 		fail_recv(qp, &rx->k, IB_WC_LOC_PROT_ERR, RC_FAIL_OP);
-		return false;
-	}
-	return true;
+	return !ret;
 }
 
 /* Payload of a WRITE packet; the first one answers for the whole message (IBTA 9.7.4.1.6). */
@@ -108,11 +108,9 @@ static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const stru
 		ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
 		tern_span_put(&span);
 	}
-	if (ret) {
+	if (ret && !roce_rx_is_void(rx))
 		fail(qp, &rx->k, RC_FAIL_ACCESS);
-		return false;
-	}
-	return true;
+	return !ret;
 }
 
 static void complete_recv(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
@@ -154,7 +152,7 @@ static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
-	if (k->ack_req && qp->base.type == IB_QPT_RC)
+	if (k->ack_req && qp->base.type == IB_QPT_RC && rx->skb)
 		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
@@ -224,7 +222,8 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		break;
 	case RC_ACT_FATAL:
 		budget = ROCE_BUDGET_SOFTIRQ;
-		roce_resp_send(qp, &budget);
+		if (!qp->local.resp)
+			roce_resp_send(qp, &budget);
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
 		break;
 	default:
@@ -298,34 +297,37 @@ static bool ack_may_wait(struct roce_qp *qp)
 	return ack_hold_may_wait(&qp->hold, roce_now(qp));
 }
 
-bool roce_resp_send(struct roce_qp *qp, u32 *budget)
+static int send_run(struct roce_qp *qp, const struct run *run, u32 *sent)
+{
+	return qp->local.open ? roce_local_respond(qp, run, sent) :
+				send_response_run(qp, run, sent);
+}
+
+static u32 max_pkts(const struct roce_qp *qp, u32 budget)
+{
+	return qp->local.open ? roce_local_pkts(budget, qp->resp.cfg.pmtu) : max(budget, 1u);
+}
+
+static bool send_responses(struct roce_qp *qp, u32 *budget)
 {
 	struct run run;
 
-	if (!qp->resp_ready || qp->base.type != IB_QPT_RC)
-		return false;
-	/*
-	 * In ERR only the NAK that says why is still sent, after the responses due before it,
-	 * or an ACK that waited.
-	 */
-	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due && !qp->hold.until_ns)
-		return false;
-	while (rc_resp_next(&qp->resp, max(*budget, 1u), &run)) {
+	while (rc_resp_next(&qp->resp, max_pkts(qp, *budget), &run)) {
 		u32 sent;
 		int ret;
 
 		if (!*budget)
 			return true;
-		if (is_ack(&run) && ack_may_wait(qp))
+		if (is_ack(&run) && !qp->local.open && ack_may_wait(qp))
 			return false;
-		ret = send_response_run(qp, &run, &sent);
+		ret = send_run(qp, &run, &sent);
 		rc_resp_sent(&qp->resp, &run, sent);
-		*budget -= min(*budget, sent + 1);
+		*budget -= min(*budget, qp->local.open ? roce_local_cost(run.bytes) : sent + 1);
 		if (ret == -EFAULT) {
 			rc_resp_read_failed(&qp->resp, &run);
 			tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
 			if (rc_resp_next(&qp->resp, 1, &run)) {
-				send_response_run(qp, &run, &sent);
+				send_run(qp, &run, &sent);
 				rc_resp_sent(&qp->resp, &run, sent);
 			}
 			roce_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
@@ -335,6 +337,32 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 			return false;
 	}
 	return false;
+}
+
+bool roce_resp_send(struct roce_qp *qp, u32 *budget)
+{
+	bool opened = false;
+	bool more;
+
+	if (!qp->resp_ready || qp->base.type != IB_QPT_RC || !rc_resp_owes(&qp->resp))
+		return false;
+	/*
+	 * In ERR only the NAK that says why is still sent, after the responses due before it,
+	 * or an ACK that waited.
+	 */
+	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due && !qp->hold.until_ns)
+		return false;
+	if (qp->local.resp && !qp->local.open) {
+		enum roce_way way = roce_local_answer_way(qp);
+
+		if (way == ROCE_WAY_WAIT)
+			return false;
+		opened = way == ROCE_WAY_LOCAL;
+	}
+	more = send_responses(qp, budget);
+	if (opened)
+		roce_local_close(qp);
+	return more;
 }
 
 void roce_resp_wait_no_more(struct roce_qp *qp)

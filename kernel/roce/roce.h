@@ -96,6 +96,13 @@ void roce_tx_uninit(struct roce_tx *tx);
 void roce_tx_reset_route(struct roce_tx *tx);
 
 /*
+ * The device of this very stack that packets to path would come in by, over
+ * `lo`; NULL: they leave the host, or are to go as packets. BHs off. By the owner
+ * of the run lock.
+ */
+struct tern_dev *roce_tx_peer_dev(struct roce_tx *tx, const struct roce_path *path);
+
+/*
  * Begin a packet: an skb with k's headers built and room for k->payload_bytes
  * at *payload (contiguous), to be filled by the caller; then roce_tx_end().
  * NULL: no memory. roce_tx_cancel() frees it unsent.
@@ -124,16 +131,43 @@ bool roce_tx_full(struct roce_tx *tx);
 /* ---- rx: a packet on its way into a QP ---- */
 
 /*
+ * The payload of what comes without a packet: the sender's own memory, from
+ * byte off on. One of flat, sge and span, or none if there is no payload.
+ */
+struct roce_source {
+	const struct roce_path *path;	/* the sender's: where from and where to */
+	u16 ip_id;			/* of the IPv4 packet that it would have been */
+	bool refused;			/* set: it could not be read, so nothing came */
+	const u8 *flat;
+	const struct tern_mem_ctx *mem;
+	const struct tern_sge *sge;
+	u32 num_sge;
+	const struct tern_span *span;
+	u64 off;
+};
+
+/* May [0, n) of the payload be read now? */
+bool roce_source_ok(const struct roce_source *src, u32 n);
+
+/*
  * What the QP needs from a received packet, valid only in the call. skb->data
  * is at the BTH; length runs to the end of the ICRC; k is parsed, the ICRC is
- * right, the destination address is one of the device's.
+ * right, the destination address is one of the device's. Without skb: a stretch
+ * of packets, or one, straight from a QP of this host.
  */
 struct roce_rx {
 	struct tern_dev *dev;
 	struct sk_buff *skb;
+	struct roce_source *src;	/* if there is no skb */
 	struct pkt k;
 	bool mcast;
 };
+
+/* Did copying fail for the sender's reason? Then it is as if nothing had come. */
+static inline bool roce_rx_is_void(const struct roce_rx *rx)
+{
+	return !rx->skb && rx->src->refused;
+}
 
 /* Copy n payload bytes starting at payload offset off to a span/SGL or flat memory. */
 int roce_rx_to_span(const struct roce_rx *rx, u32 off, const struct tern_span *span, u64 span_off,
@@ -158,6 +192,7 @@ void roce_net_exit(void);
 int roce_dev_start(struct tern_dev *dev);
 void roce_dev_stop(struct tern_dev *dev);
 int roce_dev_enable(struct tern_dev *dev);
+extern const struct ib_device_ops roce_dev_ops;	/* sysfs.c */
 void roce_port_immutable(struct tern_dev *dev, struct ib_port_immutable *immutable);
 int roce_add_gid(const struct ib_gid_attr *attr, void **context);
 int roce_del_gid(const struct ib_gid_attr *attr, void **context);
@@ -169,6 +204,21 @@ void roce_mcast_detach_all(struct tern_qp *qp);
 /* ---- QP execution ---- */
 
 #define ROCE_RX_BACKLOG_MAX	4096	/* skbs queued to a busy QP before drops */
+
+/* Traffic with a QP of this host, without packets (local.c). */
+struct roce_local {
+	bool req;		/* requests go so */
+	bool resp;		/* the last request came so: answers go back so */
+	bool ud_wire;		/* UD: a packet of this batch went by the stack, so the rest does */
+	bool abroad;		/* this batch of requests goes by the wire; not asked again */
+	bool open;		/* deliver to `to`, locked besides this QP; NULL: nobody is there */
+	struct roce_qp *to;
+	u32 wire_window;	/* while req: the window to go back to */
+	struct roce_qp *next;	/* referenced: to be run once this QP's run lock is free */
+	struct list_head waiters;	/* QPs that wait for this one's run lock */
+	struct list_head wait_node;	/* in another's waiters, with a reference to this one */
+	struct work_struct kick;	/* with a reference */
+};
 
 struct roce_qp {
 	struct tern_qp base;
@@ -188,6 +238,7 @@ struct roce_qp {
 	bool req_ready;			/* RTS reached since RESET */
 	bool resp_ready;		/* RTR reached since RESET */
 
+	struct roce_local local;
 	bool comm_est;
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 

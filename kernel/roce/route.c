@@ -119,3 +119,44 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 	sk_dst_set(sk, dst);
 	return dst;
 }
+
+/* Are packets of this route for this host; if so, which netdev do they come in by? */
+static bool is_local(struct dst_entry *dst, bool ipv6, int *iif)
+{
+	struct inet6_dev *idev;
+
+	if (!ipv6) {
+		*iif = dst->dev->ifindex;
+		return ((struct rtable *)dst)->rt_type == RTN_LOCAL;
+	}
+	/* the netdev that has the address, as inet6_iif() will say */
+	idev = ip6_dst_idev(dst);
+	*iif = idev ? idev->dev->ifindex : dst->dev->ifindex;
+	return ((struct rt6_info *)dst)->rt6i_flags & RTF_LOCAL;
+}
+
+struct tern_dev *roce_tx_peer_dev(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct roce_dev *rd = to_roce_dev(tx->dev);
+	struct tern_dev *peer = NULL;
+	struct dst_entry *dst;
+	union ib_gid gid;
+	int iif;
+
+	if (!READ_ONCE(rd->local))
+		return NULL;
+	rcu_read_lock();
+	dst = roce_tx_route(tx, path);
+	if (IS_ERR(dst) || !is_local(dst, path->ipv6, &iif))
+		goto unlock;
+	if (path->ipv6)
+		memcpy(&gid, &path->v6.daddr, sizeof(gid));
+	else
+		roce_gid_from_ip4(&gid, path->v4.daddr);
+	peer = roce_gid_find(rd->rn, &gid, iif, dst->dev->flags & IFF_LOOPBACK);
+	if (peer && !READ_ONCE(to_roce_dev(peer)->local))
+		peer = NULL;
+unlock:
+	rcu_read_unlock();
+	return peer;
+}

@@ -129,6 +129,7 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 {
 	rx->dev = dev;
 	rx->skb = skb;
+	rx->src = NULL;
 	rx->mcast = rx_cb(skb)->mcast;
 	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
 }
@@ -314,6 +315,8 @@ int roce_rx_to_span(const struct roce_rx *rx, u32 off, const struct tern_span *s
 
 	if (WARN_ON_ONCE(!rx_range(rx, off, n, &at)))
 		return -EINVAL;
+	if (!rx->skb)
+		return roce_source_to_span(rx->src, off, span, span_off, n);
 	if (likely(at + n <= skb_headlen(rx->skb))) {
 		tern_span_write(span, span_off, rx->skb->data + at, n);
 		return 0;
@@ -336,6 +339,8 @@ int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 
 
 	if (WARN_ON_ONCE(!rx_range(rx, off, n, &at)))
 		return -EINVAL;
+	if (!rx->skb)
+		return roce_source_to_sgl(rx->src, off, sgl, sgl_off, n);
 	if (likely(at + n <= skb_headlen(rx->skb)))
 		return tern_sgl_write(sgl, sgl_off, rx->skb->data + at, n);
 
@@ -354,9 +359,14 @@ int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 
 
 void roce_rx_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES])
 {
-	const u8 *ip = skb_network_header(rx->skb);
+	const u8 *ip;
 
 	BUILD_BUG_ON(sizeof(struct ipv6hdr) != GRH_BYTES);
+	if (!rx->skb) {
+		roce_source_grh(rx->src, &rx->k, grh);
+		return;
+	}
+	ip = skb_network_header(rx->skb);
 	if (is_ipv6(rx->skb)) {
 		memcpy(grh, ip, GRH_BYTES);
 	} else {
@@ -367,8 +377,13 @@ void roce_rx_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES])
 
 void roce_rx_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
 {
-	const struct rx_cb *cb = rx_cb(rx->skb);
+	const struct rx_cb *cb;
 
+	if (!rx->skb) {
+		roce_source_fill_cqe(rx->src, &rx->k, cqe);
+		return;
+	}
+	cb = rx_cb(rx->skb);
 	cqe->wc_flags |= TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
 	cqe->network_hdr_type = is_ipv6(rx->skb) ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
 	cqe->pkey_index = 0;
@@ -387,6 +402,8 @@ void roce_rx_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
 
 bool roce_rx_from_path(const struct roce_rx *rx, const struct roce_path *path)
 {
+	if (!rx->skb)
+		return roce_source_from_path(rx->src, path);
 	if (path->ipv6 != is_ipv6(rx->skb))
 		return false;
 	if (path->ipv6) {

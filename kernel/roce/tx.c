@@ -215,31 +215,12 @@ void roce_tx_cancel(struct sk_buff *skb)
 
 static void build_ip4(struct sk_buff *skb, const struct roce_path *path, u16 id)
 {
-	struct iphdr *ip = ip_hdr(skb);
-
-	ip->version = 4;
-	ip->ihl = sizeof(*ip) / 4;
-	ip->tos = path->tclass;
-	ip->tot_len = htons(skb->len);
-	ip->id = htons(id);
-	ip->frag_off = htons(IP_DF);
-	ip->ttl = path->hop_limit;
-	ip->protocol = IPPROTO_UDP;
-	ip->check = 0;
-	ip->saddr = path->v4.saddr;
-	ip->daddr = path->v4.daddr;
+	roce_path_ip4(path, ip_hdr(skb), skb->len, id);
 }
 
 static void build_ip6(struct sk_buff *skb, const struct roce_path *path)
 {
-	struct ipv6hdr *ip = ipv6_hdr(skb);
-
-	ip6_flow_hdr(ip, path->tclass, path->flow_label);
-	ip->payload_len = htons(skb->len - sizeof(*ip));
-	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = path->hop_limit;
-	ip->saddr = path->v6.saddr;
-	ip->daddr = path->v6.daddr;
+	roce_path_ip6(path, ipv6_hdr(skb), skb->len);
 }
 
 /* The UDP checksum is zero: the ICRC does better (RoCEv2 annex). */

@@ -75,6 +75,13 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		*status = IB_WC_LOC_QP_OP_ERR;
 		return 0;
 	}
+	switch (roce_local_datagram(qp, &path, &k, wqe)) {
+	case 0:
+		goto sent;
+	case -EFAULT:
+		*status = IB_WC_LOC_PROT_ERR;
+		return 0;
+	}
 	skb = roce_tx_begin(&qp->tx, &path, &k, &dst);
 	if (!skb) {
 		roce_tx_later(qp, NSEC_PER_MSEC);
@@ -90,6 +97,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		roce_tx_later(qp, ROCE_TX_RETRY_NS);
 		return -EAGAIN;
 	}
+sent:
 	qp->base.attr.sq_psn = psn_add(qp->base.attr.sq_psn, 1);
 	return 0;
 }
@@ -103,6 +111,7 @@ bool roce_ud_send(struct roce_qp *qp, u32 *budget)
 	if (qp->base.state != IB_QPS_RTS)
 		return false;
 	tern_sq_draining(sq, true);
+	qp->local.ud_wire = false;
 	/* A completion without room ends the QP. */
 	while (qp->base.state == IB_QPS_RTS) {
 		struct tern_send_wqe *wqe = NULL;
@@ -185,6 +194,8 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		return;
 	}
 	if (place(qp, rx)) {
+		if (roce_rx_is_void(rx))
+			return;		/* the WQE stays in hand */
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		return;

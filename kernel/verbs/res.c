@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -d resource show` adds to ib_core's own view of our objects.
+ * What `rdma -dd resource show` adds to ib_core's own view of our objects.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
@@ -13,7 +13,7 @@ struct res_u32 {
 	u32 value;
 };
 
-static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n)
+static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n, const char *way)
 {
 	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	size_t i;
@@ -26,6 +26,10 @@ static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n)
 			return -EMSGSIZE;
 		}
 	}
+	if (way && rdma_nl_put_driver_string(msg, "path", way)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
 	nla_nest_end(msg, table);
 	return 0;
 }
@@ -33,6 +37,7 @@ static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n)
 int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct tern_qp *qp = to_tern_qp(ibqp);
+	const struct tern_transport_ops *ops = qp->dev->transport;
 	const struct res_u32 res[] = {
 		{ "sq_wqes", qp->sq.max_wr },
 		{ "sq_taken", READ_ONCE(qp->sq.head) },
@@ -41,7 +46,7 @@ int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "rq_taken", READ_ONCE(qp->rq.head) },
 	};
 
-	return put_table(msg, res, ARRAY_SIZE(res));
+	return put_table(msg, res, ARRAY_SIZE(res), ops->qp_way ? ops->qp_way(qp) : NULL);
 }
 
 int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
@@ -52,7 +57,7 @@ int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 		{ "overrun", READ_ONCE(cq->dead) },
 	};
 
-	return put_table(msg, res, ARRAY_SIZE(res));
+	return put_table(msg, res, ARRAY_SIZE(res), NULL);
 }
 
 int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
@@ -68,5 +73,5 @@ int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	res[1].value = region->block_shift;
 	res[2].value = atomic_read(&region->bound_windows);
 	rcu_read_unlock();
-	return put_table(msg, res, ARRAY_SIZE(res));
+	return put_table(msg, res, ARRAY_SIZE(res), NULL);
 }

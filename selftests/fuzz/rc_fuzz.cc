@@ -43,16 +43,19 @@ u32 draw_psn(Choices &in, u32 near)
 	return in.dword() & PSN_MASK;
 }
 
-// As pkt_parse() would leave it.
+// As pkt_parse() or run_stretch() would leave it.
 pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 {
 	static const u8 syndromes[] = {0x1f, 0x00, 0x60, 0x61, 0x62, 0x63, 0x64, 0x21, 0x20, 0x7f};
 	pkt k = {};
+	u8 how;
 
 	k.opcode = opcode;
 	k.op_flags = opcode_info(opcode)->flags;
 	k.psn = psn;
-	k.ack_req = in.byte() & 1;
+	k.npkts = 1;
+	how = in.byte();
+	k.ack_req = how & 1;
 	k.syndrome = in.below(4) ? syndromes[0] : syndromes[in.below(sizeof(syndromes))];
 	k.msn = in.byte();
 	k.va = in.below(16) * 8 + (in.below(16) == 0);
@@ -65,7 +68,19 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 		// Most often what a correct peer would send.
 		if (in.below(2))
 			n = (k.op_flags & OPF_LAST) ? in.byte() : pmtu;
-		k.payload_bytes = static_cast<u16>(n > 4096 + pmtu ? 4096 + pmtu : n);
+		if ((how & 6) == 6) {
+			// A stretch, most often of as many packets as its payload needs.
+			if (n > 64 * pmtu)
+				n = 64 * pmtu + (n & 1);
+			k.npkts = n / pmtu + !!(n % pmtu) + (how >> 7);
+			if (!k.npkts)
+				k.npkts = 1;
+			if ((how & 8) && !(k.op_flags & OPF_LAST))
+				n = k.npkts * pmtu;
+			k.payload_bytes = n;
+		} else {
+			k.payload_bytes = n > 4096 + pmtu ? 4096 + pmtu : n;
+		}
 		if (in.below(4) && (k.op_flags & OPF_FIRST) && (k.op_flags & OPF_LAST))
 			k.dma_bytes = k.payload_bytes;
 	}
@@ -206,6 +221,23 @@ private:
 				length);
 			pkt_build(bytes, &k);
 		}
+		check_stretch(r);
+	}
+
+	static void check_stretch(const run &r)
+	{
+		pkt first, last, k;
+
+		run_stretch(&r, &k);
+		run_pkt(&r, 0, &first);
+		run_pkt(&r, r.npkts - 1, &last);
+		REQUIRE(k.npkts == r.npkts && k.psn == r.psn && k.payload_bytes == r.bytes);
+		REQUIRE(k.ack_req == last.ack_req && k.solicited == last.solicited);
+		if (!k.op_flags)
+			return;
+		REQUIRE((k.op_flags & OPF_FIRST) == (opcode_info(first.opcode)->flags & OPF_FIRST));
+		REQUIRE((k.op_flags & OPF_LAST) == (opcode_info(last.opcode)->flags & OPF_LAST));
+		REQUIRE(r.npkts > 1 || k.opcode == first.opcode);
 	}
 
 	void rx()
@@ -233,6 +265,7 @@ private:
 		REQUIRE(s.state == RC_SQE_ACTIVE);
 		if (act.kind == RC_REQ_PLACE) {
 			REQUIRE(s.op == RC_OP_READ && act.bytes == k.payload_bytes);
+			REQUIRE(act.npkts == k.npkts && act.npkts);
 			REQUIRE(act.offset <= s.length && act.bytes <= s.length - act.offset);
 		} else {
 			REQUIRE(act.kind == RC_REQ_PLACE_ATOMIC);
@@ -248,7 +281,7 @@ private:
 	void make_plausible(pkt &k)
 	{
 		const rc_sqe &s = at(q_.una);
-		u32 i = (q_.psn_una - s.first_psn) & PSN_MASK, left;
+		u32 i = (q_.psn_una - s.first_psn) & PSN_MASK, left, end;
 
 		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
 			return;
@@ -259,9 +292,16 @@ private:
 						     OP_ACK;
 		if (s.op == RC_OP_READ) {
 			left = s.length - i * q_.cfg.pmtu;
-			if ((i + 1) % q_.read_pkts == 0 || i + 1 == s.npkts)
+			end = i - i % s.read_pkts + s.read_pkts;
+			if (end > s.npkts)
+				end = s.npkts;
+			if (k.npkts > end - i)
+				k.npkts = end - i;
+			if (i + k.npkts == end)
 				k.opcode = OP_READ_RESP_LAST;
-			k.payload_bytes = static_cast<u16>(left < q_.cfg.pmtu ? left : q_.cfg.pmtu);
+			k.payload_bytes = i + k.npkts == s.npkts ? left : k.npkts * q_.cfg.pmtu;
+		} else {
+			k.npkts = 1;
 		}
 		k.op_flags = opcode_info(k.opcode)->flags;
 	}
@@ -415,7 +455,7 @@ private:
 		}
 		rc_resp_commit(&r_, &k, &act, in_.byte());
 		took = act.kind == RC_ACT_READ ? (act.length + (u64)r_.cfg.pmtu - 1) / r_.cfg.pmtu :
-						 1;
+						 k.npkts;
 		REQUIRE(r_.epsn == psn_add(k.psn, took ? took : 1));
 		in_msg_ = !act.end;
 		if (in_msg_) {
@@ -435,6 +475,7 @@ private:
 		k.opcode = res.is_atomic ? OP_FETCH_ADD : OP_READ_REQUEST;
 		k.op_flags = opcode_info(k.opcode)->flags;
 		k.psn = psn_add(res.first_psn, at);
+		k.npkts = 1;
 		k.va = res.va + at * r_.cfg.pmtu;
 		k.rkey = res.rkey;
 		k.dma_bytes = res.length - at * r_.cfg.pmtu;
@@ -449,7 +490,8 @@ private:
 		switch (act.kind) {
 		case RC_ACT_RECV:
 		case RC_ACT_WRITE:
-			REQUIRE(act.bytes == k.payload_bytes && act.bytes <= r_.cfg.pmtu);
+			REQUIRE(act.bytes == k.payload_bytes &&
+				act.bytes <= (u64)k.npkts * r_.cfg.pmtu);
 			REQUIRE(act.offset == (in_msg_ ? placed_ : 0));
 			REQUIRE(static_cast<u64>(act.offset) + act.bytes <= act.length);
 			REQUIRE(act.length <= 0x80000000u);

@@ -60,6 +60,14 @@ void Endpoint::arrive(Packet *p)
 	notice();
 }
 
+void Endpoint::dispatch(const struct pkt &k, const Packet &p)
+{
+	if (k.op_flags & OPF_REQUEST)
+		resp->rx(k, p);
+	else
+		req.rx(k, p);
+}
+
 void Endpoint::drain_inbox()
 {
 	while (inbox_) {
@@ -69,6 +77,12 @@ void Endpoint::drain_inbox()
 		struct pkt k;
 
 		inbox_ = p->next;
+		if (p->stretch) {
+			world_.packets += p->stretch->k.npkts;
+			dispatch(p->stretch->k, *p);
+			world_.pool.put(p);
+			continue;
+		}
 		if (have > PKT_HDR_MAX_BYTES)
 			have = PKT_HDR_MAX_BYTES;
 		/* Parsed before the ICRC is looked at, as hostile bytes would be. */
@@ -80,10 +94,8 @@ void Endpoint::drain_inbox()
 			world_.icrc_errors++;
 		} else if (e != PKT_OK || !frame_intact(p)) {
 			fail(index_, "an intact packet was refused: error %d", e);
-		} else if (k.op_flags & OPF_REQUEST) {
-			resp->rx(k, *p);
 		} else {
-			req.rx(k, *p);
+			dispatch(k, *p);
 		}
 		world_.pool.put(p);
 	}

@@ -37,6 +37,7 @@ public:
 private:
 	void pull();
 	void append(Packet *p);
+	void dispatch(const struct pkt &k, const Packet &p);
 	void drain_inbox();
 	void arm();
 

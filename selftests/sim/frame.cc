@@ -28,11 +28,13 @@ Packet *PacketPool::get()
 	p->number = 0;
 	p->offset = 0;
 	p->corrupted = false;
+	p->stretch.reset();
 	return p;
 }
 
 void PacketPool::put(Packet *p)
 {
+	p->stretch.reset();
 	frame_unfence(p);
 	in_use_--;
 	free_.push_back(p);
@@ -51,6 +53,18 @@ void frame_end(Packet *p, const struct pkt *k)
 		p->data[n++] = 0;
 	put_unaligned_le32(~crc32_fast(~0u, p->data, n), p->data + n);
 	p->bytes = n + ICRC_BYTES;
+}
+
+void frame_copy(Packet *to, const Packet *from)
+{
+	to->at_ns = from->at_ns;
+	to->number = from->number;
+	to->offset = from->offset;
+	to->bytes = from->bytes;
+	to->corrupted = from->corrupted;
+	to->stretch = from->stretch;
+	if (!from->stretch)
+		memcpy(to->data, from->data, from->bytes);
 }
 
 bool frame_intact(const Packet *p)

@@ -7,15 +7,22 @@
 #define TERN_SIM_FRAME_H
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 extern "C" {
-#include "pkt.h"
+#include "run.h"
 }
 
 namespace sim {
 
 enum { FRAME_MAX_BYTES = PKT_HDR_MAX_BYTES + 4096 + 3 + ICRC_BYTES };
+
+/* Many packets of a message, handed over in memory: no bytes on the wire, so no corruption. */
+struct Stretch {
+	struct pkt k;
+	std::vector<uint8_t> payload;
+};
 
 struct Packet {
 	Packet *next;
@@ -24,7 +31,13 @@ struct Packet {
 	uint32_t offset; /* requests: of the payload in its message */
 	uint32_t bytes;
 	bool corrupted;
+	std::shared_ptr<const Stretch> stretch; /* instead of data */
 	uint8_t data[FRAME_MAX_BYTES];
+
+	const uint8_t *payload(const struct pkt &k) const
+	{
+		return stretch ? stretch->payload.data() : data + k.hdr_bytes;
+	}
 };
 
 class PacketPool {
@@ -44,6 +57,19 @@ private:
 uint8_t *frame_begin(Packet *p, struct pkt *k);
 /* Payload is in place: pad and ICRC. */
 void frame_end(Packet *p, const struct pkt *k);
+/* The whole run as a stretch; fill() writes the payload. */
+template <class Fill> void frame_stretch(Packet *p, const struct run &run, Fill fill)
+{
+	auto s = std::make_shared<Stretch>();
+
+	run_stretch(&run, &s->k);
+	s->payload.resize(s->k.payload_bytes + 1); /* never without an address */
+	fill(s->payload.data(), s->k.payload_bytes);
+	p->bytes = BTH_BYTES;
+	p->stretch = std::move(s);
+}
+/* All that a packet is, next apart. */
+void frame_copy(Packet *to, const Packet *from);
 /* Is the ICRC that of the bytes? */
 bool frame_intact(const Packet *p);
 

@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 	cli.add("--dup", "P", &o.dup);
 	cli.add("--reorder", "P", &o.reorder);
 	cli.add("--corrupt", "P", &o.corrupt);
+	cli.add("--stretch", "P", &o.stretch);
 	cli.add("--pmtu", "BYTES", &o.pmtu);
 	cli.add("--window", "PACKETS", &o.window);
 

@@ -20,6 +20,7 @@ struct QpCfg {
 	uint32_t sq_entries = 64;
 	uint32_t rq_entries = 64;
 	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */
+	double stretch = 0;	 /* runs that are carried as a whole, in memory */
 	double partial = 0.02;	 /* runs of which only a part is taken */
 	double rq_dry = 0.02;	 /* receives after which the queue runs dry */
 	uint32_t write_max = 16 << 10;

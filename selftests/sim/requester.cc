@@ -12,7 +12,7 @@ namespace sim {
 Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	: cfg(c), ledger(c.uc ? 16384 : c.sq_entries), world_(world), ep_(endpoint),
 	  arena_((2u << 20) + 2 * c.big_max), workload_(cfg, ledger, arena_, seed), rng_(seed + 1),
-	  ring_(c.sq_entries), partial_(Rng::chance(c.partial))
+	  ring_(c.sq_entries), partial_(Rng::chance(c.partial)), stretch_(Rng::chance(c.stretch))
 {
 	struct rc_req_cfg rc = {};
 
@@ -97,8 +97,39 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 	if (rnr_until_ns_ > world_.now_ns && q.psn_una == rnr_psn_)
 		fail(ep_, "sends while it should wait for the RNR timer");
 	ahead = psn_add(run.psn, run.npkts - psn_add(q.psn_una, 0)) & PSN_MASK;
-	if (!cfg.uc && !is_rd(run.op) && ahead > cfg.window)
-		fail(ep_, "%u packets outstanding, window is %u", ahead, cfg.window);
+	if (!cfg.uc && !is_rd(run.op) && ahead > q.cfg.window)
+		fail(ep_, "%u packets outstanding, window is %u", ahead, q.cfg.window);
+}
+
+/* The whole run at once; false if the source was refused. */
+bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
+{
+	Packet *p;
+
+	if (run.bytes && run.offset + run.bytes > w.wr.length)
+		fail(ep_, "payload beyond the work request's length");
+	if (w.fault == FAULT_GATHER && (run.last || run.offset + run.bytes > w.wr.length / 2))
+		return false;
+	p = world_.pool.get();
+	p->number = w.number;
+	p->offset = (uint32_t)run.offset;
+	frame_stretch(p, run, [&](uint8_t *to, uint32_t n) {
+		arena_.gather(w.piece, (uint32_t)run.offset, to, n);
+	});
+	world_.trace.add(world_.now_ns, ep_, "tx stretch", p->stretch->k.opcode, run.psn, w.number,
+			 run.npkts);
+	wire.send(world_.now_ns, p);
+	return true;
+}
+
+/* A path that turns from one carriage to the other has another window from then on. */
+void Requester::vary_window()
+{
+	static const uint32_t windows[] = {1, 5, 64, 256, 1u << 22};
+
+	if (!stretch_ || !rng_.one_in(64) || !rc_req_answer_is_due(&q))
+		return;
+	rc_req_set_window(&q, rng_.one_in(2) ? cfg.window : pick(rng_, windows));
 }
 
 /* Returns how many went out: fewer than n if the source was refused. */
@@ -152,6 +183,7 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 	uint32_t sent = 0;
 	struct run run;
 
+	vary_window();
 	while (sent < budget) {
 		uint32_t max_pkts = rng_.range(1, cfg.max_batch), n, gone;
 
@@ -178,7 +210,10 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 			n = rng_.below(n + 1);
 			*again_ns = world_.now_ns + 500;
 		}
-		gone = transmit(wire, run, n, w);
+		if (n == run.npkts && rng_.hit(stretch_))
+			gone = hand_over(wire, run, w) ? n : 0;
+		else
+			gone = transmit(wire, run, n, w);
 		rc_req_sent(&q, world_.now_ns, &run, gone);
 		sent += gone;
 		if (gone < n) {
@@ -230,8 +265,7 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 			gone = w.fault == FAULT_SINK && (act.offset >= w.wr.length / 2 ||
 							 act.offset + act.bytes == w.wr.length);
 			if (!gone)
-				arena_.scatter(w.piece, act.offset, p.data + k.hdr_bytes,
-					       act.bytes);
+				arena_.scatter(w.piece, act.offset, p.payload(k), act.bytes);
 			w.placed += act.bytes;
 		} else {
 			if (!is_atomic(w.wr.op) || w.placed)

@@ -48,6 +48,8 @@ private:
 	void check_run(const struct run &run, uint32_t max_pkts);
 	void begin(Work &w);
 	uint32_t transmit(Wire &wire, const struct run &run, uint32_t n, Work &w);
+	bool hand_over(Wire &wire, const struct run &run, Work &w);
+	void vary_window();
 	void run_local(const struct run &run);
 	void check_success(const Work &w);
 	void drain_step();
@@ -59,7 +61,7 @@ private:
 	Workload workload_;
 	Rng rng_;
 	std::vector<struct rc_sqe> ring_;
-	uint32_t partial_;
+	uint32_t partial_, stretch_;
 	uint64_t begun_ = 0; /* work requests that were begun, LOCAL included */
 	uint64_t rd_begun_ = 0;
 	uint32_t last_una_ = 0;

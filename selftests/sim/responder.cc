@@ -13,8 +13,9 @@ namespace sim {
 
 Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed)
 	: world_(world), ep_(endpoint), cfg_(cfg), ledger_(ledger), rng_(seed),
-	  partial_(Rng::chance(cfg.partial)), rq_dry_(Rng::chance(cfg.rq_dry)),
-	  mem_(ledger.fresh()), recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
+	  partial_(Rng::chance(cfg.partial)), stretch_(Rng::chance(cfg.stretch)),
+	  rq_dry_(Rng::chance(cfg.rq_dry)), mem_(ledger.fresh()),
+	  recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
 	  res_(std::max<size_t>(1, cfg.max_rd_atomic))
 {
 	struct rc_resp_cfg rc = {};
@@ -180,7 +181,7 @@ void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act 
 		holding_recv_ = true;
 	}
 	memcpy(write ? at(act.va + act.offset, act.bytes, act.rkey) : &recv_[act.offset],
-	       p.data + k.hdr_bytes, act.bytes);
+	       p.payload(k), act.bytes);
 	placed_ += act.bytes;
 	if (act.end)
 		finish(w, k, act);
@@ -281,6 +282,19 @@ void Responder::rx(const struct pkt &k, const Packet &p)
 	}
 }
 
+void Responder::hand_over(Wire &wire, const struct run &run)
+{
+	Packet *p = world_.pool.get();
+
+	frame_stretch(p, run, [&](uint8_t *to, uint32_t n) {
+		if (n)
+			memcpy(to, at(run.va + run.offset, n, run.rkey), n);
+	});
+	world_.trace.add(world_.now_ns, ep_, "tx stretch", p->stretch->k.opcode, run.psn, run.msn,
+			 run.npkts);
+	wire.send(world_.now_ns, p);
+}
+
 uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 {
 	uint32_t sent = 0;
@@ -310,6 +324,12 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 		if (rng_.hit(partial_)) {
 			n = rng_.below(n + 1);
 			*again_ns = world_.now_ns + 500;
+		}
+		if (n == run.npkts && rng_.hit(stretch_)) {
+			hand_over(wire, run);
+			rc_resp_sent(&r, &run, n);
+			sent += n;
+			continue;
 		}
 		for (uint32_t i = 0; i < n; i++) {
 			Packet *p = world_.pool.get();

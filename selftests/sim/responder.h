@@ -33,6 +33,7 @@ public:
 	bool fatal = false;
 
 private:
+	void hand_over(Wire &wire, const struct run &run);
 	void place(const struct pkt &k, const Packet &p, const struct rc_act &act);
 	void begin(Work &w, const struct rc_act &act);
 	void finish(Work &w, const struct pkt &k, const struct rc_act &act);
@@ -49,7 +50,7 @@ private:
 	const QpCfg &cfg_;
 	Ledger &ledger_;
 	Rng rng_;
-	uint32_t partial_, rq_dry_;
+	uint32_t partial_, stretch_, rq_dry_;
 	std::vector<uint8_t> mem_;
 	std::vector<uint8_t> recv_;
 	std::vector<struct rc_res> res_;

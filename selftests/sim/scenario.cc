@@ -38,6 +38,13 @@ QpCfg random_qp(Rng &rng, const Options &o)
 	c.max_batch = pick(rng, batches);
 	c.sq_entries = 8u << rng.below(5);
 	c.rnr_field = (uint8_t)rng.range(1, 4);
+	if (o.stretch > 0) {
+		static const uint32_t stretches[] = {2, 64, 256, 4096};
+
+		c.stretch = o.stretch;
+		c.max_batch = pick(rng, stretches);
+		c.window = rng.one_in(2) ? 1u << 22 : c.window;
+	}
 	if (o.pmtu)
 		c.pmtu = *o.pmtu;
 	if (o.window)

@@ -17,6 +17,7 @@ struct Options {
 	uint64_t packets = 100000;
 	uint32_t pairs = 4;
 	double loss = 0, dup = 0, reorder = 0, corrupt = 0;
+	double stretch = 0;
 	std::optional<uint32_t> pmtu, window;
 };
 

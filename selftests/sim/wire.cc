@@ -22,6 +22,8 @@ uint64_t Wire::busy_until(uint64_t now_ns) const
 /* Flip one to four bits or cut the end off; the copy must differ. */
 void Wire::damage(Packet *p)
 {
+	if (p->stretch)
+		return;
 	if (rng_.one_in(8)) {
 		p->bytes = rng_.below(p->bytes);
 	} else {
@@ -104,7 +106,7 @@ void Wire::send(uint64_t now_ns, Packet *p)
 		uint64_t later = rng_.one_in(16) ? rng_.below(cfg_.late_dup_ns) :
 						   rng_.below(cfg_.reorder_ns);
 
-		memcpy(copy, p, offsetof(Packet, data) + p->bytes);
+		frame_copy(copy, p);
 		duplicated++;
 		if (rng_.hit(corrupt_))
 			damage(copy);

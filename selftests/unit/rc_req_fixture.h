@@ -98,6 +98,7 @@ protected:
 		k.psn = psn_add(kPsn, psn);
 		k.syndrome = syndrome;
 		k.payload_bytes = bytes;
+		k.npkts = 1;
 		k.atomic_orig = value;
 		rc_req_rx(&q, now, &k, &act);
 		return act;

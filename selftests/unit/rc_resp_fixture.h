@@ -55,6 +55,7 @@ protected:
 		k.op_flags = opcode_info(op)->flags;
 		k.psn = psn_add(kPsn, psn);
 		k.payload_bytes = bytes;
+		k.npkts = 1;
 		k.ack_req = ack_req;
 		k.va = kVa;
 		k.rkey = kRkey;

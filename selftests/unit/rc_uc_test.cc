@@ -118,6 +118,7 @@ protected:
 		k.op_flags = opcode_info(k.opcode)->flags;
 		k.psn = psn_add(kPsn, psn);
 		k.payload_bytes = bytes;
+		k.npkts = 1;
 		k.dma_bytes = dma_bytes;
 		k.ack_req = true;
 		uc_resp_rx(&r, &k, &act);

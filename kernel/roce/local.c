@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Between two QPs of this host: the same engines, without packets. A run goes to
+ * the peer's engine as one stretch, whose payload is copied from memory to
+ * memory. What is decided is decided in proto/, as ever, and what a QP of this
+ * kind shows is what it would show over `lo`.
+ *
+ * Who runs a QP and delivers to another holds both run locks. The one of the
+ * higher address is waited for; the other way round it is tried, and if that
+ * fails the QP goes on the other's list of waiters, to be run by whoever lets go
+ * of that lock. So nobody waits in a circle and no run is forgotten. A QP
+ * whose lock was held for another is run too if somebody left it a mark meanwhile.
+ *
+ * Nothing here is re-entrant: a request is first counted as sent, then
+ * delivered; then, from the loop that sends, the peer's answers are fetched. The
+ * peer's own receive path never answers.
+ */
+#include "roce/exec.h"
+
+/* All runs that end for want of a lock; never taken otherwise. */
+static DEFINE_SPINLOCK(wait_lock);
+
+/* ---- whose turn it is ---- */
+
+/* Takes the caller's reference over. */
+static void kick_later(struct roce_qp *qp)
+{
+	if (!queue_work(roce_wq, &qp->local.kick))
+		tern_qp_put(&qp->base);
+}
+
+static void kick_fn(struct work_struct *work)
+{
+	struct roce_qp *qp = container_of(work, struct roce_qp, local.kick);
+
+	roce_kick(qp, TERN_QP_MARK_SEND);
+	tern_qp_put(&qp->base);
+}
+
+void roce_local_init(struct roce_qp *qp)
+{
+	INIT_LIST_HEAD(&qp->local.waiters);
+	INIT_LIST_HEAD(&qp->local.wait_node);
+	INIT_WORK(&qp->local.kick, kick_fn);
+}
+
+/* qp, referenced, is to be run; the first in *next, others later. */
+static void run_after(struct roce_qp *qp, struct roce_qp **next)
+{
+	if (!*next)
+		*next = qp;
+	else if (*next == qp)
+		tern_qp_put(&qp->base);
+	else
+		kick_later(qp);
+}
+
+static void wait_for(struct roce_qp *qp, struct roce_qp *other)
+{
+	spin_lock(&wait_lock);
+	if (list_empty(&qp->local.wait_node))
+		refcount_inc(&qp->base.ref);
+	list_move_tail(&qp->local.wait_node, &other->local.waiters);
+	spin_unlock(&wait_lock);
+}
+
+static void wait_no_more(struct roce_qp *qp)
+{
+	bool waited;
+
+	spin_lock(&wait_lock);
+	waited = !list_empty(&qp->local.wait_node);
+	list_del_init(&qp->local.wait_node);
+	spin_unlock(&wait_lock);
+	/* not the last one: destroy has its own until it has had the run lock */
+	if (waited)
+		tern_qp_put(&qp->base);
+}
+
+/* qp's run lock was let go, with a full barrier after it. */
+static void wake_waiters(struct roce_qp *qp, struct roce_qp **next)
+{
+	struct roce_qp *waiter, *tmp;
+
+	if (likely(list_empty_careful(&qp->local.waiters)))
+		return;
+	spin_lock_bh(&wait_lock);
+	list_for_each_entry_safe(waiter, tmp, &qp->local.waiters, local.wait_node) {
+		list_del_init(&waiter->local.wait_node);
+		run_after(waiter, next);
+	}
+	spin_unlock_bh(&wait_lock);
+}
+
+void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
+{
+	wake_waiters(qp, next);
+}
+
+void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next)
+{
+	if (unlikely(qp->local.next))
+		run_after(qp->local.next, next);
+	qp->local.next = NULL;
+}
+
+void roce_kick_later(struct roce_qp *qp)
+{
+	kick_later(qp);
+}
+
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
+{
+	struct roce_qp *next = NULL;
+
+	qp->now_ns = 0;
+	spin_unlock_bh(&qp->base.run_lock);
+	smp_mb();	/* as in run_and_unlock() */
+	wake_waiters(qp, &next);
+	if (next) {
+		roce_kick(next, TERN_QP_MARK_SEND);
+		tern_qp_put(&next->base);
+	}
+}
+
+/* ---- the other QP's lock ---- */
+
+static bool try_other(struct roce_qp *other)
+{
+	if (spin_trylock(&other->base.run_lock)) {
+		__release(&other->base.run_lock);	/* sparse cannot follow it from here on */
+		return true;
+	}
+	return false;
+}
+
+/* False: somebody has it, and whoever lets go of it runs qp. */
+static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
+{
+	if (qp < other) {
+		spin_lock_nested(&other->base.run_lock, SINGLE_DEPTH_NESTING);
+		__release(&other->base.run_lock);
+		return true;
+	}
+	if (try_other(other))
+		return true;
+	wait_for(qp, other);
+	/* Pairs with the barrier between an unlock and the look for waiters. */
+	smp_mb();
+	if (!try_other(other))
+		return false;
+	wait_no_more(qp);
+	return true;
+}
+
+/* Who rang for it meanwhile, or waits for it, has its turn after qp. */
+static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
+{
+	other->now_ns = 0;
+	__acquire(&other->base.run_lock);
+	spin_unlock(&other->base.run_lock);
+	smp_mb();	/* as in run_and_unlock() */
+	wake_waiters(other, &qp->local.next);
+	if (atomic_read(&other->base.marks) && refcount_inc_not_zero(&other->base.ref))
+		run_after(other, &qp->local.next);
+}
+
+/*
+ * The QP of that number on dev, locked besides qp (which it may be). NULL: there
+ * is none that would take a packet. False: busy. BHs off.
+ */
+static bool find_other(struct roce_qp *qp, struct tern_dev *dev, u32 qpn, struct roce_qp **other)
+{
+	struct tern_qp *base;
+
+	*other = NULL;
+	/* as rx.c */
+	if (!(READ_ONCE(dev->netdev->flags) & IFF_UP))
+		return true;
+	base = tern_qp_lookup(dev, qpn);
+	if (base && base != &qp->base) {
+		if (!lock_other(qp, to_roce_qp(base)))
+			return false;
+		if (base->dead) {
+			unlock_other(qp, to_roce_qp(base));
+			base = NULL;
+		}
+	}
+	if (base)
+		*other = to_roce_qp(base);
+	else
+		tern_count(dev, TERN_CNT_RX_NO_QP);
+	return true;
+}
+
+static bool open_way(struct roce_qp *qp, struct tern_dev *dev)
+{
+	struct roce_qp *to;
+
+	if (!find_other(qp, dev, qp->base.attr.dest_qp_num, &to))
+		return false;
+	qp->local.to = to;
+	qp->local.open = true;
+	return true;
+}
+
+void roce_local_close(struct roce_qp *qp)
+{
+	struct roce_qp *to = qp->local.to;
+
+	qp->local.abroad = false;
+	if (!qp->local.open)
+		return;
+	qp->local.open = false;
+	qp->local.to = NULL;
+	if (to && to != qp)
+		unlock_other(qp, to);
+}
+
+/* What there is to do for other is done when qp lets go of it. */
+static void leave_work(struct roce_qp *other)
+{
+	atomic_or(TERN_QP_MARK_SEND, &other->base.marks);
+}
+
+/* ---- from packets to none, and back ---- */
+
+void roce_local_reset(struct roce_qp *qp)
+{
+	qp->local.req = false;
+	qp->local.resp = false;
+}
+
+static void turn(struct roce_qp *qp, bool local)
+{
+	if (local)
+		qp->local.wire_window = qp->req.cfg.window;
+	rc_req_set_window(&qp->req, local ? ROCE_LOCAL_WINDOW_PKTS : qp->local.wire_window);
+	WRITE_ONCE(qp->local.req, local);
+}
+
+/*
+ * PSNs count packets either way, so the engines go on. Towards the wire nothing
+ * is under way that could be overtaken. From the wire all that is must have been
+ * answered; if that will come by itself, it is waited for. (UC has no answers: a
+ * message that is still in the stack then is lost, as it may be.)
+ */
+enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run)
+{
+	const struct rc_req *req = &qp->req;
+	struct tern_dev *dev;
+
+	if (qp->local.open)
+		return ROCE_WAY_LOCAL;
+	if (qp->local.abroad)
+		return ROCE_WAY_WIRE;
+	dev = roce_tx_peer_dev(&qp->tx, &qp->path);
+	if (!dev) {
+		qp->local.abroad = !qp->local.req;
+		if (!qp->local.req)
+			return ROCE_WAY_WIRE;
+		turn(qp, false);
+		return ROCE_WAY_TURNED;
+	}
+	if (!qp->local.req) {
+		if (!rc_req_is_quiet(req))
+			return rc_req_answer_is_due(req) && !rc_req_is_resent(req, run) ?
+				       ROCE_WAY_WAIT : ROCE_WAY_WIRE;
+		turn(qp, true);
+		return ROCE_WAY_TURNED;
+	}
+	return open_way(qp, dev) ? ROCE_WAY_LOCAL : ROCE_WAY_WAIT;
+}
+
+enum roce_way roce_local_answer_way(struct roce_qp *qp)
+{
+	struct tern_dev *dev = roce_tx_peer_dev(&qp->tx, &qp->path);
+
+	if (!dev) {
+		/* Until a request comes without a packet again: answers do not overtake. */
+		qp->local.resp = false;
+		return ROCE_WAY_WIRE;
+	}
+	if (!open_way(qp, dev))
+		return ROCE_WAY_WAIT;
+	if (qp->local.to)
+		leave_work(qp->local.to);	/* for what the answers bring */
+	return ROCE_WAY_LOCAL;
+}
+
+/* ---- carriage ---- */
+
+static void source_from_wqe(struct roce_source *src, struct roce_qp *qp,
+			    struct tern_send_wqe *wqe)
+{
+	if (wqe->flags & TERN_SEND_INLINE) {
+		src->flat = tern_wqe_inline(wqe);
+		return;
+	}
+	src->mem = &qp->base.mem;
+	src->sge = tern_wqe_sge(wqe);
+	src->num_sge = wqe->num_sge;
+}
+
+static void deliver(struct roce_qp *to, struct roce_rx *rx)
+{
+	rx->dev = to->base.dev;
+	roce_rx_one(to, rx);
+}
+
+static void count(struct roce_qp *qp, const struct pkt *k)
+{
+	if (k->op_flags & OPF_LAST)
+		tern_count(qp->base.dev, TERN_CNT_LOCAL_MSGS);
+	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
+}
+
+/* The peer has taken rx in: what has it to say, and to do? */
+static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct roce_rx *rx,
+			  u32 *budget)
+{
+	u32 left = max(*budget, 1u);	/* an acknowledge goes always */
+	bool more = false;
+
+	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
+		if (to->local.resp && to->base.attr.dest_qp_num == qp->base.qpn &&
+		    roce_rx_from_path(rx, &to->path)) {
+			to->local.open = true;
+			to->local.to = qp;
+			more = roce_resp_send(to, &left);
+			*budget = min(*budget, left);
+			/* of a QP connected to itself it is the same way */
+			to->local.open = to == qp;
+			to->local.to = to == qp ? qp : NULL;
+		} else {
+			more = true;
+		}
+	}
+	if (more || to->base.state == IB_QPS_ERR || to->base.state == IB_QPS_SQE)
+		leave_work(to);
+}
+
+int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget)
+{
+	struct roce_source src = { .path = &qp->path, .off = run->offset };
+	struct roce_rx rx = { .src = &src };
+	bool reliable = qp->base.type == IB_QPT_RC;
+	struct roce_qp *to = qp->local.to;
+
+	*budget -= min(*budget, roce_local_cost(run->bytes));
+	run_stretch(run, &rx.k);
+	/* One answer a stretch costs little, and a path that turns need not wait for one. */
+	rx.k.ack_req = reliable;
+	if (run->bytes) {
+		source_from_wqe(&src, qp, tern_sq_wqe(&qp->base.sq, run->slot));
+		if (!roce_source_ok(&src, run->bytes))
+			return -EFAULT;
+	}
+	if (rc_req_is_resent(&qp->req, run))
+		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
+	/* Before it is answered. UC: complete when sent, so only if it could be read. */
+	if (reliable)
+		rc_req_sent(&qp->req, now_ns, run, run->npkts);
+	if (to)
+		deliver(to, &rx);
+	if (src.refused)
+		return -EFAULT;
+	if (!reliable)
+		rc_req_sent(&qp->req, now_ns, run, run->npkts);
+	if (to) {
+		count(qp, &rx.k);
+		fetch_answers(qp, to, &rx, budget);
+	}
+	return 0;
+}
+
+int roce_local_respond(struct roce_qp *qp, const struct run *run, u32 *sent)
+{
+	struct tern_span span = {};
+	struct roce_source src = { .path = &qp->path, .span = &span };
+	struct roce_rx rx = { .src = &src };
+
+	*sent = 0;
+	if (run->bytes &&
+	    tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
+			  IB_ACCESS_REMOTE_READ, &span))
+		return -EFAULT;
+	run_stretch(run, &rx.k);
+	if (qp->local.to)
+		deliver(qp->local.to, &rx);
+	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
+	tern_span_put(&span);
+	*sent = run->npkts;
+	return 0;
+}
+
+/*
+ * Datagrams wait for nobody: if the other QP is busy, or packets wait for it,
+ * this one goes by the stack, and so does the rest of the batch behind it.
+ */
+int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,
+			struct tern_send_wqe *wqe)
+{
+	struct roce_source src = { .path = path };
+	struct roce_rx rx = { .src = &src };
+	struct tern_qp *other;
+	struct tern_dev *dev;
+
+	if (qp->local.ud_wire)
+		return -EAGAIN;
+	dev = roce_tx_peer_dev(&qp->tx, path);
+	if (!dev)
+		goto wire;
+	rx.k = *k;
+	rx.k.npkts = 1;
+	rx.k.op_flags = opcode_info(k->opcode)->flags;
+	source_from_wqe(&src, qp, wqe);
+	if (!roce_source_ok(&src, k->payload_bytes))
+		return -EFAULT;
+
+	other = tern_qp_lookup(dev, k->dqpn);
+	if (!other || !(READ_ONCE(dev->netdev->flags) & IFF_UP))
+		goto wire;	/* to be lost and counted */
+	if (other != &qp->base && !try_other(to_roce_qp(other)))
+		goto wire;
+	if (other->dead || !skb_queue_empty(&to_roce_qp(other)->backlog)) {
+		if (other != &qp->base)
+			unlock_other(qp, to_roce_qp(other));
+		goto wire;
+	}
+	if (!path->ipv6)
+		src.ip_id = qp->tx.ip_id++;
+	deliver(to_roce_qp(other), &rx);
+	if (!src.refused)
+		count(qp, &rx.k);
+	if (other != &qp->base) {
+		if (other->state == IB_QPS_ERR)
+			leave_work(to_roce_qp(other));
+		unlock_other(qp, to_roce_qp(other));
+	}
+	return src.refused ? -EFAULT : 0;
+wire:
+	qp->local.ud_wire = true;
+	return -EAGAIN;
+}
+
+const char *roce_local_name(const struct tern_qp *base)
+{
+	const struct roce_qp *qp = container_of(base, struct roce_qp, base);
+
+	if (!roce_is_connected(qp))
+		return NULL;
+	return READ_ONCE(qp->local.req) || READ_ONCE(qp->local.resp) ? "local" : "wire";
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Both ends in one guest: no packets, also while the switch, addresses and ends come and go."""
+
+from vmtest.lab import LINK
+
+LIMIT = 200
+ADDRESS = "10.99.0.1"
+
+
+def _counters(t):
+    """{name: value} of guest a's device."""
+    words = t.run(t.a, "rdma statistic show link %s/1" % t.dev(t.a)).out.split()[2:]
+    return dict(zip(words[::2], map(int, words[1::2])))
+
+
+def _moved(t, before):
+    return {name: value - before.get(name, 0) for name, value in _counters(t).items()}
+
+
+def _switch(t, way):
+    t.run(t.a, "echo %s >/sys/class/infiniband/%s/local" % (way, t.dev(t.a)), check=True)
+
+
+def _start(t, seconds, more=""):
+    """Mixed traffic, both ways; both processes."""
+    server = t.start(t.a, "/tern/vverify -n eth0 %s" % more, 90)
+    t.wait_port(t.a, 18600)
+    client = t.start(t.a, "/tern/vverify -n eth0 %s -m scale/mixed -S %d -t 20 %s"
+                     % (more, seconds, t.a.address), 90)
+    return server, client
+
+
+def _end(t, server, client, name):
+    result = client.wait()
+    t.finish(server)
+    t.take_tap(result, prefix=name + ": ")
+
+
+def _shown(t):
+    """What `rdma resource` says of the QPs' path, and the counters."""
+    before = _counters(t)
+    server, client = _start(t, 3)
+    t.sleep(2)
+    shown = t.run(t.a, "rdma -dd resource show qp").out
+    _end(t, server, client, "shown")
+    t.case("rdma resource says path local", "drv_path local" in shown, shown[-600:])
+    moved = _moved(t, before)
+    t.case("messages and bytes are counted as local",
+           moved["local_messages"] > 10 and moved["local_bytes"] > 1000, moved)
+    t.case("and none went as packet", not moved["tx_packets"] and not moved["rx_packets"], moved)
+
+
+def _flipped(t):
+    before = _counters(t)
+    server, client = _start(t, 6)
+    flips = t.start(t.a, "cd /sys/class/infiniband/%s; while sleep 0.06; do echo N >local; "
+                         "sleep 0.06; echo Y >local; done" % t.dev(t.a), 90)
+    _end(t, server, client, "switch flipped")
+    flips.kill(9)
+    flips.wait(timeout=20)
+    _switch(t, "Y")
+    moved = _moved(t, before)
+    t.case("it went both ways", moved["local_messages"] and moved["tx_packets"], moved)
+    t.case("and nothing was lost or overtaken",
+           not moved["out_of_sequence"] and not moved["packet_seq_err"] and
+           not moved["implied_nak_seq_err"] and not moved["retry_exceeded_err"], moved)
+
+
+def _address_moves(t):
+    t.run(t.a, "ip addr add %s/24 dev eth0" % ADDRESS, check=True)
+    t.a.wait_until("grep -q ffff:0a63:0001 /sys/class/infiniband/*/ports/1/gids/*", timeout=5)
+    server, client = _start(t, 4, "-g %d" % t.gid_index(t.a, ADDRESS))
+    for _ in range(3):
+        t.sleep(0.8)
+        t.run(t.a, "ip addr del %s/24 dev eth0; sleep 0.15; ip addr add %s/24 dev eth0"
+              % (ADDRESS, ADDRESS), check=True)
+    _end(t, server, client, "address removed and added")
+    t.run(t.a, "ip addr del %s/24 dev eth0" % ADDRESS)
+
+
+def _killed(t):
+    for turn in range(2):
+        server, client = _start(t, 60)
+        t.sleep(2.5)
+        victim, other = (client, server) if turn else (server, client)
+        victim.kill(9)
+        victim.wait(timeout=30)
+        t.case("%s killed: the other end ends too" % ("client" if turn else "server"),
+               t.finish(other, 40))
+
+
+def _link_deleted(t):
+    server, client = _start(t, 60)
+    t.sleep(2)
+    t.check_run("rdma link delete under load", t.a, "rdma link delete " + t.dev(t.a), 30)
+    t.case("link deleted: the client ends", t.finish(client, 40))
+    t.case("link deleted: the server ends", t.finish(server, 40))
+    link, kind = LINK[t.lab.device]
+    t.run(t.a, "rdma link add %s type %s netdev eth0" % (link, kind), check=True)
+    t.lab.add_link(t.a)
+
+
+def _raced(t):
+    """All in one process: QPs to each other and to themselves, wrecked by other threads."""
+    t.check_run("QPs and regions wrecked under traffic", t.a,
+                "/tern/vrace -n eth0 -P 4 -S %d" % (5 * t.slow), 60)
+    t.check_run("left alone, nothing fails", t.a,
+                "/tern/vrace -n eth0 -P 6 -S %d -c 1" % (3 * t.slow), 60)
+    t.check_run("nor while the switch is flipped", t.a,
+                "cd /sys/class/infiniband/%s; (while sleep 0.05; do echo N >local; sleep 0.05; "
+                "echo Y >local; done) & flips=$!; /tern/vrace -n eth0 -P 4 -S %d -c 1; rc=$?; "
+                "kill $flips; wait $flips; echo Y >local; exit $rc" % (t.dev(t.a), 4 * t.slow), 60)
+
+
+def run(t):
+    _shown(t)
+    _raced(t)
+    _flipped(t)
+    _address_moves(t)
+    _killed(t)
+    _link_deleted(t)
