@@ -24,6 +24,7 @@ struct bench_end {
 	struct ib_device *dev;
 	const struct ib_gid_attr *sgid;
 	struct net_device *ndev;	/* held by sgid */
+	u64 sent_before;		/* packets it has sent before the cases */
 	struct ib_pd *pd;
 	struct ib_cq *scq;
 	struct ib_cq *rcq;

@@ -83,6 +83,8 @@ static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, 
 	}
 	if (!err)
 		err = take_turns(s, n, c, copy_cycles);
+	/* Who takes a profile stops at this. */
+	pr_info("rdma_bench: %s: all turns taken\n", name);
 	for (i = 0; i < n && c->end; i++)
 		c->end(&s[i]);
 	for (i = 0; i < n && !err; i++)

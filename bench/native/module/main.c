@@ -62,6 +62,22 @@ static void report_netdev(const char *driver, const char *which, const struct ne
 	pr_info("bench,%s,%s.netdev_%s,mtu,%u\n", driver, path, which, ndev->mtu);
 }
 
+static u64 tx_packets(struct net_device *ndev)
+{
+	struct rtnl_link_stats64 stats;
+
+	return dev_get_stats(ndev, &stats)->tx_packets;
+}
+
+/* Did they go over the interface? Some by each of a veth pair, none where it is not needed. */
+static void report_sent(const struct bench_subject *s)
+{
+	pr_info("bench,%s,%s.netdev_a,tx_packets,%llu\n", s->driver, path,
+		tx_packets(s->a.ndev) - s->a.sent_before);
+	pr_info("bench,%s,%s.netdev_b,tx_packets,%llu\n", s->driver, path,
+		tx_packets(s->b.ndev) - s->b.sent_before);
+}
+
 static int run_mtu(struct bench_subject *s, u32 n, enum ib_mtu mtu)
 {
 	int err = 0;
@@ -88,6 +104,8 @@ static int run(struct bench_subject *s, u32 n)
 	for (i = 0; i < n; i++) {
 		report_netdev(s[i].driver, "a", s[i].a.ndev);
 		report_netdev(s[i].driver, "b", s[i].b.ndev);
+		s[i].a.sent_before = tx_packets(s[i].a.ndev);
+		s[i].b.sent_before = tx_packets(s[i].b.ndev);
 	}
 	err = run_mtu(s, n, IB_MTU_1024);
 	if (!err)
@@ -96,6 +114,8 @@ static int run(struct bench_subject *s, u32 n)
 		err = bench_run_floor(s, n, path);
 	cycles = bench_clock() - cycles;
 	ns = ktime_get_ns() - ns;
+	for (i = 0; i < n; i++)
+		report_sent(&s[i]);
 	pr_info("bench,clock,%s,khz,%llu\n", path, div64_u64(cycles * 1000, div_u64(ns, 1000)));
 	return err;
 }

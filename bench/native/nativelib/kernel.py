@@ -157,6 +157,7 @@ def modules(out, tern_ko=None):
                      what="building tern.ko for User Mode Linux",
                      env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
             tern_ko = os.path.join(out, "tern/module/tern.ko")
-        for path in made + [tern_ko]:
+        for path in made:
             shutil.copy(path, ko)
+        shutil.copy(tern_ko, os.path.join(ko, "tern.ko"))
     return ko

@@ -8,6 +8,7 @@ import bisect
 import re
 
 _LINE = re.compile(r"^([0-9a-f]{8,16}) [tTwW] (\S+)(?:\t\[(\S+)\])?\s*$")
+_MODULE = re.compile(r"^(\S+) (\d+) \d+ \S+ Live 0x([0-9a-f]+)")
 # No function is as long: what lies further behind the last symbol is something else.
 _LONGEST = 1 << 16
 
@@ -16,8 +17,11 @@ class Symbols:
     """Made from the output of a boot with BENCH_SYMBOLS=1."""
 
     def __init__(self, text):
-        found = {}
+        found, self._ends = {}, {}
         for line in text.splitlines():
+            match = _MODULE.match(line)
+            if match:
+                self._ends[match.group(1)] = int(match.group(3), 16) + int(match.group(2))
             match = _LINE.match(line)
             # Local labels and compiler's marks are no functions.
             if match and not match.group(2).startswith((".", "$")):
@@ -26,7 +30,7 @@ class Symbols:
         self._starts = sorted(found)
         self._names = [found[start] for start in self._starts]
         own = [start for start, name in zip(self._starts, self._names) if name[1] == "linux"]
-        self._kernel_end = max(own, default=0) + _LONGEST
+        self._ends["linux"] = max(own, default=0) + _LONGEST
 
     def find(self, address):
         """(symbol, module), or None."""
@@ -34,9 +38,8 @@ class Symbols:
         if at < 0 or address - self._starts[at] > _LONGEST:
             return None
         name = self._names[at]
-        if name[1] == "linux" and address > self._kernel_end:
-            return None
-        return name
+        # Behind the last function of a module may be another one, loaded later.
+        return name if address < self._ends.get(name[1], 0) else None
 
     def range_of(self, symbol):
         """(first, end) of a function, by where the next one begins; None: there is none."""

@@ -51,6 +51,11 @@ class Results:
         return {row[:2]: row[5] for row in self.rows
                 if row[2:5] == (driver, case, "p50")}
 
+    def strays(self):
+        """Drivers of which nothing was seen on the wire where packets should go over it."""
+        return sorted({row[2] for row in self.rows if row[3].startswith("net.netdev_")
+                       and row[4] == "tx_packets" and not row[5]})
+
     def value(self, metric):
         """Median of a metric over everything."""
         return statistics.median(row[5] for row in self.rows if row[4] == metric)
