@@ -36,10 +36,6 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
-
 #ifdef __cplusplus
 #define TERN_STATIC_ASSERT static_assert
 #else

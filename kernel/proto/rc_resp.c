@@ -439,7 +439,7 @@ bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
 	struct rc_res *res = NULL;
 	u32 slot = 0;
 
-	if (!r->npending && !r->nak_due && !r->ack_due)
+	if (!rc_resp_owes(r))
 		return false;
 	*run = (struct run){
 		.service = r->cfg.service,

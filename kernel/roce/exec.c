@@ -175,6 +175,7 @@ static bool goes_on(const struct roce_qp *qp, u32 *rounds)
  * or somebody came meanwhile, left a mark and went.
  */
 static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
+	__releases(&qp->base.run_lock)
 {
 	bool more = run(qp, budget);
 	bool again = more && goes_on(qp, rounds);
@@ -247,8 +248,10 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 {
 	if (series->qp != qp) {
 		roce_rx_series_end(series);
-		if (spin_trylock_bh(&qp->base.run_lock))
+		if (spin_trylock_bh(&qp->base.run_lock)) {
 			series->qp = qp;
+			__release(&qp->base.run_lock);	/* sparse cannot follow it from here on */
+		}
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
 		roce_rx_one(qp, rx);
@@ -272,6 +275,7 @@ void roce_rx_series_end(struct roce_rx_series *series)
 	series->qp = NULL;
 	if (!qp)
 		return;
+	__acquire(&qp->base.run_lock);
 	if (run_and_unlock(qp, ROCE_BUDGET_SOFTIRQ, &rounds, &next))
 		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ, &next);
 	run_next(next, ROCE_BUDGET_SOFTIRQ);

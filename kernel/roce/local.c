@@ -125,16 +125,10 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 
 /* ---- the other QP's lock ---- */
 
-static bool try_other(struct roce_qp *other)
-{
-	if (spin_trylock(&other->base.run_lock)) {
-		__release(&other->base.run_lock);	/* sparse cannot follow it from here on */
-		return true;
-	}
-	return false;
-}
-
-/* False: somebody has it, and whoever lets go of it runs qp. */
+/*
+ * False: somebody has it, and whoever lets go of it runs qp. (Here and below:
+ * sparse cannot follow a lock that is handed on, and is told so.)
+ */
 static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	if (qp < other) {
@@ -142,13 +136,16 @@ static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 		__release(&other->base.run_lock);
 		return true;
 	}
-	if (try_other(other))
+	if (spin_trylock(&other->base.run_lock)) {
+		__release(&other->base.run_lock);
 		return true;
+	}
 	wait_for(qp, other);
 	/* Pairs with the barrier between an unlock and the look for waiters. */
 	smp_mb();
-	if (!try_other(other))
+	if (!spin_trylock(&other->base.run_lock))
 		return false;
+	__release(&other->base.run_lock);
 	wait_no_more(qp);
 	return true;
 }
@@ -421,8 +418,11 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	other = tern_qp_lookup(dev, k->dqpn);
 	if (!other || !(READ_ONCE(dev->netdev->flags) & IFF_UP))
 		goto wire;	/* to be lost and counted */
-	if (other != &qp->base && !try_other(to_roce_qp(other)))
-		goto wire;
+	if (other != &qp->base) {
+		if (!spin_trylock(&other->run_lock))
+			goto wire;
+		__release(&other->run_lock);
+	}
 	if (other->dead || !skb_queue_empty(&to_roce_qp(other)->backlog)) {
 		if (other != &qp->base)
 			unlock_other(qp, to_roce_qp(other));

@@ -28,8 +28,8 @@ struct Crc {
 	const char *name;
 	u32 (*fold)(u32 crc, const u8 *p, size_t n, crc_fn table);
 	crc_fn bitwise;
-	u32 of_zeros, of_ones;	/* 32 bytes of them */
-	size_t kept;		/* bytes that folding leaves */
+	u32 of_zeros, of_ones; /* 32 bytes of them */
+	size_t kept;	       /* bytes that folding leaves */
 };
 
 /* CRC-32C: RFC 3720 B.4. CRC-32: zlib. */

@@ -30,8 +30,8 @@ struct Format {
 	size_t ip_bytes;
 	bool udp;
 	u32 (*start)(crc_fn, const u8 *); // whole packet
-	std::set<size_t> variant;	    // byte offsets that the CRC does not cover
-	size_t half_variant;		    // whose low nibble only is not covered, or 0
+	std::set<size_t> variant;	  // byte offsets that the CRC does not cover
+	size_t half_variant;		  // whose low nibble only is not covered, or 0
 };
 
 u32 start_ipv4(crc_fn crc, const u8 *p)

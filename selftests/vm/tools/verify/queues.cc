@@ -149,6 +149,8 @@ void resize(Env &env)
 	usleep(200000);
 	error = ibv_resize_cq(b.cq.get(), 1500);
 	require(!error, "growing: %s", strerror(error));
+	// What comes next has room only in the larger one.
+	env.control.sync();
 	if (env.client)
 		for (uint64_t i = 80; i < 580; i++)
 			send_one(&b, i);
