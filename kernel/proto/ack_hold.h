@@ -24,9 +24,9 @@ extern "C" {
 
 enum {
 	ACK_HOLD_PROMPT		= 4,		/* replies in a row, before the first wait */
-	ACK_HOLD_TIMES		= 8,		/* the time that replies take */
+	ACK_HOLD_TIMES		= 32,		/* the time that replies take */
 	ACK_HOLD_MIN_NS		= 20000,
-	ACK_HOLD_MAX_NS		= 2000000,	/* also: a later reply is none */
+	ACK_HOLD_MAX_NS		= 4000000,	/* also: a later reply is none */
 };
 
 struct ack_hold {
