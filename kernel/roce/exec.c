@@ -119,6 +119,9 @@ static void arm_timer(struct roce_qp *qp)
 		if (deadline && (!want || deadline < want))
 			want = deadline;
 	}
+	/* a NAK or a READ response may have taken the place of the ACK that waited */
+	if (!qp->resp.ack_due)
+		qp->hold.until_ns = 0;
 	if (qp->hold.until_ns && (!want || qp->hold.until_ns < want))
 		want = qp->hold.until_ns;
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
@@ -145,8 +148,14 @@ static bool run(struct roce_qp *qp, u32 budget)
 		roce_req_timer(qp);
 	}
 	if (roce_is_connected(qp)) {
+		bool ack_waits;
+
 		more |= roce_resp_send(qp, &budget);
+		ack_waits = qp->hold.until_ns;
 		more |= roce_req_send(qp, &budget);
+		/* for the reply, which was posted only after we looked */
+		if (ack_waits && !qp->hold.until_ns)
+			more |= roce_resp_send(qp, &budget);
 		roce_batch_send(qp);
 		roce_req_reap(qp);
 	} else {
