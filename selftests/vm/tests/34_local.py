@@ -40,8 +40,11 @@ def _shown(t):
     """What `rdma resource` says of the QPs' path, and the counters."""
     before = _counters(t)
     server, client = _start(t, 3)
-    t.sleep(2)
-    shown = t.run(t.a, "rdma -dd resource show qp").out
+    for _ in range(20):
+        t.sleep(0.2)
+        shown = t.run(t.a, "rdma -dd resource show qp").out
+        if "drv_path local" in shown:
+            break
     _end(t, server, client, "shown")
     t.case("rdma resource says path local", "drv_path local" in shown, shown[-600:])
     moved = _moved(t, before)

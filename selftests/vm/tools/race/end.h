@@ -34,6 +34,8 @@ public:
 	bool verify(End &peer, double limit_s);
 
 	std::atomic<uint64_t> good{0}, bad{0};
+	// The last status that was no success and no flush; 0: none.
+	std::atomic<int> why{0};
 
 private:
 	void make_qp();

@@ -61,7 +61,7 @@ int run(const Options &o)
 	std::vector<Pair> pairs(o.pairs);
 	std::vector<std::thread> threads;
 	uint64_t good = 0, bad = 0;
-	int broken = 0;
+	int broken = 0, why = 0;
 
 	for (unsigned i = 0; i < o.pairs; i++) {
 		ibv_qp_type type = i % 3 == 2 ? IBV_QPT_UC : IBV_QPT_RC;
@@ -100,9 +100,11 @@ int run(const Options &o)
 			broken += !p.b->verify(*p.a, 5 * vt::slow());
 		good += p.a->good + (p.b ? p.b->good.load() : 0);
 		bad += p.a->bad + (p.b ? p.b->bad.load() : 0);
+		why = p.other().why ? p.other().why.load() : p.a->why ? p.a->why.load() : why;
 	}
-	printf("# %lu completions, %lu of them errors; %d stuck, %d broken afterwards\n",
-	       good + bad, bad, stuck.load(), broken);
+	printf("# %lu completions, %lu of them errors (one: %s); %d stuck, %d broken afterwards\n",
+	       good + bad, bad, ibv_wc_status_str(static_cast<ibv_wc_status>(why)), stuck.load(),
+	       broken);
 	return stuck || broken || !good || (o.calm && bad);
 }
 
