@@ -164,6 +164,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 	}
 	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
 		more |= roce_flush(qp, &budget);
+	roce_tx_end_turn(&qp->tx);
 	arm_timer(qp);
 	qp->now_ns = 0;
 	return more;

@@ -19,6 +19,7 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
+#include "gate.h"
 #include "roce.h"
 
 #define ROCE_GID_HASH_BITS	7
@@ -42,6 +43,8 @@ struct roce_dev {
 	struct roce_net *rn;
 	struct hlist_head gids;		/* its entries of rn->gids, RCU, under rn->table_lock */
 	bool local;			/* switch: may traffic within the host go without packets? */
+
+	struct roce_gate gate;
 
 	struct mutex mcast_lock;	/* the rest */
 	struct list_head groups;

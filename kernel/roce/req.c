@@ -239,7 +239,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		}
 		if (!roce_tx_fits(&qp->tx, min(run.bytes, run.pmtu)) && !roce_batch_send(qp))
 			return false;
-		if (roce_tx_full(&qp->tx))
+		if (roce_tx_full(&qp->tx, run.bytes))
 			return false;
 		ret = send_request_run(qp, &run, &sent);
 		if (psn_before(run.psn, req->psn_max))

@@ -252,7 +252,7 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 	u32 i;
 
 	*sent = 0;
-	if (run->bytes && roce_tx_full(&qp->tx))
+	if (run->bytes && roce_tx_full(&qp->tx, run->bytes))
 		return -EAGAIN;
 	if (!roce_tx_fits(&qp->tx, min(run->bytes, run->pmtu)) && !roce_batch_send(qp))
 		return -EAGAIN;

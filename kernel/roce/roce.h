@@ -82,9 +82,10 @@ struct roce_tx {
 };
 
 /*
- * space(arg) is called once, in softirq or with BHs off, when a full queue has
- * room again. That can be inside roce_tx_flush() (the stack freed the skb), and
- * with a transmit queue's lock held, so it must not send. May sleep.
+ * space(arg) is called in softirq or with BHs off, when roce_tx_full() said yes, or
+ * the local queue refused, and there is room again. That can be inside roce_tx_flush()
+ * (the stack freed the skb), and with a transmit queue's lock held, so it must not
+ * send. A run of the QP must follow, with roce_tx_end_turn(). May sleep.
  */
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
 /*
@@ -125,8 +126,10 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path);
 /* Once, at load: does this kernel treat batches rightly? Else packets go one by one. */
 bool __init roce_tx_try_batch(void);
 
-/* True if the QP has used up its share of the local queue: wait for space(). */
-bool roce_tx_full(struct roce_tx *tx);
+/* True: others are to send before this QP sends so much payload (gate.h); space() comes. */
+bool roce_tx_full(struct roce_tx *tx, u32 bytes);
+/* At the end of each run of the QP. */
+void roce_tx_end_turn(struct roce_tx *tx);
 
 /* ---- rx: a packet on its way into a QP ---- */
 

@@ -34,9 +34,6 @@
 #include "mem/page.h"
 #include "net.h"
 
-/* Skb memory that one QP may have in the stack: some hundred packets of 1 KiB. */
-#define ROCE_TX_SNDBUF_BYTES	(1 << 20)
-
 /* As many as a driver hands up at a time. */
 #define ROCE_TX_BATCH_PKTS	64
 
@@ -50,20 +47,15 @@ static bool batch_is_possible __ro_after_init;
  */
 struct roce_tx_room {
 	struct rcu_head rcu;
-	unsigned long waiting;		/* bit 0: call space() when there is room */
+	struct roce_turn turn;
+	unsigned long refused;		/* bit 0: call space() when nothing is in the stack */
 	void (*default_write_space)(struct sock *sk);
-	void (*space)(void *arg);
-	void *arg;
 };
 
-static bool has_room(const struct sock *sk)
-{
-	return sk_wmem_alloc_get(sk) <= ROCE_TX_SNDBUF_BYTES / 2;
-}
-
 /*
- * sk_write_space: an skb was freed, wherever the stack does that. The callback
- * lock lets roce_tx_uninit() wait for a space() in progress.
+ * sk_write_space: an skb was freed, wherever the stack does that, but for the 1 that
+ * sock_wfree() takes off later. The callback lock lets roce_tx_uninit() wait for a
+ * space() in progress.
  */
 static void tx_write_space(struct sock *sk)
 {
@@ -71,31 +63,29 @@ static void tx_write_space(struct sock *sk)
 
 	rcu_read_lock();
 	room = rcu_dereference_sk_user_data(sk);
-	smp_mb__after_atomic();	/* sk_wmem_alloc before waiting; see wait_for_room() */
-	if (likely(!room || !test_bit(0, &room->waiting)) || !has_room(sk))
+	if (unlikely(!room))
+		goto out;
+	smp_mb__after_atomic();	/* sk_wmem_alloc before refused; see wait_for_none() */
+	roce_turn_freed(&room->turn, sk);
+	if (likely(!test_bit(0, &room->refused)) || sk_wmem_alloc_get(sk) > 1)
 		goto out;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	room = rcu_dereference_sk_user_data(sk);
-	if (room && test_and_clear_bit(0, &room->waiting))
-		room->space(room->arg);
+	if (room && test_and_clear_bit(0, &room->refused))
+		room->turn.space(room->turn.arg);
 	read_unlock_bh(&sk->sk_callback_lock);
 out:
 	rcu_read_unlock();
 }
 
-/*
- * Ask for space(). False if the room came meanwhile, or if nothing of ours is
- * in the stack whose end would bring it: it will not be called then.
- */
-static bool wait_for_room(struct roce_tx *tx, int threshold)
+/* Ask for space() when the last of ours in the stack ends; if there is none it does not come. */
+static void wait_for_none(struct roce_tx *tx)
 {
-	set_bit(0, &tx->room->waiting);
-	smp_mb__after_atomic();	/* waiting before sk_wmem_alloc; see tx_write_space() */
-	if (sk_wmem_alloc_get(tx->sock->sk) > threshold)
-		return true;
-	/* if it is gone, space() was called and has the word */
-	return !test_and_clear_bit(0, &tx->room->waiting);
+	set_bit(0, &tx->room->refused);
+	smp_mb__after_atomic();	/* refused before sk_wmem_alloc; see tx_write_space() */
+	if (sk_wmem_alloc_get(tx->sock->sk) <= 1)
+		clear_bit(0, &tx->room->refused);
 }
 
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg)
@@ -108,8 +98,7 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 	tx->room = kzalloc(sizeof(*tx->room), GFP_KERNEL);
 	if (!tx->room)
 		return -ENOMEM;
-	tx->room->space = space;
-	tx->room->arg = arg;
+	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
 
 	/* AF_INET accounts for IPv6 packets as well, and exists if IPv6 does not. */
 	err = sock_create_kern(dev->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &tx->sock);
@@ -119,7 +108,6 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 		return err;
 	}
 	sk = tx->sock->sk;
-	WRITE_ONCE(sk->sk_sndbuf, ROCE_TX_SNDBUF_BYTES);
 	sk_set_txhash(sk);	/* spares the stack a flow dissection per packet */
 	tx->room->default_write_space = sk->sk_write_space;
 	rcu_assign_sk_user_data(sk, tx->room);
@@ -144,6 +132,7 @@ void roce_tx_uninit(struct roce_tx *tx)
 	 */
 	WRITE_ONCE(sk->sk_write_space, tx->room->default_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
+	roce_turn_uninit(&tx->room->turn);
 	sk_dst_reset(sk);
 	sock_release(tx->sock);
 	tx->sock = NULL;
@@ -151,11 +140,14 @@ void roce_tx_uninit(struct roce_tx *tx)
 	tx->room = NULL;
 }
 
-bool roce_tx_full(struct roce_tx *tx)
+bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
-	if (likely(sk_wmem_alloc_get(tx->sock->sk) < ROCE_TX_SNDBUF_BYTES))
-		return false;
-	return wait_for_room(tx, ROCE_TX_SNDBUF_BYTES / 2);
+	return roce_turn_waits(&tx->room->turn, bytes);
+}
+
+void roce_tx_end_turn(struct roce_tx *tx)
+{
+	roce_turn_end(&tx->room->turn);
 }
 
 /* ---- packets ---- */
@@ -256,7 +248,7 @@ static int xmit_result(struct roce_tx *tx, int ret)
 	case -ENOBUFS:
 	case -ENOMEM:
 		/* the end of any packet of ours in the stack is as good a moment as any */
-		wait_for_room(tx, 0);
+		wait_for_none(tx);
 		return -EAGAIN;
 	default:
 		return ret < 0 ? ret : -EIO;
@@ -331,6 +323,7 @@ static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_ent
 	/* the VLAN priority comes from it, by the netdev's egress map */
 	skb->priority = path->sl ?: rt_tos2priority(path->tclass);
 	skb_set_owner_w(skb, sk);
+	roce_turn_sends(&tx->room->turn, sk, skb->truesize);
 	return xmit_result(tx, path->ipv6 ? ip6_local_out(net, sk, skb) :
 					    ip_local_out(net, sk, skb));
 }

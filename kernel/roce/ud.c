@@ -64,7 +64,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	struct pkt k;
 	void *dst;
 
-	if (roce_tx_full(&qp->tx))
+	if (roce_tx_full(&qp->tx, bytes))
 		return -EAGAIN;
 	*status = IB_WC_SUCCESS;
 	if (bytes > ib_mtu_enum_to_int(tern_transport_mtu(qp->base.dev))) {

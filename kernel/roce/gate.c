@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <net/sock.h>
+
+#include "roce/gate.h"
+
+/*
+ * A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. The budget
+ * is some of them: at 60 MB/s it lasts for 5 ms, the delay that CoDel tolerates, at
+ * 10 GB/s for longer than netdevs put off telling what they sent.
+ */
+#define GATE_BUDGET_BYTES	(512 << 10)
+#define GATE_TURN_BYTES		(128 << 10)
+
+/* A QP that has nothing in the stack may always send so little. */
+#define GATE_SMALL_BYTES	1024
+
+/* Of a QP that is gone. */
+#define COUNTED_OUT		INT_MIN
+
+void roce_gate_init(struct roce_gate *gate)
+{
+	atomic_set(&gate->bytes, 0);
+	spin_lock_init(&gate->lock);
+	INIT_LIST_HEAD(&gate->waiters);
+}
+
+void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space)(void *arg),
+		    void *arg)
+{
+	turn->gate = gate;
+	INIT_LIST_HEAD(&turn->wait);
+	atomic_set(&turn->counted, 0);
+	atomic_set(&turn->granted, 0);
+	turn->space = space;
+	turn->arg = arg;
+}
+
+/* Those whose turn it is go on; `self` is told by what it is granted. */
+static void let_in(struct roce_gate *gate, const struct roce_turn *self)
+{
+	/* what left before who waits; the reverse in roce_turn_waits() */
+	smp_mb();
+	if (likely(list_empty(&gate->waiters)))
+		return;
+
+	spin_lock_bh(&gate->lock);
+	while (!list_empty(&gate->waiters) &&
+	       atomic_read(&gate->bytes) <= GATE_BUDGET_BYTES - GATE_TURN_BYTES) {
+		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
+
+		list_del_init(&turn->wait);
+		atomic_add(GATE_TURN_BYTES, &gate->bytes);
+		atomic_add(GATE_TURN_BYTES, &turn->granted);
+		if (turn != self)
+			turn->space(turn->arg);
+	}
+	spin_unlock_bh(&gate->lock);
+}
+
+/* gate->bytes follows what is in the stack of sk's. */
+static void count(struct roce_turn *turn, const struct sock *sk)
+{
+	int before = atomic_read(&turn->counted);
+	int now;
+
+	do {
+		do {
+			if (before == COUNTED_OUT)
+				return;
+			now = sk_wmem_alloc_get(sk);
+		} while (!atomic_try_cmpxchg(&turn->counted, &before, now));
+		if (now != before)
+			atomic_add(now - before, &turn->gate->bytes);
+		before = now;
+		/* who has counted less, or more, meanwhile finds that here, or we do */
+	} while (unlikely(sk_wmem_alloc_get(sk) != now));
+}
+
+/* So much of what was granted is used, or not needed. */
+static void give_back(struct roce_turn *turn, int bytes)
+{
+	atomic_sub(bytes, &turn->granted);
+	atomic_sub(bytes, &turn->gate->bytes);
+}
+
+void roce_turn_uninit(struct roce_turn *turn)
+{
+	struct roce_gate *gate = turn->gate;
+	int counted = atomic_xchg(&turn->counted, COUNTED_OUT);
+
+	spin_lock_bh(&gate->lock);
+	list_del_init(&turn->wait);
+	spin_unlock_bh(&gate->lock);
+	atomic_sub(counted, &gate->bytes);
+	give_back(turn, atomic_read(&turn->granted));
+	let_in(gate, NULL);
+}
+
+bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
+{
+	struct roce_gate *gate = turn->gate;
+
+	if (likely(list_empty(&gate->waiters) && atomic_read(&gate->bytes) < GATE_BUDGET_BYTES))
+		return false;
+	if (atomic_read(&turn->granted) > 0)
+		return false;
+	/* 1: sk_wmem_alloc while an skb is ending */
+	if (bytes <= GATE_SMALL_BYTES && atomic_read(&turn->counted) <= 1)
+		return false;
+
+	spin_lock_bh(&gate->lock);
+	if (list_empty(&turn->wait) && !atomic_read(&turn->granted))
+		list_add_tail(&turn->wait, &gate->waiters);
+	spin_unlock_bh(&gate->lock);
+	let_in(gate, turn);
+	return atomic_read(&turn->granted) <= 0;
+}
+
+void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize)
+{
+	int granted = atomic_read(&turn->granted);
+
+	count(turn, sk);
+	if (unlikely(granted))
+		give_back(turn, min_t(int, granted, truesize));
+}
+
+void roce_turn_freed(struct roce_turn *turn, const struct sock *sk)
+{
+	count(turn, sk);
+	let_in(turn->gate, NULL);
+}
+
+void roce_turn_end(struct roce_turn *turn)
+{
+	int granted = atomic_read(&turn->granted);
+
+	if (likely(!granted))
+		return;
+	give_back(turn, granted);
+	let_in(turn->gate, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Who of a device's QPs may put packets into the IP stack. All of them together
+ * have some hundred KiB there: enough that no netdev runs dry, and little enough
+ * that queueing disciplines neither overflow nor drop what stayed too long
+ * (RFC 8289). QPs beyond that wait outside, in turn, and each turn is worth a
+ * large batch, however many wait.
+ */
+#ifndef TERN_ROCE_GATE_H
+#define TERN_ROCE_GATE_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+struct sock;
+
+/* Per device. Bytes are those that skbs are charged with: truesize. */
+struct roce_gate {
+	atomic_t bytes;			/* in the stack, or granted */
+	spinlock_t lock;
+	struct list_head waiters;	/* struct roce_turn, in turn */
+};
+
+/* Per QP. */
+struct roce_turn {
+	struct roce_gate *gate;
+	struct list_head wait;		/* under gate->lock */
+	atomic_t counted;		/* of gate->bytes, what is in the stack */
+	atomic_t granted;		/* of gate->bytes, what may be sent yet */
+	void (*space)(void *arg);
+	void *arg;
+};
+
+void roce_gate_init(struct roce_gate *gate);
+
+/*
+ * space(arg) is called when it is the QP's turn, with the gate's lock held. A run of
+ * the QP must follow, and end with roce_turn_end().
+ */
+void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space)(void *arg),
+		    void *arg);
+/* After it space() is not called any more, and what is in the stack does not count. */
+void roce_turn_uninit(struct roce_turn *turn);
+
+/*
+ * Must the QP wait, with so many bytes of payload? True: space() comes. By the
+ * owner of the QP's run lock, as roce_turn_sends() and roce_turn_end().
+ */
+bool roce_turn_waits(struct roce_turn *turn, u32 bytes);
+/* An skb of sk, the QP's socket, goes to the stack: charged, not there yet. In RCU. */
+void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize);
+/* Skbs of sk ended. In RCU, any context. */
+void roce_turn_freed(struct roce_turn *turn, const struct sock *sk);
+/* The QP's run is over: who comes next may use what is left of its turn. */
+void roce_turn_end(struct roce_turn *turn);
+
+#endif
