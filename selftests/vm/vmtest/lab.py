@@ -43,6 +43,12 @@ echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && i
     >/etc/modprobe.d/siw.conf
 """
 
+# The counters twice, with what ought to move them between.
+_NETWORK = ("ip -d addr show eth0; ip route; ip neigh; for i in 1 2; do ip -s -s link show eth0; "
+            "tc -s qdisc show dev eth0; cat /proc/interrupts /proc/softirqs /proc/net/softnet_stat; "
+            "ping -q -c 2 -W 1 10.77.0.1; ping -q -c 2 -W 1 10.77.0.2; done; "
+            "head -n 5 /proc/meminfo; ps -eo pid,stat,wchan:24,time,comm; dmesg | tail -n 30")
+
 
 class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
@@ -181,6 +187,20 @@ class Lab:
             if link.get("netdev") == netdev:
                 return link["ifname"]
         return None
+
+    # -- the Ethernet under them
+
+    def reachable(self):
+        """Does guest a get answers from b?"""
+        a, b = self.guests()
+        return a.run("ping -q -c 3 -i 0.2 -W 2 -w 8 %s" % b.address, timeout=30).rc == 0
+
+    def network(self):
+        """For people: where packets stay, in both guests."""
+        text = ""
+        for guest in self.guests():
+            text += "guest %s:\n%s" % (guest.name, guest.run(_NETWORK, timeout=60).out)
+        return text
 
     # -- objects
 

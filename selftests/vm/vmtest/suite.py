@@ -100,6 +100,14 @@ class Runner:
             for guest in self.lab.guests():
                 guest.run("pkill -9 -x 'v(verify|errors|chaos|target|iwarp|storm|cm)|fio|rping|ib_write_bw'; true")
         self._check_guests(entry, test, marks)
+        self._check_network()
+
+    def _check_network(self):
+        """The guests reach each other; if not, the rest gets new ones."""
+        if self.lab.reachable():
+            return
+        self.report.case("the guests reach each other", False, self.lab.network())
+        self._reboot()
 
     def _check_guests(self, entry, test, marks):
         for guest in self.lab.guests():
