@@ -57,6 +57,12 @@ static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 	spin_unlock_bh(&gate->lock);
 }
 
+/* An skb on its end, in sock_wfree(), still counts 1: rounded away, lest idle QPs keep that. */
+static int in_stack(const struct sock *sk)
+{
+	return round_down(sk_wmem_alloc_get(sk), 64);
+}
+
 /* gate->bytes follows what is in the stack of sk's. */
 static void count(struct roce_turn *turn, const struct sock *sk)
 {
@@ -67,13 +73,13 @@ static void count(struct roce_turn *turn, const struct sock *sk)
 		do {
 			if (before == COUNTED_OUT)
 				return;
-			now = sk_wmem_alloc_get(sk);
+			now = in_stack(sk);
 		} while (!atomic_try_cmpxchg(&turn->counted, &before, now));
 		if (now != before)
 			atomic_add(now - before, &turn->gate->bytes);
 		before = now;
 		/* who has counted less, or more, meanwhile finds that here, or we do */
-	} while (unlikely(sk_wmem_alloc_get(sk) != now));
+	} while (unlikely(in_stack(sk) != now));
 }
 
 /* So much of what was granted is used, or not needed. */
@@ -104,8 +110,7 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 		return false;
 	if (atomic_read(&turn->granted) > 0)
 		return false;
-	/* 1: sk_wmem_alloc while an skb is ending */
-	if (bytes <= GATE_SMALL_BYTES && atomic_read(&turn->counted) <= 1)
+	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted))
 		return false;
 
 	spin_lock_bh(&gate->lock);

@@ -39,9 +39,9 @@ def _end(t, server, client, name):
 def _shown(t):
     """What `rdma resource` says of the QPs' path, and the counters."""
     before = _counters(t)
-    server, client = _start(t, 3)
+    server, client = _start(t, 3 * t.slow)
     for _ in range(20):
-        t.sleep(0.2)
+        t.sleep(0.2 / t.slow)
         shown = t.run(t.a, "rdma -dd resource show qp").out
         if "drv_path local" in shown:
             break
