@@ -22,8 +22,7 @@ static DEFINE_SPINLOCK(wait_lock);
 
 /* ---- whose turn it is ---- */
 
-/* Takes the caller's reference over. */
-static void kick_later(struct roce_qp *qp)
+void roce_kick_later(struct roce_qp *qp)
 {
 	if (!queue_work(roce_wq, &qp->local.kick))
 		tern_qp_put(&qp->base);
@@ -52,7 +51,7 @@ static void run_after(struct roce_qp *qp, struct roce_qp **next)
 	else if (*next == qp)
 		tern_qp_put(&qp->base);
 	else
-		kick_later(qp);
+		roce_kick_later(qp);
 }
 
 static void wait_for(struct roce_qp *qp, struct roce_qp *other)
@@ -77,8 +76,7 @@ static void wait_no_more(struct roce_qp *qp)
 		tern_qp_put(&qp->base);
 }
 
-/* qp's run lock was let go, with a full barrier after it. */
-static void wake_waiters(struct roce_qp *qp, struct roce_qp **next)
+void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
 {
 	struct roce_qp *waiter, *tmp;
 
@@ -92,21 +90,11 @@ static void wake_waiters(struct roce_qp *qp, struct roce_qp **next)
 	spin_unlock_bh(&wait_lock);
 }
 
-void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
-{
-	wake_waiters(qp, next);
-}
-
 void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next)
 {
 	if (unlikely(qp->local.next))
 		run_after(qp->local.next, next);
 	qp->local.next = NULL;
-}
-
-void roce_kick_later(struct roce_qp *qp)
-{
-	kick_later(qp);
 }
 
 void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
@@ -116,7 +104,7 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 	qp->now_ns = 0;
 	spin_unlock_bh(&qp->base.run_lock);
 	smp_mb();	/* as in run_and_unlock() */
-	wake_waiters(qp, &next);
+	roce_local_released(qp, &next);
 	if (next) {
 		roce_kick(next, TERN_QP_MARK_SEND);
 		tern_qp_put(&next->base);
@@ -157,7 +145,7 @@ static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 	__acquire(&other->base.run_lock);
 	spin_unlock(&other->base.run_lock);
 	smp_mb();	/* as in run_and_unlock() */
-	wake_waiters(other, &qp->local.next);
+	roce_local_released(other, &qp->local.next);
 	if (atomic_read(&other->base.marks) && refcount_inc_not_zero(&other->base.ref))
 		run_after(other, &qp->local.next);
 }

@@ -242,7 +242,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (roce_tx_full(&qp->tx, run.bytes))
 			return false;
 		ret = send_request_run(qp, &run, &sent);
-		if (psn_before(run.psn, req->psn_max))
+		if (rc_req_is_resent(req, &run))
 			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, sent);
 		if (qp->base.type == IB_QPT_UC) {
 			/* complete once it is sent, so it must be */
