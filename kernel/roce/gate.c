@@ -11,8 +11,12 @@
 #define GATE_BUDGET_BYTES	(512 << 10)
 #define GATE_TURN_BYTES		(128 << 10)
 
-/* A QP that has nothing in the stack may always send so little. */
+/*
+ * A QP that has nothing in the stack may send so little before those who wait, if not
+ * too many do so.
+ */
 #define GATE_SMALL_BYTES	1024
+#define GATE_SMALL_BUDGET_BYTES	(GATE_BUDGET_BYTES + GATE_TURN_BYTES)
 
 /* Of a QP that is gone. */
 #define COUNTED_OUT		INT_MIN
@@ -110,7 +114,8 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 		return false;
 	if (atomic_read(&turn->granted) > 0)
 		return false;
-	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted))
+	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted) &&
+	    atomic_read(&gate->bytes) < GATE_SMALL_BUDGET_BYTES)
 		return false;
 
 	spin_lock_bh(&gate->lock);

@@ -15,6 +15,9 @@
 
 struct sock;
 
+/* A packet is charged with no less, for small ones take a netdev about as long as larger ones. */
+#define ROCE_GATE_PKT_BYTES	2048
+
 /* Per device. Bytes are those that skbs are charged with: truesize. */
 struct roce_gate {
 	atomic_t bytes;			/* in the stack, or granted */

@@ -312,9 +312,9 @@ static void make_gso(struct sk_buff *head, const struct roce_tx_batch *batch)
 	head->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-/* skb: one packet, or a batch. The route is held by the caller's RCU section. */
+/* skb: one packet, or a batch of npkts. The route is held by the caller's RCU section. */
 static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
-		struct sk_buff *skb)
+		struct sk_buff *skb, u32 npkts)
 {
 	struct sock *sk = tx->sock->sk;
 	struct net *net = tx->dev->net;
@@ -322,6 +322,7 @@ static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_ent
 	skb_dst_set_noref(skb, dst);
 	/* the VLAN priority comes from it, by the netdev's egress map */
 	skb->priority = path->sl ?: rt_tos2priority(path->tclass);
+	skb->truesize = max(skb->truesize, npkts * ROCE_GATE_PKT_BYTES);
 	skb_set_owner_w(skb, sk);
 	roce_turn_sends(&tx->room->turn, sk, skb->truesize);
 	return xmit_result(tx, path->ipv6 ? ip6_local_out(net, sk, skb) :
@@ -336,13 +337,13 @@ static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct ds
 	int ret;
 
 	skb_shinfo(head)->frag_list = NULL;
-	ret = xmit(tx, path, dst, head);
+	ret = xmit(tx, path, dst, head, 1);
 	while (skb) {
 		struct sk_buff *next = skb->next;
 
 		skb_mark_not_on_list(skb);
 		__skb_push(skb, -skb_network_offset(skb));
-		ret = xmit(tx, path, dst, skb) ?: ret;
+		ret = xmit(tx, path, dst, skb, 1) ?: ret;
 		skb = next;
 	}
 	return ret;
@@ -368,7 +369,7 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 	} else {
 		if (batch.npkts > 1)
 			make_gso(batch.head, &batch);
-		ret = xmit(tx, path, dst, batch.head);
+		ret = xmit(tx, path, dst, batch.head, batch.npkts);
 	}
 	rcu_read_unlock();
 
