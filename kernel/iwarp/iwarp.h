@@ -35,14 +35,15 @@
  */
 #define IW_ACK_BYTES		(128 << 10)
 /* Bytes in and out per visit; more is for the work item. */
-#define IW_BUDGET_BYTES		(1 << 20)
+#define IW_BUDGET_BYTES		(256 << 10)
 #define IW_RCVBUF_BYTES		(512 << 10)
 /*
- * What may wait below TCP, in the device's queue: 2^-8 s' worth at the pace of
+ * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of
  * the stream, instead of TCP's 2^-10 s, for ACKs held back slow that pace as
- * TCP sees it. tcp_limit_output_bytes bounds it all the same.
+ * TCP sees it. With 2^-8 s a bulk stream fills netdevs' rings, and short messages
+ * of other QPs wait behind it. tcp_limit_output_bytes bounds it all the same.
  */
-#define IW_PACING_SHIFT		8
+#define IW_PACING_SHIFT		9
 /*
  * A Send that finds no receive WQE waits for one so long, in the socket, before
  * it ends the stream: verbs programs know RNR, and post late.
