@@ -26,7 +26,7 @@
 /* ---- QPs ---- */
 
 /* run_lock held, and poll->lock: nobody joins once poll_us is 0. */
-static void join(struct tern_poll *poll, struct tern_qp *qp)
+static void take_on(struct tern_poll *poll, struct tern_qp *qp)
 {
 	refcount_inc(&qp->ref);
 	tern_ring_get(qp->sq.ring);
@@ -38,20 +38,23 @@ static void join(struct tern_poll *poll, struct tern_qp *qp)
 	list_add_tail(&qp->poll.node, &poll->joining);
 }
 
-static void try_join(struct tern_qp *qp)
+/* In the process that posted. */
+static void join(struct tern_qp *qp)
 {
 	struct tern_dev *dev = qp->dev;
 	struct tern_poll *poll = &dev->poll;
 
-	if (READ_ONCE(qp->sq.polled))
+	if (READ_ONCE(qp->sq.polled) || READ_ONCE(qp->state) != IB_QPS_RTS)
 		return;
-	/* Somebody runs it: it joins at the next doorbell. */
-	if (!spin_trylock_bh(&qp->run_lock))
-		return;
+	/*
+	 * Not a try: who answers what has just come rings while the lock is still held for that,
+	 * each time, and would never join.
+	 */
+	spin_lock_bh(&qp->run_lock);
 	if (!qp->sq.polled && !qp->dead && qp->state == IB_QPS_RTS) {
 		spin_lock(&poll->lock);
 		if (dev->poll_us)
-			join(poll, qp);
+			take_on(poll, qp);
 		spin_unlock(&poll->lock);
 	}
 	/* Who found it taken is run by the doorbell that follows. */
@@ -179,7 +182,7 @@ void tern_poll_rang(struct tern_qp *qp)
 	struct tern_poll *poll = &qp->dev->poll;
 
 	if (qp->user)
-		try_join(qp);
+		join(qp);
 	/* Who took rang sees the QP on the list: pairs with the xchg in look(). */
 	smp_mb();
 	if (atomic_read(&poll->rang))
