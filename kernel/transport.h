@@ -73,7 +73,8 @@ struct tern_transport_ops {
 	/*
 	 * WQEs were posted (or TERN_RING_F_KICK): run the requester in this
 	 * context. Any context; IRQs may be off (ib_mad posts so). Also beside
-	 * and after qp_quiesce, in a process that has a reference only.
+	 * and after qp_quiesce, in a process that has a reference only. And after
+	 * verbs/ had the run lock: then for who found it taken.
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 

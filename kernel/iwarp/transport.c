@@ -4,6 +4,7 @@
  * table of operations, its few verbs of its own.
  */
 #include <linux/module.h>
+#include <linux/sysfs.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
@@ -54,7 +55,17 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 	return 0;
 }
 
+static struct attribute *iw_dev_attrs[] = {
+	&tern_attr_poll_us.attr,
+	NULL
+};
+
+static const struct attribute_group iw_dev_group = {
+	.attrs = iw_dev_attrs,
+};
+
 static const struct ib_device_ops iw_ib_ops = {
+	.device_group = &iw_dev_group,
 	.iw_accept = iw_accept,
 	.iw_add_ref = iw_qp_add_ref,
 	.iw_connect = iw_connect,
@@ -108,7 +119,6 @@ static int iw_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *init)
 
 static void iw_qp_doorbell(struct tern_qp *qp)
 {
-	tern_count(qp->dev, TERN_CNT_DOORBELLS);
 	iw_kick(to_iw_qp(qp));
 }
 

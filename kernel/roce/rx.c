@@ -262,6 +262,7 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
+	tern_poll_came(dev, skb_napi_id(skb));
 	if (skb_is_gso(skb) && unlikely(!is_batch(skb) || !take_apart(skb, &next))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);

@@ -48,7 +48,6 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 
 static void roce_qp_doorbell(struct tern_qp *qp)
 {
-	tern_count(qp->dev, TERN_CNT_DOORBELLS);
 	roce_kick(to_roce_qp(qp), TERN_QP_MARK_SEND);
 }
 

@@ -28,7 +28,7 @@ static long doorbell_ioctl(struct file *file, unsigned int cmd, unsigned long qp
 	}
 	rcu_read_unlock();
 
-	dev->transport->qp_doorbell(qp);
+	tern_qp_ring(qp);
 	tern_qp_put(qp);
 	return 0;
 }

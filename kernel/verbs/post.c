@@ -16,11 +16,6 @@ static_assert(TERN_SEND_SIGNALED == (u32)IB_SEND_SIGNALED);
 static_assert(TERN_SEND_SOLICITED == (u32)IB_SEND_SOLICITED);
 static_assert(TERN_SEND_INLINE == (u32)IB_SEND_INLINE);
 
-static void ring_doorbell(struct tern_qp *qp)
-{
-	qp->dev->transport->qp_doorbell(qp);
-}
-
 static int fill_ud(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 		   const struct ib_send_wr *wr)
 {
@@ -175,7 +170,7 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad_wr = wr;
 		if (wr)
 			return -EINVAL;
-		ring_doorbell(qp);
+		tern_qp_ring(qp);
 		return 0;
 	}
 	if (state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_RTR) {
@@ -192,7 +187,7 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		posted = true;
 	}
 	if (posted)
-		ring_doorbell(qp);
+		tern_qp_ring(qp);
 	return err;
 }
 
@@ -237,7 +232,7 @@ int tern_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	 */
 	smp_mb();
 	if (any && tern_rq_kick_due(&qp->rq))
-		ring_doorbell(qp);
+		tern_qp_ring(qp);
 	return err;
 }
 
