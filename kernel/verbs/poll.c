@@ -3,8 +3,8 @@
  * The polling thread of a device, which its file poll_us makes: as long as there
  * is traffic it looks at the send queues of QPs that rang, so that their posters
  * need no system call, and into the NAPIs that the device's packets come by, so
- * that these need no interrupt. What it finds it runs as a doorbell or the
- * interrupt would have. Found nothing for poll_us, it sleeps until a doorbell.
+ * that these do not wait for an interrupt. What it finds it runs as a doorbell or
+ * the interrupt would have. Found nothing for poll_us, it sleeps until a doorbell.
  *
  * A user QP joins when it rings, and DRAINING then stays set in its ring. It
  * leaves when nothing was posted for poll_us, or it is not in RTS any more. Only
