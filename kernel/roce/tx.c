@@ -48,7 +48,7 @@ static bool batch_is_possible __ro_after_init;
 struct roce_tx_room {
 	struct rcu_head rcu;
 	struct roce_turn turn;
-	unsigned long refused;		/* bit 0: call space() when nothing is in the stack */
+	unsigned long refused;		/* bit 0: call space() when an skb ends */
 	void (*default_write_space)(struct sock *sk);
 };
 
@@ -65,9 +65,9 @@ static void tx_write_space(struct sock *sk)
 	room = rcu_dereference_sk_user_data(sk);
 	if (unlikely(!room))
 		goto out;
-	smp_mb__after_atomic();	/* sk_wmem_alloc before refused; see wait_for_none() */
+	smp_mb__after_atomic();	/* sk_wmem_alloc before refused; see wait_for_end() */
 	roce_turn_freed(&room->turn, sk);
-	if (likely(!test_bit(0, &room->refused)) || sk_wmem_alloc_get(sk) > 1)
+	if (likely(!test_bit(0, &room->refused)))
 		goto out;
 
 	read_lock_bh(&sk->sk_callback_lock);
@@ -79,11 +79,12 @@ out:
 	rcu_read_unlock();
 }
 
-/* Ask for space() when the last of ours in the stack ends; if there is none it does not come. */
-static void wait_for_none(struct roce_tx *tx)
+/* Ask for space() when an skb of ours in the stack ends; if there is none it does not come. */
+static void wait_for_end(struct roce_tx *tx)
 {
 	set_bit(0, &tx->room->refused);
 	smp_mb__after_atomic();	/* refused before sk_wmem_alloc; see tx_write_space() */
+	/* 1: of one whose end was told of before */
 	if (sk_wmem_alloc_get(tx->sock->sk) <= 1)
 		clear_bit(0, &tx->room->refused);
 }
@@ -248,7 +249,7 @@ static int xmit_result(struct roce_tx *tx, int ret)
 	case -ENOBUFS:
 	case -ENOMEM:
 		/* the end of any packet of ours in the stack is as good a moment as any */
-		wait_for_none(tx);
+		wait_for_end(tx);
 		return -EAGAIN;
 	default:
 		return ret < 0 ? ret : -EIO;
