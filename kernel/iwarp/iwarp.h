@@ -45,6 +45,12 @@
  */
 #define IW_PACING_SHIFT		9
 /*
+ * Written to TCP, but not sent yet: beyond it there is no room. More of it speeds
+ * up nothing. It would complete megabytes of WRITEs of a bulk stream that have
+ * not begun to leave, and spend their poster's time on them alone.
+ */
+#define IW_UNSENT_BYTES		(256 << 10)
+/*
  * A Send that finds no receive WQE waits for one so long, in the socket, before
  * it ends the stream: verbs programs know RNR, and post late.
  */

@@ -19,6 +19,7 @@ void iw_sock_prepare(struct sock *sk)
 	/* Segments are built in softirqs, too. */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk_pacing_shift_update(sk, IW_PACING_SHIFT);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, IW_UNSENT_BYTES);
 	/*
 	 * FPDUs are taken whole, so the window must have room for the largest from
 	 * the start; TCP's own tuning goes on from there.

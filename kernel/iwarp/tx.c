@@ -165,6 +165,7 @@ bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 
 	if (sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
 	return tx_push(qp, sk);
 }
 
