@@ -216,7 +216,8 @@ bool note_empty(Cq *cq)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	limit_ns = cq->patience.empty(static_cast<uint64_t>(now.tv_sec) * 1000000000 +
 					      static_cast<uint64_t>(now.tv_nsec),
-				      ctx->found.load(std::memory_order_relaxed));
+				      ctx->found.load(std::memory_order_relaxed),
+				      ctx->under_way.load(std::memory_order_relaxed));
 	if (limit_ns)
 		cq->ring.set_wait(static_cast<uint32_t>(limit_ns / 1000), polled != cq);
 	polled = cq;

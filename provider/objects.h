@@ -25,12 +25,14 @@
 namespace tern {
 
 struct Context {
-	uint64_t features;	     /* enum tern_features, agreed with the kernel */
-	int doorbell_fd;	     /* ours; -1: none */
-	bool single_threaded;	     /* TERN_SINGLE_THREADED is set in the environment */
-	bool allow_disassoc;	     /* destroying objects of a vanished device succeeds */
-	bool patient;		     /* who spins on empty CQs is made to wait */
-	std::atomic<uint32_t> found; /* polls that found something, if patient */
+	uint64_t features;    /* enum tern_features, agreed with the kernel */
+	int doorbell_fd;      /* ours; -1: none */
+	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
+	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
+	bool patient;	      /* who spins on empty CQs is made to wait */
+	/* If patient: polls that found something; WQEs in the SQ that was posted to last. */
+	std::atomic<uint32_t> found;
+	std::atomic<uint32_t> under_way;
 	verbs_context vctx;
 };
 

@@ -7,10 +7,12 @@
  * ever made to wait.
  *
  * It takes polls in quick succession, for a while, none of which found anything
- * on any CQ of the context. Who does other work between its polls is left
- * alone. A completion ends the wait; what else the consumer may be looking for
- * between its polls does not, so no wait is longer than half of what it has
- * gone without already, or a quarter of what it lately went without.
+ * on any CQ of the context; a short while for who has much under way, as in a
+ * bulk transfer, and so does not hang on the next completion. Who does other work
+ * between its polls is left alone. A completion ends the wait; what else the
+ * consumer may be looking for between its polls does not, so no wait is longer
+ * than half of what it has gone without already, or a quarter of what it lately
+ * went without.
  */
 #ifndef TERN_PROVIDER_PATIENCE_H
 #define TERN_PROVIDER_PATIENCE_H
@@ -27,8 +29,11 @@ public:
 	/* In vain for so long, and so often, before the first wait; */
 	static constexpr uint64_t kSpinNs = 2000000;
 	static constexpr uint32_t kPolls = 32;
-	/* for so long only, if spinning was not enough lately; */
+	/* for so long only, if spinning was not enough lately, */
 	static constexpr uint64_t kShortSpinNs = 50000;
+	/* or was it, but it took longer than this, and so many work requests are under way; */
+	static constexpr uint64_t kBulkGapNs = 200000;
+	static constexpr uint32_t kBulk = 4;
 	/* and so often before each that follows. */
 	static constexpr uint32_t kPollsAgain = 4;
 	/* The shortest wait, and the longest. */
@@ -37,10 +42,11 @@ public:
 
 	/*
 	 * An empty poll at now_ns (any monotonic clock); found counts what polls
-	 * of the whole context have found so far. Returns the longest time, in ns,
-	 * that the consumer may be made to wait now; 0: not at all.
+	 * of the whole context have found so far, and under_way what the send queue
+	 * had to do that was posted to last. Returns the longest time, in ns, that
+	 * the consumer may be made to wait now; 0: not at all.
 	 */
-	uint64_t empty(uint64_t now_ns, uint32_t found)
+	uint64_t empty(uint64_t now_ns, uint32_t found, uint32_t under_way)
 	{
 		const uint64_t before_ns = last_ns_;
 
@@ -48,7 +54,6 @@ public:
 		if (!before_ns || found != found_) {
 			/* Without a wait it is known when the last poll in vain was. */
 			note_gap((waited_ ? now_ns : before_ns) - since_ns_);
-			spin_ns_ = gap_ns_ > kSpinNs ? kShortSpinNs : kSpinNs;
 			found_ = found;
 			since_ns_ = now_ns;
 			waited_ = false;
@@ -60,7 +65,7 @@ public:
 		else if (++slow_ > kSlowAllowed + quick_ / kQuickPerSlow)
 			begin(now_ns);
 		if (waited_ ? quick_ < kPollsAgain :
-			      quick_ < kPolls || now_ns - spin_since_ns_ < spin_ns_)
+			      quick_ < kPolls || now_ns - spin_since_ns_ < spin_ns(under_way))
 			return 0;
 		begin(now_ns);
 		waited_ = true;
@@ -76,6 +81,12 @@ private:
 	/* Completions may come in bursts, so one short gap says little. */
 	void note_gap(uint64_t ns) { gap_ns_ = gap_ns_ ? (gap_ns_ + ns) / 2 : ns; }
 
+	uint64_t spin_ns(uint32_t under_way) const
+	{
+		return gap_ns_ > (under_way >= kBulk ? kBulkGapNs : kSpinNs) ? kShortSpinNs :
+									       kSpinNs;
+	}
+
 	void begin(uint64_t now_ns)
 	{
 		spin_since_ns_ = now_ns;
@@ -87,7 +98,6 @@ private:
 	uint64_t since_ns_ = 0; /* first empty poll after something was found */
 	uint64_t gap_ns_ = 0;	/* how long it went without: the mean, of late */
 	uint64_t spin_since_ns_ = 0;
-	uint64_t spin_ns_ = 0;
 	uint32_t found_ = 0;
 	uint32_t quick_ = 0;
 	uint32_t slow_ = 0;

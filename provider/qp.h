@@ -23,7 +23,12 @@ void wr_init(Qp *qp, uint64_t ops);
 /* Publish what was filled into the SQ. True: the doorbell is to be rung, after unlocking. */
 inline bool sq_publish(Qp *qp)
 {
-	return sq_needs_doorbell(qp->sq.publish());
+	const bool needs_doorbell = sq_needs_doorbell(qp->sq.publish());
+	Context *ctx = to_context(qp->vqp.qp.context);
+
+	if (ctx->patient)
+		ctx->under_way.store(qp->sq.under_way(), std::memory_order_relaxed);
+	return needs_doorbell;
 }
 
 } // namespace tern

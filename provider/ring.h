@@ -123,6 +123,9 @@ public:
 	/* The same for a queue that never wants a doorbell. */
 	void publish_silently() { store_release(mem_.hdr->prod, next_); }
 
+	/* Filled, and not complete yet. Of an attached ring. */
+	uint32_t under_way() const { return next_ - load_relaxed(mem_.hdr->cons); }
+
 private:
 	RingMemory mem_;
 	uint32_t next_; /* index of the next WQE to fill */

@@ -19,7 +19,7 @@ protected:
 		uint64_t sum = 0;
 
 		while (now < end) {
-			const uint64_t wait = patience.empty(now += gap_ns, found);
+			const uint64_t wait = patience.empty(now += gap_ns, found, under_way);
 
 			if (wait) {
 				waits++;
@@ -35,6 +35,7 @@ protected:
 	uint64_t now = 1000000000;
 	uint64_t last = 0;
 	uint32_t found = 0;
+	uint32_t under_way = 1;
 	int waits = 0;
 };
 
@@ -117,6 +118,27 @@ TEST_F(Poller, ThatMostlyDoesSomethingElseNeverWaits)
 		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
 		found++;
 		now += 10 * Patience::kSpinNs;
+	}
+}
+
+TEST_F(Poller, WithMuchUnderWaySpinsShort)
+{
+	spin(100, Patience::kSpinNs / 2);
+	found++;
+	under_way = Patience::kBulk - 1;
+	EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
+	found++;
+	under_way = Patience::kBulk;
+	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
+	EXPECT_NE(spin(100, 10000), 0u);
+}
+
+TEST_F(Poller, WithMuchUnderWayThatCompletesSoonNeverWaits)
+{
+	under_way = 1000;
+	for (int i = 0; i < 1000; i++) {
+		EXPECT_EQ(spin(100, Patience::kBulkGapNs - 1000), 0u);
+		found++;
 	}
 }
 
