@@ -131,7 +131,7 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		if (why >= IW_BYTES || pending)
 			more |= iw_rx(qp, sk, why == IW_SETTLE);
 		reap(qp);
-		more |= iw_tx_run(qp, sk);
+		more |= iw_tx_run(qp, sk, why);
 		reap(qp);
 		/* The endpoint waits for it with the peer's FIN. */
 		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))

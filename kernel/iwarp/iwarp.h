@@ -38,6 +38,13 @@
 #define IW_BUDGET_BYTES		(256 << 10)
 #define IW_RCVBUF_BYTES		(512 << 10)
 /*
+ * With so many READs and atomics under way the next response is not far: it takes
+ * along short READs that are posted meanwhile, many requests in a segment, and who
+ * posts more need not ring.
+ */
+#define IW_READS_AHEAD		16
+#define IW_SHORT_READ_BYTES	16384
+/*
  * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of
  * the stream, instead of TCP's 2^-10 s, for ACKs held back slow that pace as
  * TCP sees it. With 2^-8 s a bulk stream fills netdevs' rings, and short messages
@@ -295,7 +302,7 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 /* ---- rx.c, tx.c: run_lock held, socket locked, but in the last two ---- */
 /* True: budget spent, more to do. */
 bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
-bool iw_tx_run(struct iw_qp *qp, struct sock *sk);
+bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 /* The socket locked, but nobody else is at the QP any more. */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
