@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Plots of a run's samples, as SVG: medians as lines, all samples within the band around them."""
 
+import io
 import os
 
 import matplotlib
@@ -80,8 +81,12 @@ def _finish(figure, path):
     if handles:  # below, where no data are
         figure.legend(handles.values(), handles.keys(), loc="upper center", ncol=len(handles),
                       bbox_to_anchor=(0.5, 0))
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    text = io.StringIO()
+    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
+    # Matplotlib leaves blanks at ends of lines, which the repository does not.
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(line.rstrip() + "\n" for line in text.getvalue().splitlines())
 
 
 def _curve(samples, link, rate):
