@@ -6,7 +6,7 @@
  */
 #include "cq.h"
 
-#include <ctime>
+#include <sched.h>
 
 #include "command.h"
 #include "cqe.h"
@@ -195,6 +195,14 @@ void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
 	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
 }
 
+uint64_t clock_ns(clockid_t clock)
+{
+	timespec now{};
+
+	(void)clock_gettime(clock, &now);
+	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 void note_found(Cq *cq)
 {
 	Context *ctx = to_context(cq->vcq.cq.context);
@@ -203,25 +211,36 @@ void note_found(Cq *cq)
 		ctx->found.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool note_empty(Cq *cq)
+Patience::Do note_empty(Cq *cq)
 {
 	/* Which CQ this thread polled last, of whatever context. */
 	static thread_local const Cq *polled;
 	Context *ctx = to_context(cq->vcq.cq.context);
-	timespec now{};
-	uint64_t limit_ns;
+	Patience::Advice advice;
 
 	if (!ctx->patient)
-		return false;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	limit_ns = cq->patience.empty(static_cast<uint64_t>(now.tv_sec) * 1000000000 +
-					      static_cast<uint64_t>(now.tv_nsec),
-				      ctx->found.load(std::memory_order_relaxed),
-				      ctx->under_way.load(std::memory_order_relaxed));
-	if (limit_ns)
-		cq->ring.set_wait(static_cast<uint32_t>(limit_ns / 1000), polled != cq);
+		return Patience::Do::spin_on;
+	advice = cq->patience.empty(clock_ns(CLOCK_MONOTONIC),
+				    ctx->found.load(std::memory_order_relaxed),
+				    ctx->under_way.load(std::memory_order_relaxed));
+	if (advice.what == Patience::Do::wait)
+		cq->ring.set_wait(static_cast<uint32_t>(advice.wait_ns / 1000), polled != cq);
 	polled = cq;
-	return limit_ns;
+	return advice.what;
+}
+
+namespace {
+
+void yield(Cq *cq)
+{
+	const uint64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+
+	(void)sched_yield();
+
+	const uint64_t ns = clock_ns(CLOCK_MONOTONIC) - from_ns;
+	Guard guard(cq->lock);
+
+	cq->patience.yielded(ns);
 }
 
 void wait_for_cqe(Cq *cq)
@@ -236,11 +255,21 @@ void wait_for_cqe(Cq *cq)
 	errno = saved;
 }
 
+} // namespace
+
+void be_patient(Cq *cq, Patience::Do what)
+{
+	if (what == Patience::Do::yield)
+		yield(cq);
+	else if (what == Patience::Do::wait)
+		wait_for_cqe(cq);
+}
+
 /* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
-	bool wait = false;
+	Patience::Do what = Patience::Do::spin_on;
 	int n = 0;
 
 	{
@@ -259,11 +288,10 @@ int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 		} else if (num_entries > 0) {
 			if (cq->ring.dead())
 				return -1;
-			wait = note_empty(cq);
+			what = note_empty(cq);
 		}
 	}
-	if (wait)
-		wait_for_cqe(cq);
+	be_patient(cq, what);
 	return n;
 }
 

@@ -4,6 +4,7 @@
 #define TERN_PROVIDER_CQ_H
 
 #include <cstdint>
+#include <ctime>
 
 #include "objects.h"
 
@@ -23,11 +24,13 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags);
  */
 void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
 
-/* A poll found something, or nothing; the latter says whether to wait_for_cqe(). CQ locked. */
+uint64_t clock_ns(clockid_t clock);
+
+/* A poll found something, or nothing; the latter says what to do then. CQ locked. */
 void note_found(Cq *cq);
-bool note_empty(Cq *cq);
-/* In the kernel, a few ms at most: note_empty() said how. CQ not locked. errno stays. */
-void wait_for_cqe(Cq *cq);
+Patience::Do note_empty(Cq *cq);
+/* What note_empty() said, in the kernel, a few ms at most. CQ not locked. errno stays. */
+void be_patient(Cq *cq, Patience::Do what);
 
 } // namespace tern
 

@@ -12,14 +12,6 @@
 namespace tern {
 namespace {
 
-int64_t clock_ns(clockid_t clock)
-{
-	timespec now{};
-
-	(void)clock_gettime(clock, &now);
-	return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
-
 /* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
 int take(Cq *cq)
 {
@@ -51,11 +43,10 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	cq->lock.lock();
 	err = take(cq);
 	if (err) {
-		const bool wait = err == ENOENT && note_empty(cq);
+		const Patience::Do what = err == ENOENT ? note_empty(cq) : Patience::Do::spin_on;
 
 		cq->lock.unlock();
-		if (wait)
-			wait_for_cqe(cq);
+		be_patient(cq, what);
 		return err;
 	}
 	note_found(cq);
@@ -149,7 +140,7 @@ uint16_t read_cvlan(ibv_cq_ex *ibcq)
 
 uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns + static_cast<uint64_t>(to_cq(ibcq)->wallclock_offset_ns);
+	return current(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
 }
 
 } // namespace

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * When a consumer that spins on an empty CQ shall wait in the kernel instead,
- * and how long at most. Where there is one CPU only, as in small virtual
- * machines, who spins takes it from the kernel's threads that bring the very
- * completions it waits for, and from the host; where there are more, nobody is
- * ever made to wait.
+ * What a consumer that spins on an empty CQ shall do where there is one CPU only,
+ * as in small virtual machines: it takes it from the kernel's threads that bring
+ * the very completions it waits for, from the peer, if that is another program of
+ * this machine, and from the host. Where there are more CPUs, nobody is ever made
+ * to do anything.
  *
- * It takes polls in quick succession, for a while, none of which found anything
- * on any CQ of the context; a short while for who has much under way, as in a
- * bulk transfer, and so does not hang on the next completion. Who does other work
- * between its polls is left alone. A completion ends the wait; what else the
- * consumer may be looking for between its polls does not, so no wait is longer
- * than half of what it has gone without already, or a quarter of what it lately
- * went without.
+ * It takes polls in quick succession, for a while, none of which found anything on
+ * any CQ of the context; who does other work between its polls is left alone. First
+ * it yields to whoever else wants to run, again and again; that costs a system call.
+ * Only then it waits in the kernel, for to sleep makes whatever comes next slower.
+ * But it does so soon if it has much under way, as in a bulk transfer, and so does
+ * not hang on the next completion; or if those it yielded to kept the CPU for long:
+ * a completion takes it from them for who sleeps, not for who has yielded.
+ *
+ * A completion ends the wait; what else the consumer may be looking for between its
+ * polls does not, so no wait is longer than half of what it has gone without already,
+ * or a quarter of what it lately went without.
  */
 #ifndef TERN_PROVIDER_PATIENCE_H
 #define TERN_PROVIDER_PATIENCE_H
@@ -24,17 +28,29 @@ namespace tern {
 
 class Patience {
 public:
+	enum class Do { spin_on, yield, wait };
+	struct Advice {
+		Do what;
+		uint64_t wait_ns; /* at most, if to wait */
+	};
+
 	/* Polls further apart than this have other work between them. */
 	static constexpr uint64_t kQuickNs = 4000;
-	/* In vain for so long, and so often, before the first wait; */
-	static constexpr uint64_t kSpinNs = 2000000;
+	/* In vain for so long, and so often, it yields, and whenever that time has doubled; */
+	static constexpr uint64_t kYieldNs = 50000;
 	static constexpr uint32_t kPolls = 32;
-	/* for so long only, if spinning was not enough lately, */
+	/* for so long, it waits; */
+	static constexpr uint64_t kSpinNs = 10000000;
+	/* for so long already, if it lately took longer than kSpinNs, */
 	static constexpr uint64_t kShortSpinNs = 50000;
-	/* or was it, but it took longer than this, and so many work requests are under way; */
+	/* or longer than this, and so many work requests are under way, */
 	static constexpr uint64_t kBulkGapNs = 200000;
 	static constexpr uint32_t kBulk = 4;
-	/* and so often before each that follows. */
+	/* or if it yielded for so long, time after time: until so many were found then. */
+	static constexpr uint64_t kAwayNs = 1000000;
+	static constexpr uint32_t kAways = 2;
+	static constexpr uint32_t kCrowded = 64;
+	/* So often before each wait that follows. */
 	static constexpr uint32_t kPollsAgain = 4;
 	/* The shortest wait, and the longest. */
 	static constexpr uint64_t kLeastNs = 50000;
@@ -43,10 +59,9 @@ public:
 	/*
 	 * An empty poll at now_ns (any monotonic clock); found counts what polls
 	 * of the whole context have found so far, and under_way what the send queue
-	 * had to do that was posted to last. Returns the longest time, in ns, that
-	 * the consumer may be made to wait now; 0: not at all.
+	 * had to do that was posted to last.
 	 */
-	uint64_t empty(uint64_t now_ns, uint32_t found, uint32_t under_way)
+	Advice empty(uint64_t now_ns, uint32_t found, uint32_t under_way)
 	{
 		const uint64_t before_ns = last_ns_;
 
@@ -54,23 +69,26 @@ public:
 		if (!before_ns || found != found_) {
 			/* Without a wait it is known when the last poll in vain was. */
 			note_gap((waited_ ? now_ns : before_ns) - since_ns_);
+			crowded_ -= crowded_ != 0;
 			found_ = found;
 			since_ns_ = now_ns;
 			waited_ = false;
 			begin(now_ns);
-			return 0;
+			return {Do::spin_on, 0};
 		}
 		if (now_ns - before_ns <= kQuickNs)
 			quick_++;
 		else if (++slow_ > kSlowAllowed + quick_ / kQuickPerSlow)
 			begin(now_ns);
-		if (waited_ ? quick_ < kPollsAgain :
-			      quick_ < kPolls || now_ns - spin_since_ns_ < spin_ns(under_way))
-			return 0;
-		begin(now_ns);
-		waited_ = true;
-		return std::clamp(std::max((now_ns - since_ns_) / 2, gap_ns_ / 4), kLeastNs,
-				  kMostNs);
+		return advise(now_ns, under_way);
+	}
+
+	/* It has yielded for so long. Once may be the host's doing. */
+	void yielded(uint64_t ns)
+	{
+		aways_ = ns > kAwayNs ? aways_ + 1 : 0;
+		if (aways_ >= kAways)
+			crowded_ = kCrowded;
 	}
 
 private:
@@ -83,13 +101,31 @@ private:
 
 	uint64_t spin_ns(uint32_t under_way) const
 	{
-		return gap_ns_ > (under_way >= kBulk ? kBulkGapNs : kSpinNs) ? kShortSpinNs :
-									       kSpinNs;
+		const uint64_t enough_ns = under_way >= kBulk ? kBulkGapNs : kSpinNs;
+
+		return crowded_ || gap_ns_ > enough_ns ? kShortSpinNs : kSpinNs;
+	}
+
+	Advice advise(uint64_t now_ns, uint32_t under_way)
+	{
+		if (quick_ < (waited_ ? kPollsAgain : kPolls))
+			return {Do::spin_on, 0};
+		if (!waited_ && now_ns - spin_since_ns_ < spin_ns(under_way)) {
+			if (now_ns - spin_since_ns_ < yield_ns_)
+				return {Do::spin_on, 0};
+			yield_ns_ = 2 * (now_ns - spin_since_ns_);
+			return {Do::yield, 0};
+		}
+		begin(now_ns);
+		waited_ = true;
+		return {Do::wait, std::clamp(std::max((now_ns - since_ns_) / 2, gap_ns_ / 4),
+					     kLeastNs, kMostNs)};
 	}
 
 	void begin(uint64_t now_ns)
 	{
 		spin_since_ns_ = now_ns;
+		yield_ns_ = kYieldNs;
 		quick_ = 0;
 		slow_ = 0;
 	}
@@ -98,9 +134,12 @@ private:
 	uint64_t since_ns_ = 0; /* first empty poll after something was found */
 	uint64_t gap_ns_ = 0;	/* how long it went without: the mean, of late */
 	uint64_t spin_since_ns_ = 0;
+	uint64_t yield_ns_ = 0; /* into the spin, it yields */
 	uint32_t found_ = 0;
 	uint32_t quick_ = 0;
 	uint32_t slow_ = 0;
+	uint32_t crowded_ = 0; /* found so often, the CPU is no longer taken for crowded */
+	uint32_t aways_ = 0;   /* yields for long in a row */
 	bool waited_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// When pollers are made to wait where there is one CPU: only who spins, and not at once.
+// When pollers yield and wait where there is one CPU: only who spins, and not at once.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -19,24 +19,34 @@ protected:
 		uint64_t sum = 0;
 
 		while (now < end) {
-			const uint64_t wait = patience.empty(now += gap_ns, found, under_way);
+			const Patience::Advice advice =
+				patience.empty(now += gap_ns, found, under_way);
 
-			if (wait) {
-				waits++;
-				last = wait;
+			if (advice.what == Patience::Do::yield) {
+				yields++;
+				patience.yielded(yield_takes);
+				now += yield_takes;
 			}
-			now += wait;
-			sum += wait;
+			if (advice.what != Patience::Do::wait)
+				continue;
+			waits++;
+			last = advice.wait_ns;
+			now += last;
+			sum += last;
 		}
 		return sum;
 	}
 
+	static constexpr uint64_t kLong = Patience::kSpinNs * 12 / 10;
+
 	Patience patience;
 	uint64_t now = 1000000000;
 	uint64_t last = 0;
+	uint64_t yield_takes = 1000;
 	uint32_t found = 0;
 	uint32_t under_way = 1;
 	int waits = 0;
+	int yields = 0;
 };
 
 TEST_F(Poller, DoesNotWaitAtFirst)
@@ -60,33 +70,32 @@ TEST_F(Poller, NeverWaitsMoreThanHalfOfWhatItHasGoneWithout)
 
 TEST_F(Poller, WaitsAQuarterAtOnceOfWhatItWentWithoutLately)
 {
-	EXPECT_NE(spin(100, 8000000), 0u);
+	EXPECT_NE(spin(100, kLong), 0u);
 	found++;
 	waits = 0;
-	spin(100, 8000000);
-	EXPECT_GE(last, 1900000u);
-	EXPECT_LE(waits, 4);
+	spin(100, Patience::kShortSpinNs + 1000);
+	EXPECT_EQ(waits, 1);
+	EXPECT_NEAR(static_cast<double>(last), 3500000, 100000);
 }
 
 TEST_F(Poller, SpendsMostOfALongTimeInFewWaits)
 {
-	EXPECT_GT(spin(200, 100000000), 95000000u);
+	EXPECT_GT(spin(200, 300000000), 285000000u);
 	EXPECT_EQ(last, Patience::kMostNs);
-	EXPECT_LT(waits, 50);
+	EXPECT_LT(waits, 100);
 }
 
 TEST_F(Poller, ThatFindsSomethingBeginsAnew)
 {
-	EXPECT_NE(spin(100, 5000000), 0u);
+	EXPECT_NE(spin(100, kLong), 0u);
 	found++;
 	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
 	EXPECT_NE(spin(100, 10000), 0u);
-	EXPECT_NEAR(static_cast<double>(last), 1250000, 500000);
 }
 
 TEST_F(Poller, SpinsNoLongerForOneLookThatWasShort)
 {
-	EXPECT_NE(spin(100, 5000000), 0u);
+	EXPECT_NE(spin(100, 2 * kLong), 0u);
 	found++;
 	EXPECT_EQ(spin(100, Patience::kShortSpinNs / 2), 0u);
 	found++;
@@ -95,7 +104,7 @@ TEST_F(Poller, SpinsNoLongerForOneLookThatWasShort)
 
 TEST_F(Poller, SpinsLongAgainAfterSomeLooksThatWereShort)
 {
-	EXPECT_NE(spin(100, 5000000), 0u);
+	EXPECT_NE(spin(100, kLong), 0u);
 	for (int i = 0; i < 8; i++) {
 		found++;
 		EXPECT_EQ(spin(100, Patience::kShortSpinNs / 2), 0u);
@@ -106,7 +115,7 @@ TEST_F(Poller, SpinsLongAgainAfterSomeLooksThatWereShort)
 
 TEST_F(Poller, ThatFindsSomethingNowAndThenNeverWaits)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 100; i++) {
 		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
 		found++;
 	}
@@ -119,6 +128,56 @@ TEST_F(Poller, ThatMostlyDoesSomethingElseNeverWaits)
 		found++;
 		now += 10 * Patience::kSpinNs;
 	}
+}
+
+TEST_F(Poller, HeldUpNowAndThenNeverWaits)
+{
+	for (int i = 0; i < 300; i++) {
+		spin(100, i % 10 ? Patience::kSpinNs / 20 : Patience::kSpinNs - 1000);
+		found++;
+	}
+	EXPECT_EQ(waits, 0);
+}
+
+TEST_F(Poller, YieldsMoreSeldomTheLongerItGoesWithout)
+{
+	spin(100, Patience::kYieldNs - 1000);
+	EXPECT_EQ(yields, 0);
+	spin(100, 2000);
+	EXPECT_EQ(yields, 1);
+	spin(100, Patience::kSpinNs - Patience::kYieldNs - 2000);
+	EXPECT_GE(yields, 6);
+	EXPECT_LE(yields, 9);
+	EXPECT_EQ(waits, 0);
+}
+
+TEST_F(Poller, WaitsSoonWhileItYieldsForLong)
+{
+	yield_takes = Patience::kAwayNs + 1;
+	spin(100, Patience::kYieldNs + 1000);
+	EXPECT_EQ(waits, 0);
+	spin(100, 2 * Patience::kAwayNs);
+	EXPECT_EQ(yields, 2);
+	EXPECT_NE(waits, 0);
+	yield_takes = 1000;
+	for (uint32_t i = 1; i < Patience::kCrowded; i++) {
+		found++;
+		EXPECT_NE(spin(100, Patience::kShortSpinNs + 1000), 0u);
+	}
+	EXPECT_EQ(yields, 2);
+	found++;
+	EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
+	EXPECT_NE(yields, 2);
+}
+
+TEST_F(Poller, YieldsForLongNowAndThenAndSpinsOn)
+{
+	for (int i = 0; i < 100; i++) {
+		yield_takes = i % 2 ? 1000 : 2 * Patience::kAwayNs;
+		EXPECT_EQ(spin(100, Patience::kYieldNs + 1000), 0u);
+		found++;
+	}
+	EXPECT_EQ(yields, 100);
 }
 
 TEST_F(Poller, WithMuchUnderWaySpinsShort)
@@ -145,13 +204,14 @@ TEST_F(Poller, WithMuchUnderWayThatCompletesSoonNeverWaits)
 TEST_F(Poller, WithOtherWorkBetweenPollsNeverWaits)
 {
 	EXPECT_EQ(spin(Patience::kQuickNs + 1, 100000000), 0u);
+	EXPECT_EQ(yields, 0);
 }
 
 TEST_F(Poller, InterruptedNowAndThenStillSpins)
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 1000; i++) {
 		sum += spin(100, 20000);
 		now += 50000;
 	}
