@@ -153,6 +153,11 @@ static inline bool rc_resp_owes(const struct rc_resp *r)
 	return r->npending || r->nak_due || r->ack_due;
 }
 
+static inline bool rc_resp_owes_ack_only(const struct rc_resp *r)
+{
+	return r->ack_due && !r->npending && !r->nak_due;
+}
+
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
 /* A plain ACK that was said to be sent was refused by the local network after all. */
 void rc_resp_unsend_ack(struct rc_resp *r);

@@ -106,6 +106,9 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx);
 #define ROCE_LOCAL_WINDOW_PKTS	(1u << 22)
 /* A packet's worth of a budget: so a process copies 256 KiB in a go. */
 #define ROCE_LOCAL_PKT_BYTES	256u
+/* So many requests of no more than so many bytes have one acknowledge. */
+#define ROCE_LOCAL_UNANSWERED	16u
+#define ROCE_LOCAL_SHORT_BYTES	4096u
 
 static inline u32 roce_local_cost(u32 bytes)
 {
@@ -132,8 +135,13 @@ enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run);
 /* And what the responder owes, if qp->local.resp? */
 enum roce_way roce_local_answer_way(struct roce_qp *qp);
 void roce_local_close(struct roce_qp *qp);
-/* All of a run to the peer, and its answers back. -EFAULT: the WQE's memory refuses. */
+/*
+ * All of a run to the peer, and its answers back, or, of short ones, later by
+ * roce_local_settle(). -EFAULT: the WQE's memory refuses.
+ */
 int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget);
+/* Before roce_local_close(), and before giving up: false if all is answered already. */
+bool roce_local_settle(struct roce_qp *qp, u32 *budget);
 /* All of a run back to the peer. -EFAULT: its memory is no longer readable. */
 int roce_local_respond(struct roce_qp *qp, const struct run *run, u32 *sent);
 /* UD. 0: sent; -EAGAIN: by the stack; -EFAULT: the WQE's memory refuses. */

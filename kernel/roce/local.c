@@ -16,6 +16,7 @@
  * peer's own receive path never answers.
  */
 #include "roce/exec.h"
+#include "roce/net.h"
 
 /* All runs that end for want of a lock; never taken otherwise. */
 static DEFINE_SPINLOCK(wait_lock);
@@ -300,16 +301,17 @@ static void count(struct roce_qp *qp, const struct pkt *k)
 	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
 }
 
-/* The peer has taken rx in: what has it to say, and to do? */
-static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct roce_rx *rx,
+/* The peer has taken in what came from src: what has it to say, and to do? */
+static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct roce_source *src,
 			  u32 *budget)
 {
 	u32 left = max(*budget, 1u);	/* an acknowledge goes always */
 	bool more = false;
 
+	qp->local.unanswered = 0;
 	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
 		if (to->local.resp && to->base.attr.dest_qp_num == qp->base.qpn &&
-		    roce_rx_from_path(rx, &to->path)) {
+		    roce_source_from_path(src, &to->path)) {
 			to->local.open = true;
 			to->local.to = qp;
 			more = roce_resp_send(to, &left);
@@ -325,6 +327,23 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct r
 		leave_work(to);
 }
 
+/* Of short messages one acknowledge for some is enough, if there is nothing else to say. */
+static bool answer_may_wait(struct roce_qp *qp, const struct roce_qp *to, const struct run *run)
+{
+	return run->bytes <= ROCE_LOCAL_SHORT_BYTES && rc_resp_owes_ack_only(&to->resp) &&
+	       ++qp->local.unanswered < ROCE_LOCAL_UNANSWERED;
+}
+
+bool roce_local_settle(struct roce_qp *qp, u32 *budget)
+{
+	struct roce_source src = { .path = &qp->path };
+
+	if (!qp->local.unanswered)
+		return false;
+	fetch_answers(qp, qp->local.to, &src, budget);
+	return true;
+}
+
 int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget)
 {
 	struct roce_source src = { .path = &qp->path, .off = run->offset };
@@ -334,7 +353,7 @@ int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u3
 
 	*budget -= min(*budget, roce_local_cost(run->bytes));
 	run_stretch(run, &rx.k);
-	/* One answer a stretch costs little, and a path that turns need not wait for one. */
+	/* Answered before the way closes, so a path that turns need not wait for it. */
 	rx.k.ack_req = reliable;
 	if (run->bytes) {
 		source_from_wqe(&src, qp, tern_sq_wqe(&qp->base.sq, run->slot));
@@ -354,7 +373,8 @@ int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u3
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
 	if (to) {
 		count(qp, &rx.k);
-		fetch_answers(qp, to, &rx, budget);
+		if (!answer_may_wait(qp, to, run))
+			fetch_answers(qp, to, &src, budget);
 	}
 	return 0;
 }

@@ -209,6 +209,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			return true;	/* draining stays on: the work queue goes on */
 		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
 		if (!rc_req_next(req, now, max_pkts, &run)) {
+			if (roce_local_settle(qp, budget))
+				continue;
 			/* Nothing new will be looked at before the peer or a timer wakes us. */
 			blocked = req->cur != req->head;
 			if (blocked)
@@ -269,6 +271,7 @@ bool roce_req_send(struct roce_qp *qp, u32 *budget)
 {
 	bool more = send_requests(qp, budget);
 
+	roce_local_settle(qp, budget);
 	roce_local_close(qp);
 	return more;
 }
