@@ -7,11 +7,10 @@
 #include "pkt.h"
 
 enum {
-	LRH_BYTES	= 8,
 	IPV4_BYTES	= 20,
 	IPV6_BYTES	= 40,
 	UDP_BYTES	= 8,
-	MASKED_MAX_BYTES = LRH_BYTES + IPV6_BYTES + UDP_BYTES + BTH_BYTES,
+	MASKED_MAX_BYTES = IPV6_BYTES + UDP_BYTES + BTH_BYTES,
 };
 
 /* CRC-32 is linear, so the eight entries for single bits give all the others. */
@@ -36,13 +35,10 @@ u32 crc32_table(u32 crc, const u8 *p, size_t n)
 	return crc;
 }
 
-/* Appenders: write one masked header at m, return where the next one goes. */
-static u8 *mask_lrh(u8 *m)
-{
-	memset(m, 0xff, LRH_BYTES);
-	return m + LRH_BYTES;
-}
+/* The register after the masked LRH, eight bytes of ones. */
+#define AFTER_LRH	0xdebb20e3u
 
+/* Appenders: write one masked header at m, return where the next one goes. */
 static u8 *mask_ipv4(u8 *m, const u8 *ip)
 {
 	memcpy(m, ip, IPV4_BYTES);
@@ -83,23 +79,23 @@ static u8 *mask_bth(u8 *m, const u8 *bth)
 u32 icrc_start_ipv4(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
-	u8 *end = mask_bth(mask_udp(mask_ipv4(mask_lrh(m), ip), udp), bth);
+	u8 *end = mask_bth(mask_udp(mask_ipv4(m, ip), udp), bth);
 
-	return crc(~0u, m, (size_t)(end - m));
+	return crc(AFTER_LRH, m, (size_t)(end - m));
 }
 
 u32 icrc_start_ipv6(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
-	u8 *end = mask_bth(mask_udp(mask_ipv6(mask_lrh(m), ip), udp), bth);
+	u8 *end = mask_bth(mask_udp(mask_ipv6(m, ip), udp), bth);
 
-	return crc(~0u, m, (size_t)(end - m));
+	return crc(AFTER_LRH, m, (size_t)(end - m));
 }
 
 u32 icrc_start_grh(crc_fn crc, const u8 *grh, const u8 *bth)
 {
 	u8 m[MASKED_MAX_BYTES];
-	u8 *end = mask_bth(mask_ipv6(mask_lrh(m), grh), bth);
+	u8 *end = mask_bth(mask_ipv6(m, grh), bth);
 
-	return crc(~0u, m, (size_t)(end - m));
+	return crc(AFTER_LRH, m, (size_t)(end - m));
 }

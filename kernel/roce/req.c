@@ -202,7 +202,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		enum roce_way way;
 		int ret;
 
-		take_posted(qp);
+		if (tern_sq_pending(sq))
+			take_posted(qp);
 		if (!may_send(qp))
 			return false;
 		if (!*budget)

@@ -182,22 +182,27 @@ static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
 struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
 			      void **payload)
 {
+	u32 net_bytes = ip_bytes(path) + sizeof(struct udphdr);
 	u32 hdr_bytes = opcode_info(k->opcode)->hdr_bytes;
 	u32 pad_bytes = -k->payload_bytes & 3;
+	u32 bytes = net_bytes + hdr_bytes + k->payload_bytes + pad_bytes + ICRC_BYTES;
 	struct sk_buff *skb;
+	u8 *p, *end;
 
-	skb = alloc_packet(tx, ip_bytes(path) + sizeof(struct udphdr) + hdr_bytes +
-				       k->payload_bytes + pad_bytes + ICRC_BYTES);
+	skb = alloc_packet(tx, bytes);
 	if (unlikely(!skb))
 		return NULL;
 
 	skb_reset_network_header(skb);
-	skb_put(skb, ip_bytes(path));
 	skb_set_transport_header(skb, ip_bytes(path));
-	skb_put(skb, sizeof(struct udphdr));
-	pkt_build(skb_put(skb, hdr_bytes), k);
-	*payload = skb_put(skb, k->payload_bytes);
-	memset(skb_put(skb, pad_bytes + ICRC_BYTES), 0, pad_bytes + ICRC_BYTES);
+	p = skb_put(skb, bytes);
+	end = p + bytes;
+	pkt_build(p + net_bytes, k);
+	*payload = p + net_bytes + hdr_bytes;
+	/* the pad; the rest of its word is payload that is still to come, if there is one */
+	if (pad_bytes)
+		put_unaligned(0, (u32 *)(end - ICRC_BYTES) - 1);
+	put_unaligned(0, (u32 *)(end - ICRC_BYTES));
 	return skb;
 }
 
