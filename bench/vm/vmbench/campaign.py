@@ -161,14 +161,9 @@ class Campaign:
         self._say("%s: given up in this round" % subject)
 
     def _prepare(self, pair, mtu, subject):
-        for guest in self._lab.guests():
-            guest.run("ip link set eth0 mtu %d" % mtu, timeout=20, check=True)
+        set_up(self._lab, pair, mtu, subject)
         if not pair:
             return
-        self._lab.set_up(pair)
-        for guest in self._lab.guests():
-            guest.run("f=/sys/module/tern/parameters/iwarp_crc; [ ! -e $f ] || echo %s >$f"
-                      % ("N" if subject == NO_CRC else "Y"), timeout=20, check=True)
         try:
             kinds.bandwidth(self._test(_WARM_UP, subject), _WARM_UP, subject, 20)
         except (RuntimeError, context.TimeUp):
@@ -236,6 +231,18 @@ def _gist(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip(" -\t")]
     lines = lines or [type(error).__name__]
     return ": ".join(dict.fromkeys((lines[0].rstrip(":")[:120], lines[-1].rstrip(":")[:120])))
+
+
+def set_up(lab, pair, mtu, subject):
+    """The guests as the subject needs them. pair: the laboratory's; None: no driver."""
+    for guest in lab.guests():
+        guest.run("ip link set eth0 mtu %d" % mtu, timeout=20, check=True)
+    if not pair:
+        return
+    lab.set_up(pair)
+    for guest in lab.guests():
+        guest.run("f=/sys/module/tern/parameters/iwarp_crc; [ ! -e $f ] || echo %s >$f"
+                  % ("N" if subject == NO_CRC else "Y"), timeout=20, check=True)
 
 
 def name_is_free():

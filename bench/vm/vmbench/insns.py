@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the instructions that guests execute for an operation, by function.
+
+An emulator knows them all: a plugin of QEMU's (../insns) counts each translated block. A case is
+run twice, short and long, and the difference is divided by that of the operations, so nothing of
+starting, connecting and ending is in it. Counted are the kernel's instructions, repetitions of
+string instructions included; what each of them costs is not known. They hardly depend on what else
+the host does. Programs are left out: they spin more or less.
+"""
+
+import argparse
+import bisect
+import collections
+import os
+import socket
+import subprocess
+import sys
+
+from riglib import RigError
+from vmtest import context, where
+from vmtest.lab import Lab
+
+from . import kinds
+from .campaign import RIG, Notes, name_is_free, set_up
+from .cases import BY_NAME, LINKS, MTUS, SUBJECTS
+
+_EPILOG = """\
+Guests are emulated (TCG), whatever the host has, and take some seconds to boot; then a case takes
+about ten seconds.
+
+examples:
+  bench/vm/profile rate-64 tern_roce
+  bench/vm/profile write-64K tern_iwarp tcp --top 15
+"""
+_KINDS = ("bandwidth", "rate", "latency", "tcp")
+_KERNEL = 1 << 63
+_LONG = 10     # times what the short run does
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(
+        prog="bench/vm/profile", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Counts the instructions that both guests execute for an operation of a case,\n"
+                    "by function of the kernel and its modules.")
+    parser.add_argument("case", help="as bench/vm/run --list has them, of bandwidth, rate, latency")
+    parser.add_argument("subjects", nargs="+", metavar="subject", choices=list(SUBJECTS),
+                        help=", ".join(SUBJECTS))
+    parser.add_argument("--top", type=int, default=30, help="functions of each guest (30)")
+    parser.add_argument("--mtu", type=int, default=1500, choices=MTUS, help="1500 or 9000")
+    parser.add_argument("--link", default="plain", choices=list(LINKS), help="plain or tap")
+    args = parser.parse_args()
+    if args.case not in BY_NAME or BY_NAME[args.case].kind not in _KINDS:
+        parser.error("there is no case %s of bandwidth, rate or latency" % args.case)
+    return args
+
+
+def _plugin():
+    """The plugin's path, built if it is not there or old."""
+    source = os.path.join(where.TOP, "bench", "vm", "insns", "insns.cc")
+    folder = os.path.join(where.BUILD, "bench-vm")
+    library = os.path.join(folder, "insns.so")
+    if not os.path.exists(library) or os.path.getmtime(library) < os.path.getmtime(source):
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared",
+                        "-o", library, source], check=True)
+    return library
+
+
+def _counts(guest):
+    """{(address, instructions): times} so far."""
+    pid = guest.process.pid
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(30)
+        sock.connect("/proc/%d/cwd/insns.%d" % (pid, pid))
+        with sock.makefile() as lines:
+            words = [line.split() for line in lines]
+    counts = {(int(address, 16), int(n)): int(times) for address, n, times in words}
+    return {block: times for block, times in counts.items() if block[0] >= _KERNEL}
+
+
+class Symbols:
+    """Of a guest's kernel and the modules that it has loaded."""
+
+    def __init__(self, guest):
+        found = []
+        for line in guest.run("cat /proc/kallsyms", timeout=60, check=True).out.splitlines():
+            address, kind, name = line.split(None, 2)
+            if kind in "tTwW":
+                found.append((int(address, 16), " ".join(name.split())))
+        found.sort()
+        self._addresses = [address for address, _ in found]
+        self._names = [name for _, name in found]
+
+    def at(self, address):
+        """Its name, and whether it begins there."""
+        i = bisect.bisect(self._addresses, address) - 1
+        return (self._names[i], self._addresses[i] == address) if i >= 0 else ("?", False)
+
+
+class Profile:
+    """Instructions, and calls, of functions in one guest."""
+
+    def __init__(self):
+        self.insns = collections.Counter()
+        self.calls = collections.Counter()
+
+    def add(self, before, after, symbols, sign):
+        """What was executed between the two, once, or taken away (-1)."""
+        for (address, n), times in after.items():
+            times = sign * (times - before.get((address, n), 0))
+            if times:
+                name, begins = symbols.at(address)
+                self.insns[name] += times * n
+                if begins:
+                    self.calls[name] += times
+
+    def show(self, title, operations, top):
+        """A table, of one operation."""
+        total = sum(self.insns.values())
+        parts = collections.Counter()
+        for name, n in self.insns.items():
+            parts[name.rpartition("[")[2].rstrip("]") if name.endswith("]") else "kernel"] += n
+        print("\n%s: %.0f instructions: %s" % (title, total / operations, ", ".join(
+            "%s %.0f" % (part, n / operations) for part, n in parts.most_common(6))))
+        for name, n in self.insns.most_common(top):
+            print("%5.1f %% %10.1f  %8.2f calls  %s" % (
+                100 * n / total, n / operations, self.calls[name] / operations, name))
+
+
+def _measure(lab, case, subject, top):
+    test = kinds.Metered(lab, Notes(print), SUBJECTS[subject] or "tt", case.local, 240)
+    run = getattr(kinds, case.kind)
+    guests = lab.guests()[:1] if case.local else lab.guests()
+    profiles = [Profile() for _ in guests]
+    operations = 0
+    runs = []
+    run(test, case, subject, case.first)    # so that the emulator has translated it
+    for sign, amount in ((-1, case.first), (1, case.first * _LONG)):
+        before = [_counts(guest) for guest in guests]
+        operations += sign * run(test, case, subject, amount).operations
+        runs.append((sign, before, [_counts(guest) for guest in guests]))
+    for i, (guest, profile) in enumerate(zip(guests, profiles)):
+        symbols = Symbols(guest)
+        for sign, before, after in runs:
+            profile.add(before[i], after[i], symbols, sign)
+        profile.show("%s %s, guest %s, a message" % (subject, case.name, guest.name), operations,
+                     top)
+
+
+def _run(args):
+    if not name_is_free():
+        sys.exit("profile: a rig called %s is up: 'qemu/rig down --name %s' ends it" % (RIG, RIG))
+    os.environ["RIG_ACCEL"] = "tcg"
+    os.environ["RIG_QEMU_ARGS"] = "-plugin " + _plugin()
+    lab = Lab(RIG, "tern", smp=BY_NAME[args.case].booted, net=LINKS[args.link], mtu=max(MTUS))
+    try:
+        lab.up()
+        for subject in args.subjects:
+            set_up(lab, SUBJECTS[subject], args.mtu, subject)
+            case = BY_NAME[args.case if SUBJECTS[subject] else "tcp"]
+            _measure(lab, case, subject, args.top)
+    finally:
+        lab.down()
+
+
+def main():
+    """The program; returns its exit code."""
+    args = _arguments()
+    try:
+        _run(args)
+    except KeyboardInterrupt:
+        sys.exit("profile: interrupted")
+    except (RigError, RuntimeError, context.TimeUp, where.Missing, OSError,
+            subprocess.CalledProcessError) as error:
+        sys.exit("profile: %s" % error)
+    return 0
