@@ -187,7 +187,7 @@ struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, 
 	u32 pad_bytes = -k->payload_bytes & 3;
 	u32 bytes = net_bytes + hdr_bytes + k->payload_bytes + pad_bytes + ICRC_BYTES;
 	struct sk_buff *skb;
-	u8 *p, *end;
+	u8 *p;
 
 	skb = alloc_packet(tx, bytes);
 	if (unlikely(!skb))
@@ -196,13 +196,11 @@ struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, 
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, ip_bytes(path));
 	p = skb_put(skb, bytes);
-	end = p + bytes;
 	pkt_build(p + net_bytes, k);
 	*payload = p + net_bytes + hdr_bytes;
 	/* the pad; the rest of its word is payload that is still to come, if there is one */
 	if (pad_bytes)
-		put_unaligned(0, (u32 *)(end - ICRC_BYTES) - 1);
-	put_unaligned(0, (u32 *)(end - ICRC_BYTES));
+		put_unaligned(0, (u32 *)(p + bytes - ICRC_BYTES) - 1);
 	return skb;
 }
 

@@ -12,6 +12,7 @@ import argparse
 import bisect
 import collections
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -32,7 +33,7 @@ examples:
   bench/vm/profile rate-64 tern_roce
   bench/vm/profile write-64K tern_iwarp tcp --top 15
 """
-_KINDS = ("bandwidth", "rate", "latency", "tcp")
+_KINDS = ("bandwidth", "rate", "latency")
 _KERNEL = 1 << 63
 _LONG = 10     # times what the short run does
 _TRIES = 5
@@ -46,13 +47,16 @@ def _arguments():
                     "by function of the kernel and its modules.")
     parser.add_argument("case", help="as bench/vm/run --list has them, of bandwidth, rate, latency")
     parser.add_argument("subjects", nargs="+", metavar="subject", choices=list(SUBJECTS),
-                        help=", ".join(SUBJECTS))
+                        help="of the case; or tcp, whose one case it is measured by")
     parser.add_argument("--top", type=int, default=30, help="functions of each guest (30)")
     parser.add_argument("--mtu", type=int, default=1500, choices=MTUS, help="1500 or 9000")
     parser.add_argument("--link", default="plain", choices=list(LINKS), help="plain or tap")
     args = parser.parse_args()
     if args.case not in BY_NAME or BY_NAME[args.case].kind not in _KINDS:
         parser.error("there is no case %s of bandwidth, rate or latency" % args.case)
+    for subject in args.subjects:
+        if subject not in BY_NAME[args.case].subjects + ("tcp",):
+            parser.error("%s has no case %s" % (subject, args.case))
     return args
 
 
@@ -163,15 +167,16 @@ def _measure(lab, case, subject, top):
         symbols = Symbols(guest)
         for sign, (_, before, after) in ((-1, short), (1, long)):
             profile.add(before[i], after[i], symbols, sign)
-        profile.show("%s %s, guest %s, a message" % (subject, case.name, guest.name), operations,
-                     top)
+        profile.show("%s %s, guest %s, a %s" % (
+            subject, case.name, guest.name,
+            "round trip" if case.kind == "latency" else "message"), operations, top)
 
 
 def _run(args):
     if not name_is_free():
         sys.exit("profile: a rig called %s is up: 'qemu/rig down --name %s' ends it" % (RIG, RIG))
     os.environ["RIG_ACCEL"] = "tcg"
-    os.environ["RIG_QEMU_ARGS"] = "-plugin " + _plugin()
+    os.environ["RIG_QEMU_ARGS"] = "-plugin " + shlex.quote(_plugin())
     lab = Lab(RIG, "tern", smp=BY_NAME[args.case].booted, net=LINKS[args.link], mtu=max(MTUS))
     try:
         lab.up()

@@ -51,6 +51,7 @@ def _shown(t):
     t.case("messages and bytes are counted as local",
            moved["local_messages"] > 10 and moved["local_bytes"] > 1000, moved)
     t.case("and none went as packet", not moved["tx_packets"] and not moved["rx_packets"], moved)
+    t.case("and each was answered at once", not moved["local_ack_timeout_err"], moved)
 
 
 def _flipped(t):
