@@ -8,8 +8,11 @@
 #ifndef TERN_CRC_H
 #define TERN_CRC_H
 
+#include <linux/crc32.h>
 #include <linux/static_call.h>
 #include <linux/types.h>
+
+#include "proto/crc_fold.h"
 
 u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n);
 u32 tern_crc32c_by_table(u32 crc, const u8 *p, size_t n);
@@ -19,6 +22,9 @@ DECLARE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 /* The register after n bytes more; begins with ~0, and ends inverted. Any context. */
 static inline u32 tern_crc32(u32 crc, const void *p, size_t n)
 {
+	/* Whichever is the quickest leaves these to the tables. */
+	if (n < CRC_FOLD_LEAST)
+		return crc32_le(crc, p, n);
 	return static_call(tern_crc32_quickest)(crc, p, n);
 }
 

@@ -334,20 +334,21 @@ static bool do_recv(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const str
 
 static void do_write(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const struct iw_act *act)
 {
+	const u8 *p = in_head(&f->payload, act->bytes);
 	struct tern_span span;
 	struct sink sink = { .span = &span };
-	const u8 *p;
 	int err;
 
-	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->bytes, IB_ACCESS_REMOTE_WRITE,
-			    &span);
-	if (!err) {
-		p = in_head(&f->payload, act->bytes);
-		if (p)
-			tern_span_write(&span, 0, p, act->bytes);
-		else
+	if (p) {
+		err = tern_span_write_once(&qp->base.mem, act->stag, act->va, act->bytes,
+					   IB_ACCESS_REMOTE_WRITE, 0, p, act->bytes);
+	} else {
+		err = tern_span_get(&qp->base.mem, act->stag, act->va, act->bytes,
+				    IB_ACCESS_REMOTE_WRITE, &span);
+		if (!err) {
 			err = walk_skbs(sk, &f->payload, act->bytes, to_sink, &sink);
-		tern_span_put(&span);
+			tern_span_put(&span);
+		}
 	}
 	if (err) {
 		refuse(qp, f, why(err));

@@ -175,20 +175,12 @@ bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
 {
 	struct tern_send_wqe *wqe;
-	struct tern_span span;
-	int err;
 
 	if (!seg->bytes)
 		return 0;
-	if (seg->kind == IW_SEG_READ_RESP) {
-		err = tern_span_get(&qp->base.mem, seg->stag, seg->va, seg->bytes,
-				    IB_ACCESS_REMOTE_READ, &span);
-		if (err)
-			return err;
-		tern_span_read(&span, 0, dst, seg->bytes);
-		tern_span_put(&span);
-		return 0;
-	}
+	if (seg->kind == IW_SEG_READ_RESP)
+		return tern_span_read_once(&qp->base.mem, seg->stag, seg->va, seg->bytes,
+					   IB_ACCESS_REMOTE_READ, 0, dst, seg->bytes);
 	wqe = tern_sq_wqe(&qp->base.sq, seg->slot);
 	if (wqe->flags & TERN_SEND_INLINE) {
 		memcpy(dst, (u8 *)tern_wqe_inline(wqe) + seg->offset, seg->bytes);

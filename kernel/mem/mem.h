@@ -145,6 +145,14 @@ void tern_span_put(struct tern_span *span);
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
 /*
+ * One access to [off, off + n) of what is resolved, and no span to keep: as get,
+ * write or read, put. -ERANGE too if that is not all in it.
+ */
+int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+			 u64 off, const void *src, size_t n);
+int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+			u64 off, void *dst, size_t n);
+/*
  * fn(arg, p, n) for each contiguous piece of [off, off + n), in order, until one
  * does not return 0: that is returned.
  */
@@ -177,14 +185,32 @@ int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n);
 /* As tern_span_walk(), or those errors. Without fn: only look whether it may be read. */
 int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void *arg);
 
+/* For tern_sges_write() and _read(): those of lists that are walked. */
+int tern_sges_walk_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+			 u64 off, const void *src, size_t n);
+int tern_sges_walk_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+			u64 off, void *dst, size_t n);
+
 /*
  * One access to a list, without a walk to keep: as begin, write or read, end. Of
  * a single SGE, as most often, its rights are those of all of it, like there.
  */
-int tern_sges_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
-		    u64 off, const void *src, size_t n);
-int tern_sges_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
-		   u64 off, void *dst, size_t n);
+static inline int tern_sges_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge,
+				  u32 num_sge, u64 off, const void *src, size_t n)
+{
+	if (likely(num_sge == 1 && n))
+		return tern_span_write_once(ctx, sge->lkey, sge->addr, sge->length,
+					    IB_ACCESS_LOCAL_WRITE, off, src, n);
+	return tern_sges_walk_write(ctx, sge, num_sge, off, src, n);
+}
+
+static inline int tern_sges_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge,
+				 u32 num_sge, u64 off, void *dst, size_t n)
+{
+	if (likely(num_sge == 1 && n))
+		return tern_span_read_once(ctx, sge->lkey, sge->addr, sge->length, 0, off, dst, n);
+	return tern_sges_walk_read(ctx, sge, num_sge, off, dst, n);
+}
 
 /* Fast registration (TERN_WR_REG_MR), invalidation, bind: 0 or -EINVAL/-EACCES/-ERANGE. */
 int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 access);

@@ -5,7 +5,6 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "mem/bounds.h"
 #include "mem/mem.h"
 
 void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
@@ -113,51 +112,24 @@ int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void 
 	return 0;
 }
 
-/* The one SGE's span, for [off, off + n) of it. */
-static int one_sge(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 need, u64 off,
-		   size_t n, struct tern_span *span)
+int tern_sges_walk_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+			 u64 off, const void *src, size_t n)
 {
-	if (!mem_range_within(0, sge->length, off, n))
-		return -ERANGE;
-	return tern_span_get(ctx, sge->lkey, sge->addr, sge->length, need, span);
-}
-
-int tern_sges_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
-		    u64 off, const void *src, size_t n)
-{
-	struct tern_span span;
 	struct tern_sgl sgl;
 	int err;
 
-	if (likely(num_sge == 1 && n)) {
-		err = one_sge(ctx, sge, IB_ACCESS_LOCAL_WRITE, off, n, &span);
-		if (err)
-			return err;
-		tern_span_write(&span, off, src, n);
-		tern_span_put(&span);
-		return 0;
-	}
 	tern_sgl_begin(&sgl, ctx, sge, num_sge, IB_ACCESS_LOCAL_WRITE);
 	err = tern_sgl_write(&sgl, off, src, n);
 	tern_sgl_end(&sgl);
 	return err;
 }
 
-int tern_sges_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
-		   u64 off, void *dst, size_t n)
+int tern_sges_walk_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
+			u64 off, void *dst, size_t n)
 {
-	struct tern_span span;
 	struct tern_sgl sgl;
 	int err;
 
-	if (likely(num_sge == 1 && n)) {
-		err = one_sge(ctx, sge, 0, off, n, &span);
-		if (err)
-			return err;
-		tern_span_read(&span, off, dst, n);
-		tern_span_put(&span);
-		return 0;
-	}
 	tern_sgl_begin(&sgl, ctx, sge, num_sge, 0);
 	err = tern_sgl_read(&sgl, off, dst, n);
 	tern_sgl_end(&sgl);

@@ -46,8 +46,9 @@ static void span_fill(struct tern_span *span, struct tern_region *region, u64 va
 }
 
 /* USER, DMA: they are as they were published for as long as they are found. */
-static int span_get_fixed(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
-			  u64 va, u64 length, u32 need, struct tern_span *span)
+static __always_inline int span_get_fixed(const struct tern_mem_ctx *ctx,
+					  struct tern_region *region, u32 key, u64 va, u64 length,
+					  u32 need, struct tern_span *span)
 {
 	int err;
 
@@ -94,8 +95,8 @@ unlock:
 	return err;
 }
 
-int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
-		  struct tern_span *span)
+static __always_inline int span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length,
+				    u32 need, struct tern_span *span)
 {
 	struct tern_region *region;
 
@@ -114,12 +115,23 @@ int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u
 	return span_get_changing(ctx, region, key, va, length, need, span);
 }
 
-void tern_span_put(struct tern_span *span)
+static __always_inline void span_let_go(const struct tern_span *span)
 {
 	if (span->region)
 		tern_region_put(span->region);
 	if (span->window)
 		tern_region_put(span->window);
+}
+
+int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+		  struct tern_span *span)
+{
+	return span_get(ctx, key, va, length, need, span);
+}
+
+void tern_span_put(struct tern_span *span)
+{
+	span_let_go(span);
 	span->region = NULL;
 	span->window = NULL;
 	span->length = 0;
@@ -153,9 +165,9 @@ static size_t span_clip(const struct tern_span *span, u64 off, size_t n)
 	return n;
 }
 
-void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n)
+static __always_inline void span_write(const struct tern_span *span, u64 off, const void *src,
+				       size_t n)
 {
-	n = span_clip(span, off, n);
 	while (n) {
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
@@ -167,9 +179,8 @@ void tern_span_write(const struct tern_span *span, u64 off, const void *src, siz
 	}
 }
 
-void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
+static __always_inline void span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 {
-	n = span_clip(span, off, n);
 	while (n) {
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
@@ -179,6 +190,48 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 		off += run;
 		n -= run;
 	}
+}
+
+void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n)
+{
+	span_write(span, off, src, span_clip(span, off, n));
+}
+
+void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
+{
+	span_read(span, off, dst, span_clip(span, off, n));
+}
+
+int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+			 u64 off, const void *src, size_t n)
+{
+	struct tern_span span;
+	int err;
+
+	if (!mem_range_within(0, length, off, n))
+		return -ERANGE;
+	err = span_get(ctx, key, va, length, need, &span);
+	if (err)
+		return err;
+	span_write(&span, off, src, n);
+	span_let_go(&span);
+	return 0;
+}
+
+int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
+			u64 off, void *dst, size_t n)
+{
+	struct tern_span span;
+	int err;
+
+	if (!mem_range_within(0, length, off, n))
+		return -ERANGE;
+	err = span_get(ctx, key, va, length, need, &span);
+	if (err)
+		return err;
+	span_read(&span, off, dst, n);
+	span_let_go(&span);
+	return 0;
 }
 
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg)

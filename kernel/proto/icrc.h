@@ -20,16 +20,30 @@ extern "C" {
 /* Continues a CRC-32 (reflected, 0xedb88320) register over n bytes; for tests. */
 u32 crc32_table(u32 crc, const u8 *p, size_t n);
 
+#define ICRC_WORDS	7
+
 /*
- * Register after the masked LRH and headers: network header at ip (20 bytes
- * without options, or 40), UDP header at udp, BTH at bth (12 bytes). What
- * follows BTH, up to and including the pad, is fed by the caller; the ICRC is
- * then icrc_finish() of the register.
+ * The headers that a register was computed for; zeroed: none. Whoever has
+ * packets of one flow and size in a row keeps one for them, and is given the
+ * others' registers for the price of what they differ in. It is good for any
+ * packet of one format.
  */
-u32 icrc_start_ipv4(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
-u32 icrc_start_ipv6(crc_fn crc, const u8 *ip, const u8 *udp, const u8 *bth);
-/* RoCEv1: GRH of 40 bytes at grh, no UDP header. */
-u32 icrc_start_grh(crc_fn crc, const u8 *grh, const u8 *bth);
+struct icrc_memo {
+	u64 word[ICRC_WORDS];
+	u32 last;
+	u32 crc;
+};
+
+/*
+ * Register after the masked LRH and headers, which lie one behind the other:
+ * network header (IPv4: 20 bytes, without options; IPv6: 40), UDP header, BTH.
+ * What follows BTH, up to and including the pad, is fed by the caller; the ICRC
+ * is then icrc_finish() of the register.
+ */
+u32 icrc_start_ipv4(crc_fn crc, struct icrc_memo *memo, const u8 *headers);
+u32 icrc_start_ipv6(crc_fn crc, struct icrc_memo *memo, const u8 *headers);
+/* RoCEv1: GRH of 40 bytes, no UDP header. */
+u32 icrc_start_grh(crc_fn crc, struct icrc_memo *memo, const u8 *headers);
 
 /* The ICRC field as a value to be stored little-endian (put_unaligned_le32). */
 static inline u32 icrc_finish(u32 crc)

@@ -22,15 +22,33 @@ static_assert(BTH_BYTES + RETH_BYTES + IMMDT_BYTES <= PKT_HDR_MAX_BYTES, "WRITE_
 
 static void bth_parse(const u8 *p, struct pkt *k)
 {
+	k->opcode = p[0];
 	k->solicited = p[1] & BTH1_SOLICITED;
 	k->migrated = p[1] & BTH1_MIGRATED;
-	k->pad_bytes = (p[1] >> BTH1_PAD_SHIFT) & BTH1_PAD_MASK;
-	k->pkey = get_unaligned_be16(p + 2);
+	k->ack_req = p[8] & BTH8_ACK_REQ;
 	k->fecn = p[4] & BTH4_FECN;
 	k->becn = p[4] & BTH4_BECN;
+	k->pad_bytes = (p[1] >> BTH1_PAD_SHIFT) & BTH1_PAD_MASK;
+	k->pkey = get_unaligned_be16(p + 2);
 	k->dqpn = get_unaligned_be24(p + 5);
-	k->ack_req = p[8] & BTH8_ACK_REQ;
 	k->psn = get_unaligned_be24(p + 9);
+}
+
+/* What the opcode does not carry is zero. Cheaper so than clearing all and filling some. */
+static void eth_clear(struct pkt *k)
+{
+	k->syndrome = 0;
+	k->msn = 0;
+	k->va = 0;
+	k->rkey = 0;
+	k->dma_bytes = 0;
+	k->swap_add = 0;
+	k->compare = 0;
+	k->atomic_orig = 0;
+	k->qkey = 0;
+	k->sqpn = 0;
+	k->imm = 0;
+	k->inv_rkey = 0;
 }
 
 static u8 *bth_build(u8 *p, const struct pkt *k)
@@ -140,13 +158,14 @@ static bool payload_fits(u32 flags, u32 bytes, u32 pad_bytes)
 
 static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct pkt *k)
 {
-	const struct opcode_info *info = opcode_info(k->opcode);
+	const struct opcode_info *info;
 	u32 rest;
 
 	if (have < BTH_BYTES || bytes < BTH_BYTES + ICRC_BYTES)
 		return PKT_TOO_SHORT;
 	if (p[1] & BTH1_VERSION_MASK)
 		return PKT_BAD_VERSION;
+	info = opcode_info(p[0]);
 	if (!info->flags)
 		return PKT_BAD_OPCODE;
 	if (have < info->hdr_bytes || bytes < info->hdr_bytes + (u32)ICRC_BYTES)
@@ -156,6 +175,7 @@ static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct
 	rest = bytes - info->hdr_bytes - ICRC_BYTES;
 	if (!payload_fits(info->flags, rest, k->pad_bytes))
 		return PKT_BAD_LENGTH;
+	eth_clear(k);
 	eth_parse(p + BTH_BYTES, info->flags, k);
 	k->hdr_bytes = info->hdr_bytes;
 	k->payload_bytes = rest - k->pad_bytes;
@@ -166,16 +186,12 @@ static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct
 
 enum pkt_error pkt_parse(const u8 *p, u32 have, u32 bytes, struct pkt *out)
 {
-	enum pkt_error err;
+	enum pkt_error err = pkt_parse_checked(p, have, bytes, out);
 
-	memset(out, 0, sizeof(*out));
-	if (!have || !bytes)
-		return PKT_TOO_SHORT;
-	out->opcode = p[0];
-	err = pkt_parse_checked(p, have, bytes, out);
 	if (err) {
 		memset(out, 0, sizeof(*out));
-		out->opcode = p[0];
+		if (have && bytes)
+			out->opcode = p[0];
 	}
 	return err;
 }

@@ -13,14 +13,6 @@
  */
 #include "rc_req.h"
 
-/* How many PSNs a message takes: one per packet, of the responses for a READ (IBTA 9.7.2). */
-static u32 message_pkts(u32 length, u32 pmtu)
-{
-	u32 n = (u32)(((u64)length + pmtu - 1) / pmtu);
-
-	return n ? n : 1;
-}
-
 static struct rc_sqe *sqe_at(const struct rc_req *q, u32 slot)
 {
 	return &q->ring[slot & q->mask];
@@ -122,7 +114,7 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	if (s->op == RC_OP_LOCAL)
 		return !(s->flags & RC_SQE_WAIT_ALL) || q->una == q->cur;
 
-	s->npkts = message_pkts(s->length, q->cfg.pmtu);
+	s->npkts = psn_message_pkts(s->length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
 	if (psns_since_una(q, q->psn_next) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
@@ -158,54 +150,70 @@ static bool may_ask(const struct rc_req *q, const struct rc_sqe *s, u32 used)
 	return !used || used + (end - q->cur_pkt) <= q->cfg.window;
 }
 
-static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
-			 struct run *run)
+/* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
+static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
+{
+	run->offset = 0;
+	run->bytes = 0;
+	run->first = true;
+	run->last = true;
+	run->ack_req = true;
+	run->dma_bytes = 0;
+	if (s->op == RC_OP_READ) {
+		u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
+		u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
+
+		run->va = s->va + offset;
+		run->dma_bytes = (u32)((end < s->length ? end : s->length) - offset);
+	}
+}
+
+/* The next npkts of a message that carries its payload with it. */
+static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkts, struct run *run)
 {
 	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
 	u64 end = offset + (u64)npkts * q->cfg.pmtu;
-
-	*run = (struct run){
-		.kind = RUN_REQUEST,
-		.service = q->cfg.service,
-		.op = s->op,
-		.slot = q->cur,
-		.dqpn = q->cfg.dqpn,
-		.pkey = q->cfg.pkey,
-		.psn = psn_add(s->first_psn, q->cur_pkt),
-		.npkts = npkts,
-		.pmtu = q->cfg.pmtu,
-		.va = s->va,
-		.rkey = s->rkey,
-		.solicited = s->flags & RC_SQE_SOLICITED,
-		.has_imm = s->flags & RC_SQE_IMM,
-		.has_inv = s->flags & RC_SQE_INV,
-		.imm = s->imm,
-		.inv_rkey = s->inv_rkey,
-		.compare = s->compare,
-		.swap_add = s->swap_add,
-	};
-
-	if (op_holds_rd(s->op)) {
-		/* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
-		run->first = true;
-		run->last = true;
-		run->ack_req = true;
-		if (s->op == RC_OP_READ) {
-			end = (u64)asked_end(q, s) * q->cfg.pmtu;
-			run->va = s->va + offset;
-			run->dma_bytes = (u32)((end < s->length ? end : s->length) - offset);
-		}
-		return;
-	}
+	bool last = q->cur_pkt + npkts == s->npkts;
 
 	run->offset = offset;
 	run->bytes = (u32)((end < s->length ? end : s->length) - offset);
 	run->first = q->cur_pkt == 0;
-	run->last = q->cur_pkt + npkts == s->npkts;
+	run->last = last;
 	run->dma_bytes = s->length;
 	/* Ask at each message's end, and often enough within one that the window never starves. */
 	run->ack_req = is_reliable(q) &&
-		       (run->last || q->since_ackreq + npkts >= (q->cfg.window + 3) / 4);
+		       (last || q->since_ackreq + npkts >= (q->cfg.window + 3) / 4);
+}
+
+static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
+			 struct run *run)
+{
+	/* Each member: cheaper than clearing what a run of any kind may have. */
+	run->kind = RUN_REQUEST;
+	run->service = q->cfg.service;
+	run->syndrome = 0;
+	run->solicited = s->flags & RC_SQE_SOLICITED;
+	run->has_imm = s->flags & RC_SQE_IMM;
+	run->has_inv = s->flags & RC_SQE_INV;
+	run->op = s->op;
+	run->slot = q->cur;
+	run->dqpn = q->cfg.dqpn;
+	run->pkey = q->cfg.pkey;
+	run->psn = psn_add(s->first_psn, q->cur_pkt);
+	run->npkts = npkts;
+	run->pmtu = q->cfg.pmtu;
+	run->msn = 0;
+	run->va = s->va;
+	run->rkey = s->rkey;
+	run->compare = s->compare;
+	run->swap_add = s->swap_add;
+	run->atomic_orig = 0;
+	run->imm = s->imm;
+	run->inv_rkey = s->inv_rkey;
+	if (op_holds_rd(s->op))
+		run_asks(q, s, run);
+	else
+		run_carries(q, s, npkts, run);
 }
 
 bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
@@ -337,7 +345,8 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		}
 		q->cur++;
 		q->cur_pkt = 0;
-		advance_una(q);
+		if (!is_reliable(q))
+			advance_una(q);
 	}
 }
 

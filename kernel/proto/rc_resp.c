@@ -179,7 +179,6 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 {
 	struct rc_res *res = find_res(r, k->psn);
 	u32 pkt, offset;
-	u32 npkts;
 
 	if (!res || res->is_atomic || k->rkey != res->rkey)
 		return;
@@ -187,13 +186,12 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	offset = pkt * r->cfg.pmtu;
 	if (k->va != res->va + offset || k->dma_bytes > res->length - offset)
 		return;
-	npkts = (u32)(((u64)k->dma_bytes + r->cfg.pmtu - 1) / r->cfg.pmtu);
 	/* Only whole packets of the original, or its tail. */
 	if (k->dma_bytes != res->length - offset && k->dma_bytes % r->cfg.pmtu)
 		return;
 	res->start_pkt = pkt;
 	res->next_pkt = pkt;
-	res->end_pkt = pkt + (npkts ? npkts : 1);
+	res->end_pkt = pkt + psn_message_pkts(k->dma_bytes, r->cfg.pmtu);
 	res_pend(r, res);
 }
 
@@ -221,13 +219,6 @@ static void rx_duplicate(struct rc_resp *r, const struct pkt *k, struct rc_act *
 }
 
 /* ---- READ and atomic ---- */
-
-static u32 read_pkts(u32 length, u32 pmtu)
-{
-	u32 n = (u32)(((u64)length + pmtu - 1) / pmtu);
-
-	return n ? n : 1;
-}
 
 static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 {
@@ -265,7 +256,7 @@ static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct
 {
 	struct rc_res *res = &r->res[r->res_next];
 	bool is_atomic = act->kind == RC_ACT_ATOMIC;
-	u32 npkts = is_atomic ? 1 : read_pkts(act->length, r->cfg.pmtu);
+	u32 npkts = is_atomic ? 1 : psn_message_pkts(act->length, r->cfg.pmtu);
 
 	r->msn = psn_add(r->msn, 1);
 	if (res->state == RC_RES_PENDING)

@@ -74,7 +74,7 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 		--*budget;
 		if (roce_rx_parse(qp->base.dev, skb, &rx))
 			roce_rx_one(qp, &rx);
-		consume_skb(skb);
+		napi_consume_skb(skb, 1);
 	}
 	return !skb_queue_empty(&qp->backlog);
 }
@@ -265,7 +265,7 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
 		roce_rx_one(qp, rx);
-		consume_skb(rx->skb);
+		napi_consume_skb(rx->skb, 1);
 		return;
 	}
 	queue_backlog(qp, rx->skb);

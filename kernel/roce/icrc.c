@@ -2,21 +2,17 @@
 /*
  * ICRC of skbs, linear or not.
  */
-#include <linux/ip.h>
-#include <linux/udp.h>
-
 #include "crc.h"
 #include "icrc.h"
 #include "proto/pkt.h"
 
-u32 roce_icrc_start(const struct sk_buff *skb, const u8 *bth, bool ipv6)
+u32 roce_icrc_start(const struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
 {
 	const u8 *ip = skb_network_header(skb);
-	const u8 *udp = skb_transport_header(skb);
 
 	/* As few bytes as the headers have are soonest looked up. */
-	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, ip, udp, bth) :
-		      icrc_start_ipv4(tern_crc32_by_table, ip, udp, bth);
+	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, memo, ip) :
+		      icrc_start_ipv4(tern_crc32_by_table, memo, ip);
 }
 
 /* CRC over [from, to) of skb's data, whatever that consists of. */
@@ -36,14 +32,14 @@ static u32 crc_skb(u32 crc, struct sk_buff *skb, u32 from, u32 to)
 	return crc;
 }
 
-bool roce_icrc_ok(struct sk_buff *skb, bool ipv6)
+bool roce_icrc_ok(struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
 {
 	u32 end = skb->len - ICRC_BYTES;
 	u8 trailer[ICRC_BYTES];
 	const u8 *p;
 	u32 crc;
 
-	crc = roce_icrc_start(skb, skb->data, ipv6);
+	crc = roce_icrc_start(skb, ipv6, memo);
 	if (likely(!skb_is_nonlinear(skb)))
 		crc = tern_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
 	else

@@ -9,13 +9,13 @@
 
 #include "proto/icrc.h"
 
-/* Register over the masked headers and BTH at skb's network header (no IP options). */
-u32 roce_icrc_start(const struct sk_buff *skb, const u8 *bth, bool ipv6);
+/* Register over the masked headers at skb's network header (no IP options), BTH included. */
+u32 roce_icrc_start(const struct sk_buff *skb, bool ipv6, struct icrc_memo *memo);
 
 /*
- * Is the ICRC right that ends the skb? skb->data is at the BTH, of which (as
- * of the headers before it) 12 bytes are linear; skb->len ends with the ICRC.
+ * Is the ICRC right that ends the skb? skb->data is at the BTH, of which
+ * 12 bytes are linear, as are the headers right before it; skb->len ends with the ICRC.
  */
-bool roce_icrc_ok(struct sk_buff *skb, bool ipv6);
+bool roce_icrc_ok(struct sk_buff *skb, bool ipv6, struct icrc_memo *memo);
 
 #endif

@@ -116,30 +116,36 @@ static void take_posted(struct roce_qp *qp)
 
 /* Where a request's payload comes from. */
 struct payload {
+	struct roce_qp *qp;
 	struct tern_send_wqe *wqe;
+	bool in_pieces;		/* read more than once, so by sgl */
 	struct tern_sgl sgl;
 };
 
-static void payload_begin(struct payload *p, struct roce_qp *qp, u32 slot)
+static void payload_begin(struct payload *p, struct roce_qp *qp, const struct run *run)
 {
-	p->wqe = tern_sq_wqe(&qp->base.sq, slot);
-	if (!(p->wqe->flags & TERN_SEND_INLINE))
+	p->qp = qp;
+	p->wqe = tern_sq_wqe(&qp->base.sq, run->slot);
+	p->in_pieces = run->npkts > 1 && !(p->wqe->flags & TERN_SEND_INLINE);
+	if (p->in_pieces)
 		tern_sgl_begin(&p->sgl, &qp->base.mem, tern_wqe_sge(p->wqe), p->wqe->num_sge, 0);
 }
 
 static void payload_end(struct payload *p)
 {
-	if (!(p->wqe->flags & TERN_SEND_INLINE))
+	if (p->in_pieces)
 		tern_sgl_end(&p->sgl);
 }
 
 static int payload_read(struct payload *p, u64 off, void *dst, u32 n)
 {
-	if (p->wqe->flags & TERN_SEND_INLINE) {
-		memcpy(dst, (u8 *)tern_wqe_inline(p->wqe) + off, n);
-		return 0;
-	}
-	return tern_sgl_read(&p->sgl, off, dst, n);
+	if (p->in_pieces)
+		return tern_sgl_read(&p->sgl, off, dst, n);
+	if (!(p->wqe->flags & TERN_SEND_INLINE))
+		return tern_sges_read(&p->qp->base.mem, tern_wqe_sge(p->wqe), p->wqe->num_sge,
+				      off, dst, n);
+	memcpy(dst, (u8 *)tern_wqe_inline(p->wqe) + off, n);
+	return 0;
 }
 
 /*
@@ -153,7 +159,7 @@ static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent
 	int ret = 0;
 	u32 i;
 
-	payload_begin(&payload, qp, run->slot);
+	payload_begin(&payload, qp, run);
 	for (i = 0; i < run->npkts; i++) {
 		struct sk_buff *skb;
 		void *dst;

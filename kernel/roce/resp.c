@@ -98,15 +98,22 @@ static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const stru
 {
 	u64 va = act->va + (act->begin ? 0 : act->offset);
 	u32 length = act->begin ? act->length : act->bytes;
+	const void *payload = roce_rx_flat(rx, act->bytes);
 	struct tern_span span;
 	int ret;
 
 	if (!length)
 		return true;
-	ret = tern_span_get(&qp->base.mem, act->rkey, va, length, IB_ACCESS_REMOTE_WRITE, &span);
-	if (!ret) {
-		ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
-		tern_span_put(&span);
+	if (likely(payload)) {
+		ret = tern_span_write_once(&qp->base.mem, act->rkey, va, length,
+					   IB_ACCESS_REMOTE_WRITE, 0, payload, act->bytes);
+	} else {
+		ret = tern_span_get(&qp->base.mem, act->rkey, va, length, IB_ACCESS_REMOTE_WRITE,
+				    &span);
+		if (!ret) {
+			ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
+			tern_span_put(&span);
+		}
 	}
 	if (ret && !roce_rx_is_void(rx))
 		fail(qp, &rx->k, RC_FAIL_ACCESS);

@@ -14,6 +14,7 @@
 
 #include "objects.h"
 #include "proto/ack_hold.h"
+#include "proto/icrc.h"
 #include "proto/pkt.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
@@ -73,6 +74,7 @@ struct roce_tx {
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
 	u16 ip_id;			/* next IPv4 identification */
+	struct icrc_memo icrc;		/* of what goes out */
 	/* what the route cached in sock->sk is for */
 	struct {
 		struct in6_addr saddr, daddr;	/* IPv4: mapped */
@@ -114,8 +116,20 @@ struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, 
 void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
 		 const struct pkt *k);
 void roce_tx_cancel(struct sk_buff *skb);
+/* Packets that a batch may have. As many as a driver hands up at a time. */
+#define ROCE_TX_BATCH_PKTS	64
+extern u32 roce_tx_batch_pkts;
+
 /* Has the batch room for one more packet, of so much payload? */
-bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes);
+static inline bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes)
+{
+	const struct roce_tx_batch *batch = &tx->batch;
+
+	return !batch->head ||
+	       (batch->npkts < roce_tx_batch_pkts &&
+		batch->bytes + PKT_HDR_MAX_BYTES + payload_bytes + 3 + ICRC_BYTES <= U16_MAX);
+}
+
 /*
  * Route and send the batch, and have none. 0: handed to the stack, or there was
  * none. -EAGAIN: refused by the local queue (NET_XMIT_DROP), all of it or the
@@ -170,6 +184,14 @@ struct roce_rx {
 static inline bool roce_rx_is_void(const struct roce_rx *rx)
 {
 	return !rx->skb && rx->src->refused;
+}
+
+/* The first n bytes of the payload if they are one stretch of an skb's head; or NULL. */
+static inline const void *roce_rx_flat(const struct roce_rx *rx, u32 n)
+{
+	return rx->skb && n <= rx->k.payload_bytes &&
+			       rx->k.hdr_bytes + n <= skb_headlen(rx->skb) ?
+		       rx->skb->data + rx->k.hdr_bytes : NULL;
 }
 
 /* Copy n payload bytes starting at payload offset off to a span/SGL or flat memory. */
@@ -266,6 +288,7 @@ static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)
  */
 struct roce_rx_series {
 	struct roce_qp *qp;	/* NULL: none */
+	struct icrc_memo icrc;
 };
 
 /*

@@ -135,13 +135,14 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 }
 
 /* Everything that can be checked without a QP. False: counted, to be freed. */
-static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
+static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx,
+		      struct icrc_memo *memo)
 {
 	if (unlikely(!roce_rx_parse(dev, skb, rx))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		return false;
 	}
-	if (unlikely(!roce_icrc_ok(skb, is_ipv6(skb)))) {
+	if (unlikely(!roce_icrc_ok(skb, is_ipv6(skb), memo))) {
 		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
 		return false;
 	}
@@ -167,7 +168,7 @@ static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const str
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		goto drop;
 	}
-	if (unlikely(!rx_accept(dev, skb, &rx)))
+	if (unlikely(!rx_accept(dev, skb, &rx, &series->icrc)))
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to->mcast != (rx.k.dqpn == QPN_MCAST))) {

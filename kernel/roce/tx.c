@@ -34,11 +34,8 @@
 #include "mem/page.h"
 #include "net.h"
 
-/* As many as a driver hands up at a time. */
-#define ROCE_TX_BATCH_PKTS	64
-
-/* See roce_tx_try_batch(). */
-static bool batch_is_possible __ro_after_init;
+/* Of one, until roce_tx_try_batch() has seen that more are treated rightly. */
+u32 roce_tx_batch_pkts __ro_after_init = 1;
 
 /*
  * What the accounting socket's sk_user_data points at. It ends with roce_tx,
@@ -230,14 +227,14 @@ static void build_udp(struct sk_buff *skb, const struct roce_path *path)
 	udp->check = 0;
 }
 
-static void put_icrc(struct sk_buff *skb, bool ipv6)
+static void put_icrc(struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
 {
-	u8 *bth = skb_transport_header(skb) + sizeof(struct udphdr);
+	u8 *after_bth = skb_transport_header(skb) + sizeof(struct udphdr) + BTH_BYTES;
 	u8 *end = skb_tail_pointer(skb) - ICRC_BYTES;
 	u32 crc;
 
-	crc = roce_icrc_start(skb, bth, ipv6);
-	crc = tern_crc32(crc, bth + BTH_BYTES, end - bth - BTH_BYTES);
+	crc = roce_icrc_start(skb, ipv6, memo);
+	crc = tern_crc32(crc, after_bth, end - after_bth);
 	put_unaligned_le32(icrc_finish(crc), end);
 }
 
@@ -269,7 +266,7 @@ void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buf
 	else
 		build_ip4(skb, path, tx->ip_id++);
 	build_udp(skb, path);
-	put_icrc(skb, path->ipv6);
+	put_icrc(skb, path->ipv6, &tx->icrc);
 
 	batch->max_bytes = max(batch->max_bytes, skb->len);
 	batch->payload_bytes += k->payload_bytes;
@@ -287,16 +284,6 @@ void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buf
 	else
 		skb_shinfo(batch->head)->frag_list = skb;
 	batch->tail = skb;
-}
-
-bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes)
-{
-	const struct roce_tx_batch *batch = &tx->batch;
-
-	if (!batch->head)
-		return true;
-	return batch_is_possible && batch->npkts < ROCE_TX_BATCH_PKTS &&
-	       batch->bytes + PKT_HDR_MAX_BYTES + payload_bytes + 3 + ICRC_BYTES <= U16_MAX;
 }
 
 /* The packets on head's frag_list become its segments. */
@@ -421,9 +408,10 @@ bool roce_tx_try_batch(void)
 	truesize = head->truesize;
 
 	list = skb_segment_list(head, NETIF_F_SG, 0);
-	batch_is_possible = !IS_ERR(list) && head->truesize == truesize;
+	if (!IS_ERR(list) && head->truesize == truesize)
+		roce_tx_batch_pkts = ROCE_TX_BATCH_PKTS;
 	if (!IS_ERR(list))
 		kfree_skb_list(list);
 	kfree_skb(head);
-	return batch_is_possible;
+	return roce_tx_batch_pkts > 1;
 }

@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pkt_members.h"
+
 namespace {
 
 struct Spec {
@@ -300,6 +302,28 @@ TEST(Pkt, ParsedHeadersBuildBackToTheSameBytes)
 			  PKT_OK);
 		ASSERT_EQ(pkt_build(second, &parsed), n);
 		EXPECT_EQ(memcmp(first, second, n), 0) << int(op);
+	}
+}
+
+// Whatever was there before: zero is what a header that the packet does not have says.
+TEST(Pkt, ParseSetsEveryMember)
+{
+	std::mt19937_64 rng(3);
+
+	for (const auto &[op, s] : spec()) {
+		pkt in = random_pkt(op, rng);
+		u8 hdr[PKT_HDR_MAX_BYTES];
+		pkt zeros, ones;
+
+		in.payload_bytes = s.payload ? 5 : 0;
+		u32 n = pkt_build(hdr, &in);
+		u32 bytes = n + in.payload_bytes + in.pad_bytes + ICRC_BYTES;
+
+		memset(&zeros, 0, sizeof(zeros));
+		memset(&ones, 1, sizeof(ones));
+		ASSERT_EQ(pkt_parse(hdr, n, bytes, &zeros), PKT_OK);
+		ASSERT_EQ(pkt_parse(hdr, n, bytes, &ones), PKT_OK);
+		EXPECT_EQ(pkt_members(zeros), pkt_members(ones)) << int(op);
 	}
 }
 

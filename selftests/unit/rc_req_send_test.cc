@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // RC requester, one behaviour at a time: what goes out within the window, and its
 // headers.
+#include "pkt_members.h"
 #include "rc_req_fixture.h"
+
+#include <cstring>
 
 namespace {
 
@@ -71,6 +74,37 @@ TEST_F(RcReq, MaxPktsIsHonoured)
 		ASSERT_TRUE(rc_req_next(&q, now, max, &r));
 		EXPECT_EQ(r.npkts, max);
 		rc_req_sent(&q, now, &r, r.npkts);
+	}
+}
+
+// Whatever was in the run, and in the packet, before.
+TEST_F(RcReq, RunsAndPacketsSetEveryMember)
+{
+	for (u8 op : {RC_OP_SEND, RC_OP_WRITE, RC_OP_READ, RC_OP_CMP_SWAP, RC_OP_FETCH_ADD}) {
+		run zeros, ones;
+		pkt of_zeros, of_ones;
+
+		start();
+		post(op, op >= RC_OP_CMP_SWAP ? 8 : 700, op == RC_OP_SEND ? RC_SQE_IMM : 0);
+		memset(&zeros, 0, sizeof(zeros));
+		memset(&ones, 1, sizeof(ones));
+		ASSERT_TRUE(rc_req_next(&q, now, 64, &zeros));
+		ASSERT_TRUE(rc_req_next(&q, now, 64, &ones));
+		EXPECT_EQ(zeros.slot, ones.slot);
+		EXPECT_EQ(zeros.offset, ones.offset);
+		EXPECT_EQ(zeros.bytes, ones.bytes);
+		EXPECT_EQ(zeros.npkts, ones.npkts);
+		EXPECT_EQ(zeros.pmtu, ones.pmtu);
+		for (u32 i = 0; i < zeros.npkts; i++) {
+			memset(&of_zeros, 0, sizeof(of_zeros));
+			memset(&of_ones, 1, sizeof(of_ones));
+			run_pkt(&zeros, i, &of_zeros);
+			run_pkt(&ones, i, &of_ones);
+			EXPECT_EQ(pkt_members(of_zeros), pkt_members(of_ones)) << int(op) << i;
+		}
+		run_stretch(&zeros, &of_zeros);
+		run_stretch(&ones, &of_ones);
+		EXPECT_EQ(pkt_members(of_zeros), pkt_members(of_ones)) << int(op);
 	}
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Stretches: many packets of a message in one call of an engine. Each test holds
 // them against the same packets one by one, or against a length that cannot be.
+#include "pkt_members.h"
 #include "rc_req_fixture.h"
 
 #include "proto/rc_resp.h"
@@ -132,7 +133,7 @@ TEST_F(RcStretch, OfOnePacketIsThatPacket)
 		run_stretch(&a, &k);
 		run_pkt(&a, 0, &one);
 		one.op_flags = opcode_info(one.opcode)->flags;
-		EXPECT_EQ(memcmp(&k, &one, sizeof(k)), 0) << int(op);
+		EXPECT_EQ(pkt_members(k), pkt_members(one)) << int(op);
 	}
 }
 
