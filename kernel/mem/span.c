@@ -13,6 +13,7 @@
 
 #include "mem/bounds.h"
 #include "mem/region.h"
+#include "uncleared.h"
 
 /* Everything but the state: what makes that stable differs by kind. */
 static __always_inline int span_check(const struct tern_mem_ctx *ctx,
@@ -205,7 +206,7 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n)
 {
-	struct tern_span span;
+	struct tern_span span TERN_UNCLEARED;
 	int err;
 
 	if (!mem_range_within(0, length, off, n))
@@ -221,7 +222,7 @@ int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 le
 int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			u64 off, void *dst, size_t n)
 {
-	struct tern_span span;
+	struct tern_span span TERN_UNCLEARED;
 	int err;
 
 	if (!mem_range_within(0, length, off, n))

@@ -40,7 +40,7 @@
 	ROW((svc) | OP_WRITE_ONLY_IMM,					\
 	    REQ_DATA | OPF_WRITE | FIRST_LAST | OPF_RETH | OPF_IMM)
 
-static const struct opcode_info opcodes[256] = {
+const struct opcode_info opcode_infos[256] = {
 	SEND_WRITE_ROWS(BTH_RC),
 	ROW(BTH_RC | OP_SEND_LAST_INV, REQ_DATA | OPF_SEND | OPF_LAST | OPF_IETH),
 	ROW(BTH_RC | OP_SEND_ONLY_INV, REQ_DATA | OPF_SEND | FIRST_LAST | OPF_IETH),
@@ -61,8 +61,3 @@ static const struct opcode_info opcodes[256] = {
 
 	ROW(BTH_CNP_OPCODE, OPF_VALID | OPF_CNP),
 };
-
-const struct opcode_info *opcode_info(u8 opcode)
-{
-	return &opcodes[opcode];
-}

@@ -6,32 +6,43 @@
  */
 #include "pkt.h"
 
+/* Of the BTH's first word: opcode, then these, P_Key. */
 enum bth_bits {
-	BTH1_SOLICITED	= 0x80,
-	BTH1_MIGRATED	= 0x40,
-	BTH1_PAD_SHIFT	= 4,
-	BTH1_PAD_MASK	= 0x3,
-	BTH1_VERSION_MASK = 0x0f,
-	BTH4_FECN	= 0x80,
-	BTH4_BECN	= 0x40,
-	BTH8_ACK_REQ	= 0x80,
+	BTH0_SOLICITED	= 1 << 23,
+	BTH0_MIGRATED	= 1 << 22,
+	BTH0_PAD_SHIFT	= 20,
+	BTH0_PAD_MASK	= 3,
+	BTH0_VERSION_MASK = 0xf << 16,
+	BTH0_OPCODE_SHIFT = 24,
 };
+
+/* Of the second one, before the destination QP; of the third one, before the PSN. */
+#define BTH1_FECN	(1u << 31)
+#define BTH1_BECN	(1u << 30)
+#define BTH2_ACK_REQ	(1u << 31)
+
+/* What the headers keep in three bytes: the rest of a word. */
+#define LOW_24		0xffffffu
 
 static_assert(BTH_BYTES + CNP_RESERVED_BYTES <= PKT_HDR_MAX_BYTES, "CNP fits the header buffer");
 static_assert(BTH_BYTES + RETH_BYTES + IMMDT_BYTES <= PKT_HDR_MAX_BYTES, "WRITE_ONLY_IMM fits");
 
 static void bth_parse(const u8 *p, struct pkt *k)
 {
-	k->opcode = p[0];
-	k->solicited = p[1] & BTH1_SOLICITED;
-	k->migrated = p[1] & BTH1_MIGRATED;
-	k->ack_req = p[8] & BTH8_ACK_REQ;
-	k->fecn = p[4] & BTH4_FECN;
-	k->becn = p[4] & BTH4_BECN;
-	k->pad_bytes = (p[1] >> BTH1_PAD_SHIFT) & BTH1_PAD_MASK;
-	k->pkey = get_unaligned_be16(p + 2);
-	k->dqpn = get_unaligned_be24(p + 5);
-	k->psn = get_unaligned_be24(p + 9);
+	u32 word = get_unaligned_be32(p);
+
+	k->opcode = (u8)(word >> BTH0_OPCODE_SHIFT);
+	k->solicited = word & BTH0_SOLICITED;
+	k->migrated = word & BTH0_MIGRATED;
+	k->pad_bytes = (word >> BTH0_PAD_SHIFT) & BTH0_PAD_MASK;
+	k->pkey = (u16)word;
+	word = get_unaligned_be32(p + 4);
+	k->fecn = word & BTH1_FECN;
+	k->becn = word & BTH1_BECN;
+	k->dqpn = word & LOW_24;
+	word = get_unaligned_be32(p + 8);
+	k->ack_req = word & BTH2_ACK_REQ;
+	k->psn = word & LOW_24;
 }
 
 /* What the opcode does not carry is zero. Cheaper so than clearing all and filling some. */
@@ -53,14 +64,13 @@ static void eth_clear(struct pkt *k)
 
 static u8 *bth_build(u8 *p, const struct pkt *k)
 {
-	p[0] = k->opcode;
-	p[1] = (u8)((k->solicited ? BTH1_SOLICITED : 0) | (k->migrated ? BTH1_MIGRATED : 0) |
-		    k->pad_bytes << BTH1_PAD_SHIFT);
-	put_unaligned_be16(k->pkey, p + 2);
-	p[4] = (u8)((k->fecn ? BTH4_FECN : 0) | (k->becn ? BTH4_BECN : 0));
-	put_unaligned_be24(k->dqpn, p + 5);
-	p[8] = k->ack_req ? BTH8_ACK_REQ : 0;
-	put_unaligned_be24(k->psn, p + 9);
+	put_unaligned_be32((u32)k->opcode << BTH0_OPCODE_SHIFT |
+				   (k->solicited ? BTH0_SOLICITED : 0) |
+				   (k->migrated ? BTH0_MIGRATED : 0) |
+				   (u32)k->pad_bytes << BTH0_PAD_SHIFT | k->pkey, p);
+	put_unaligned_be32((k->fecn ? BTH1_FECN : 0) | (k->becn ? BTH1_BECN : 0) |
+				   (k->dqpn & LOW_24), p + 4);
+	put_unaligned_be32((k->ack_req ? BTH2_ACK_REQ : 0) | (k->psn & LOW_24), p + 8);
 	return p + BTH_BYTES;
 }
 
@@ -72,7 +82,7 @@ static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 {
 	if (flags & OPF_DETH) {
 		k->qkey = get_unaligned_be32(p);
-		k->sqpn = get_unaligned_be24(p + 5);
+		k->sqpn = get_unaligned_be32(p + 4) & LOW_24;
 		p += DETH_BYTES;
 	}
 	if (flags & OPF_RETH) {
@@ -90,7 +100,7 @@ static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 	}
 	if (flags & OPF_AETH) {
 		k->syndrome = p[0];
-		k->msn = get_unaligned_be24(p + 1);
+		k->msn = get_unaligned_be32(p) & LOW_24;
 		p += AETH_BYTES;
 	}
 	if (flags & OPF_ATOMICACK) {
@@ -109,8 +119,7 @@ static void eth_build(u8 *p, u32 flags, const struct pkt *k)
 {
 	if (flags & OPF_DETH) {
 		put_unaligned_be32(k->qkey, p);
-		p[4] = 0;
-		put_unaligned_be24(k->sqpn, p + 5);
+		put_unaligned_be32(k->sqpn & LOW_24, p + 4);
 		p += DETH_BYTES;
 	}
 	if (flags & OPF_RETH) {
@@ -127,8 +136,7 @@ static void eth_build(u8 *p, u32 flags, const struct pkt *k)
 		p += ATOMICETH_BYTES;
 	}
 	if (flags & OPF_AETH) {
-		p[0] = k->syndrome;
-		put_unaligned_be24(k->msn, p + 1);
+		put_unaligned_be32((u32)k->syndrome << 24 | (k->msn & LOW_24), p);
 		p += AETH_BYTES;
 	}
 	if (flags & OPF_ATOMICACK) {
@@ -163,7 +171,7 @@ static enum pkt_error pkt_parse_checked(const u8 *p, u32 have, u32 bytes, struct
 
 	if (have < BTH_BYTES || bytes < BTH_BYTES + ICRC_BYTES)
 		return PKT_TOO_SHORT;
-	if (p[1] & BTH1_VERSION_MASK)
+	if (get_unaligned_be32(p) & BTH0_VERSION_MASK)
 		return PKT_BAD_VERSION;
 	info = opcode_info(p[0]);
 	if (!info->flags)

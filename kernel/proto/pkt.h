@@ -102,8 +102,13 @@ struct opcode_info {
 	u8  hdr_bytes;		/* BTH and extended headers */
 };
 
+extern const struct opcode_info opcode_infos[256];
+
 /* Never NULL; flags is 0 for opcodes that IBTA reserves or tern does not speak (RD, XRC). */
-const struct opcode_info *opcode_info(u8 opcode);
+static inline const struct opcode_info *opcode_info(u8 opcode)
+{
+	return &opcode_infos[opcode];
+}
 
 /* AETH syndromes (IBTA 9.7.5.1.2, table 58). */
 enum aeth_syndrome {

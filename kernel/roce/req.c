@@ -5,6 +5,7 @@
  * turns its completions into CQEs.
  */
 #include "roce/exec.h"
+#include "uncleared.h"
 
 /* ---- WQEs into the engine ---- */
 
@@ -154,8 +155,8 @@ static int payload_read(struct payload *p, u64 off, void *dst, u32 n)
  */
 static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
-	struct payload payload;
-	struct pkt k;
+	struct payload payload TERN_UNCLEARED;
+	struct pkt k TERN_UNCLEARED;
 	int ret = 0;
 	u32 i;
 

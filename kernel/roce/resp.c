@@ -5,6 +5,7 @@
  * receives, and sends READ responses and acknowledges.
  */
 #include "roce/exec.h"
+#include "uncleared.h"
 
 static void count_request(struct roce_qp *qp, const struct pkt *k)
 {
@@ -203,7 +204,7 @@ static void do_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_a
 void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	const struct pkt *k = &rx->k;
-	struct rc_act act;
+	struct rc_act act TERN_UNCLEARED;
 	u32 budget;
 
 	if (!qp->comm_est && qp->base.state == IB_QPS_RTR) {
@@ -254,7 +255,7 @@ static bool is_ack(const struct run *run)
 static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
 	struct tern_span span = {};
-	struct pkt k;
+	struct pkt k TERN_UNCLEARED;
 	int ret = 0;
 	u32 i;
 

@@ -19,6 +19,7 @@
 
 #include "icrc.h"
 #include "net.h"
+#include "uncleared.h"
 
 /*
  * skb->cb while the packet is ours: what is to be known of its arrival after
@@ -161,8 +162,8 @@ static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx 
 static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
 		      struct sk_buff *skb, struct roce_rx_series *series)
 {
+	struct roce_rx rx TERN_UNCLEARED;
 	struct tern_qp *qp;
-	struct roce_rx rx;
 
 	if (unlikely(!rx_trim(skb))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
