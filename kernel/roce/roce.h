@@ -74,7 +74,7 @@ struct roce_tx {
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
 	u16 ip_id;			/* next IPv4 identification */
-	struct icrc_memo icrc;		/* of what goes out */
+	struct icrc_memo icrc[2];	/* of what goes out: answers, requests */
 	/* what the route cached in sock->sk is for */
 	struct {
 		struct in6_addr saddr, daddr;	/* IPv4: mapped */
