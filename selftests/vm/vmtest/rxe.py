@@ -16,6 +16,8 @@ _FAULTS = (
     ("local/send-bad-key", "client", "reports a local protection error as QP operation error"),
     ("local/other-pd", "client", "reports a local protection error as QP operation error"),
     ("local/flush-order", "client", "posts after the error are not flushed"),
+    ("local/refused-behind-*", "client", "drops the requests before it; reports a local "
+                                         "protection error as QP operation error"),
     ("local/refused-posts", "any", "sends are not flushed"),
     ("remote/receive-*", "server", "reports every receive error as QP operation error"),
     ("remote/late-receive", "client", "its retry timer runs while it waits after an RNR NAK"),

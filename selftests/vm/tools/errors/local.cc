@@ -3,6 +3,7 @@
 // order in which an error flushes what was posted.
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "bench.h"
 
@@ -72,6 +73,45 @@ void flush_order(Env &env)
 			cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
 		}
 		cq.expect_none(0.2);
+	}
+	env.control.sync();
+}
+
+// A request whose own memory is refused, behind short WRITEs in the same list: one
+// acknowledge may be for many of those, and it comes all the same. Nothing is timed out
+// for it: there is no ACK timer.
+void refused_behind_writes(Env &env, uint32_t before)
+{
+	constexpr uint32_t kBehind = 3, kBytes = 64;
+
+	LinkOptions options = impatient();
+	options.timeout = 0;
+	ErrorBench b(env, options);
+	if (env.client) {
+		std::vector<Work> works;
+		for (uint32_t i = 0; i < before + 1 + kBehind; i++) {
+			works.push_back(b.to_target(IBV_WR_RDMA_WRITE, i, kBytes));
+			works.back().remote_va += i * kBytes;
+			works.back().sges = {b.bench.arena.sge(i * kBytes, kBytes)};
+			memset(b.bench.arena.at(i * kBytes), static_cast<int>(i + 1), kBytes);
+		}
+		works[before].sges[0].lkey ^= 0x5500;
+		require(!try_post_list(b.bench.link, works), "posting the list");
+		for (uint32_t i = 0; i < works.size(); i++)
+			b.bench.cq.expect(i < before  ? IBV_WC_SUCCESS :
+					  i == before ? IBV_WC_LOC_PROT_ERR :
+							IBV_WC_WR_FLUSH_ERR,
+					  i, env.limit_s);
+		require(b.bench.link.state() == IBV_QPS_ERR, "the QP is not in ERR");
+	}
+	env.control.sync();
+	if (!env.client) {
+		for (uint32_t i = 0; i < before * kBytes; i++)
+			require(*b.target.at(i) == static_cast<char>(i / kBytes + 1),
+				"byte %u of %u is not there", i, before * kBytes);
+		size_t rest = kTargetBytes - before * kBytes;
+		require(b.target.check_canary(before * kBytes, rest) == rest,
+			"what failed or was flushed was written");
 	}
 	env.control.sync();
 }
@@ -224,6 +264,9 @@ Register cases([](Cases &list) {
 	list.push_back({"local/read-sink-readonly", sink_without_right});
 	list.push_back({"local/other-pd", other_pd});
 	list.push_back({"local/flush-order", flush_order});
+	for (uint32_t before : {1, 5, 15, 16, 17, 40})
+		list.push_back({"local/refused-behind-" + std::to_string(before) + "-writes",
+				[before](Env &env) { refused_behind_writes(env, before); }});
 	list.push_back({"local/flush-by-modify", flush_by_modify});
 	list.push_back({"local/reset-drops", reset_drops});
 	list.push_back({"local/refused-posts", refused_posts});
