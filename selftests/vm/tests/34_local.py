@@ -5,6 +5,9 @@ from vmtest.lab import LINK
 
 LIMIT = 200
 ADDRESS = "10.99.0.1"
+# Of what was overtaken or lost.
+_SIGNS = ("out_of_sequence", "duplicate_request", "packet_seq_err", "implied_nak_seq_err",
+          "ghost_acks", "local_ack_timeout_err", "retransmitted_packets")
 
 
 def _counters(t):
@@ -74,6 +77,22 @@ def _flipped(t):
                not moved["packet_seq_err"] and not moved["implied_nak_seq_err"], moved)
 
 
+def _overtakes(t):
+    """From packets to none while packets are under way: what is posted then waits for them."""
+    if t.run(t.a, "modprobe sch_plug").rc:
+        t.skip("turned while packets are under way", "this kernel has no qdisc that keeps packets")
+        return
+    before = _counters(t)
+    t.check_run("turned while requests, then answers, are under way", t.a, "/tern/vturn -n eth0",
+                60)
+    t.run(t.a, "tc qdisc del dev lo root 2>/dev/null; true")
+    _switch(t, "Y")
+    moved = _moved(t, before)
+    t.case("it did turn", moved["tx_packets"] and moved["local_messages"], moved)
+    t.case("nothing was overtaken, nothing sent again", not any(moved[name] for name in _SIGNS),
+           moved)
+
+
 def _address_moves(t):
     t.run(t.a, "ip addr add %s/24 dev eth0" % ADDRESS, check=True)
     t.a.wait_until("grep -q ffff:0a63:0001 /sys/class/infiniband/*/ports/1/gids/*", timeout=5)
@@ -121,6 +140,7 @@ def run(t):
     _shown(t)
     _raced(t)
     _flipped(t)
+    _overtakes(t)
     _address_moves(t)
     _killed(t)
     _link_deleted(t)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+// vturn: a QP's way to another of this host turns from packets to none while packets are
+// under way, first requests, then their answers; a plug on `lo` keeps them there. What is
+// posted meanwhile must not overtake them: who runs this looks at the counters for that.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include "cq.h"
+#include "link.h"
+#include "options.h"
+#include "post.h"
+
+namespace {
+
+constexpr uint32_t kBytes = 64;
+
+void run(const std::string &command)
+{
+	vt::require(!system(command.c_str()), "this failed: %s", command.c_str());
+}
+
+// Packets by `lo` stay in it.
+class Plug {
+public:
+	Plug() { run("tc qdisc add dev lo root plug limit 10000000"); }
+	~Plug() { (void)!system("tc qdisc del dev lo root"); }
+	Plug(const Plug &) = delete;
+	Plug &operator=(const Plug &) = delete;
+
+	// Those that are in it go, those that come stay.
+	void release_once()
+	{
+		change("block");
+		change("release");
+	}
+	void release() { change("release_indefinite"); }
+
+private:
+	static void change(const std::string &how)
+	{
+		run("tc qdisc change dev lo root plug " + how);
+	}
+};
+
+class Pair {
+public:
+	explicit Pair(const vt::Device &device)
+		: switch_(std::string("/sys/class/infiniband/") + device.name() + "/local"),
+		  pd_(vt::make_pd(device.context())), cq_(device, {}), from_(pd_.get(), 4096),
+		  to_(pd_.get(), 4096), a_(device, pd_.get(), cq_.get(), cq_.get(), options()),
+		  b_(device, pd_.get(), cq_.get(), cq_.get(), options())
+	{
+		a_.to_init();
+		b_.to_init();
+		a_.to_rtr(b_.address());
+		b_.to_rtr(a_.address());
+		a_.to_rts();
+		b_.to_rts();
+	}
+
+	void local(bool on)
+	{
+		std::ofstream file(switch_);
+		file << (on ? "Y" : "N") << std::flush;
+		vt::require(file.good(), "writing %s", switch_.c_str());
+	}
+	// Each to a place of its own.
+	void post(ibv_wr_opcode opcode)
+	{
+		uint64_t at = next_ * kBytes;
+		*from_.at(at) = 1;
+		*to_.at(at) = 2;
+		vt::post(a_, {.opcode = opcode,
+			      .id = next_++,
+			      .sges = {from_.sge(at, kBytes)},
+			      .remote_va = to_.va(at),
+			      .rkey = to_.mr()->rkey});
+	}
+	// Has that WRITE come?
+	bool has_come(uint64_t id) const
+	{
+		return __atomic_load_n(to_.at(id * kBytes), __ATOMIC_ACQUIRE) == 1;
+	}
+	void await(uint64_t id) const
+	{
+		double deadline = vt::now_s() + 10 * vt::slow();
+		while (!has_come(id)) {
+			vt::require(vt::now_s() < deadline, "WRITE %lu does not come", id);
+			usleep(1000);
+		}
+	}
+	void expect_all()
+	{
+		for (; done_ < next_; done_++)
+			cq_.expect(IBV_WC_SUCCESS, done_);
+	}
+	bool any_done()
+	{
+		vt::Completion completion;
+		return cq_.poll(&completion);
+	}
+
+private:
+	// No ACK timer: nothing is to be sent again because of it.
+	static vt::LinkOptions options()
+	{
+		vt::LinkOptions o;
+		o.timeout = 0;
+		return o;
+	}
+
+	std::string switch_;
+	vt::Pd pd_;
+	vt::Cq cq_;
+	vt::Arena from_, to_;
+	vt::Link a_, b_;
+	uint64_t next_ = 0, done_ = 0;
+};
+
+void turn(const vt::Device &device)
+{
+	Pair pair(device);
+
+	pair.local(false);
+	pair.post(IBV_WR_RDMA_WRITE); // 0
+	pair.expect_all();
+	{
+		Plug plug;
+
+		pair.post(IBV_WR_RDMA_READ);
+		pair.post(IBV_WR_RDMA_WRITE); // 2
+		pair.local(true);
+		pair.post(IBV_WR_RDMA_WRITE); // 3
+		vt::require(!pair.has_come(2) && !pair.has_come(3) && !pair.any_done(),
+			    "it came although packets are kept");
+		plug.release_once();
+		pair.await(2);
+		pair.post(IBV_WR_RDMA_WRITE); // 4
+		pair.post(IBV_WR_RDMA_READ);
+		vt::require(!pair.any_done(), "it is done although the answers are kept");
+		plug.release();
+		pair.expect_all();
+	}
+	pair.post(IBV_WR_RDMA_WRITE);
+	pair.expect_all();
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	vt::DeviceChoice choice;
+
+	if (!vt::parse_options(argc, argv, {{'n', &choice.netdev}, {'d', &choice.device}})) {
+		fputs("usage: vturn -n NETDEV\n", stderr);
+		return 2;
+	}
+	try {
+		vt::Device device(choice);
+		turn(device);
+	} catch (const std::exception &why) {
+		printf("# %s\n", why.what());
+		return 1;
+	}
+	const char *left = vt::take_teardown_failure();
+	if (left)
+		printf("# %s\n", left);
+	return left != nullptr;
+}
