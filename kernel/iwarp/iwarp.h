@@ -38,13 +38,6 @@
 #define IW_BUDGET_BYTES		(256 << 10)
 #define IW_RCVBUF_BYTES		(512 << 10)
 /*
- * With so many READs and atomics under way the next response is not far: it takes
- * along short READs that are posted meanwhile, many requests in a segment, and who
- * posts more need not ring.
- */
-#define IW_READS_AHEAD		16
-#define IW_SHORT_READ_BYTES	16384
-/*
  * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of
  * the stream, instead of TCP's 2^-10 s, for ACKs held back slow that pace as
  * TCP sees it. With 2^-8 s a bulk stream fills netdevs' rings, and short messages

@@ -321,16 +321,6 @@ static inline bool is_due(const struct iw_qp *qp)
 	       iw_resp_pending(&qp->resp) || qp->tx.rtr;
 }
 
-/* Is it a READ's turn that the next response may take along? */
-static bool may_wait(const struct iw_qp *qp)
-{
-	const struct iw_req *req = &qp->req;
-	const struct iw_sqe *s = iw_req_sqe(req, req->cur);
-
-	return req->rd_out >= IW_READS_AHEAD && req->cur != req->head && s->op == IW_OP_READ &&
-	       s->state == IW_SQE_QUEUED && s->length <= IW_SHORT_READ_BYTES;
-}
-
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	struct iw_tx *tx = &qp->tx;
@@ -359,7 +349,7 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		/* Turn by turn, so that neither direction starves the other. */
 		if (iw_resp_pending(&qp->resp) && may_respond(qp))
 			any = send_response(qp);
-		if (may_request(qp) && !(why == IW_ROOM && may_wait(qp)) &&
+		if (may_request(qp) && !(why == IW_ROOM && iw_req_may_wait(&qp->req)) &&
 		    (!any || have_room(qp, sk)))
 			any |= send_request(qp);
 		if (any && is_due(qp))

@@ -83,6 +83,16 @@ struct iw_sqe {
 	u32 done_bytes;		/* sent (SEND, WRITE) or placed (READ) */
 };
 
+/*
+ * With so many READs and atomics under way the next response is not far: it takes
+ * along short READs that are posted meanwhile, many requests in a segment, and who
+ * posts more need not ring.
+ */
+enum {
+	IW_READS_AHEAD		= 16,
+	IW_SHORT_READ_BYTES	= 16384,
+};
+
 struct iw_req_cfg {
 	u16 ord;		/* READs and atomics under way, at most; 0: none may be posted */
 	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES */
@@ -180,6 +190,15 @@ bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
 static inline bool iw_req_in_message(const struct iw_req *q)
 {
 	return q->cur != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->cur));
+}
+
+/* Is it a READ's turn that may wait for the next response, and leave with what that brings? */
+static inline bool iw_req_may_wait(const struct iw_req *q)
+{
+	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
+
+	return q->rd_out >= IW_READS_AHEAD && q->cur != q->head && s->op == IW_OP_READ &&
+	       s->state == IW_SQE_QUEUED && s->length <= IW_SHORT_READ_BYTES;
 }
 
 /* The stream has taken it, whole. */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+// Requester of an iWARP stream: which requests may wait for the next response, to leave with
+// others.
+#include "iw_req_fixture.h"
+
+namespace {
+
+class IwReqWait : public IwReq {
+protected:
+	IwReqWait()
+	{
+		cfg.ord = 2 * IW_READS_AHEAD;
+		start(4 * IW_READS_AHEAD);
+	}
+
+	/* So many are sent, and not answered. */
+	void under_way(u32 n, u8 op = IW_OP_READ)
+	{
+		for (u32 i = 0; i < n; i++)
+			post(op, 8);
+		ASSERT_EQ(send().size(), n);
+	}
+
+	/* May this one wait, if it is the next? */
+	bool waits(u8 op, u32 length = 8, u8 flags = 0)
+	{
+		post(op, length, flags);
+		return iw_req_may_wait(&q);
+	}
+};
+
+TEST_F(IwReqWait, AReadWaitsBehindManyUnderWay)
+{
+	under_way(IW_READS_AHEAD);
+	EXPECT_TRUE(waits(IW_OP_READ));
+}
+
+TEST_F(IwReqWait, AtomicsUnderWayCountAsWell)
+{
+	under_way(IW_READS_AHEAD - 1, IW_OP_FETCH_ADD);
+	under_way(1);
+	EXPECT_TRUE(waits(IW_OP_READ));
+}
+
+TEST_F(IwReqWait, NoneWaitsWithFewerUnderWay)
+{
+	EXPECT_FALSE(waits(IW_OP_READ));
+	send();
+	under_way(IW_READS_AHEAD - 2);
+	EXPECT_FALSE(waits(IW_OP_READ));
+}
+
+TEST_F(IwReqWait, WhatIsAnsweredIsNotUnderWay)
+{
+	under_way(IW_READS_AHEAD);
+	ASSERT_TRUE(waits(IW_OP_READ));
+	ASSERT_EQ(read_resp(0, 0, 8, true).kind, IW_REQ_PLACE);
+	EXPECT_FALSE(iw_req_may_wait(&q));
+	/* It goes, and with it there are as many again. */
+	EXPECT_EQ(send().size(), 1u);
+	EXPECT_TRUE(waits(IW_OP_READ));
+}
+
+TEST_F(IwReqWait, ALongReadDoesNotWait)
+{
+	under_way(IW_READS_AHEAD);
+	EXPECT_TRUE(waits(IW_OP_READ, IW_SHORT_READ_BYTES));
+	send();
+	EXPECT_FALSE(waits(IW_OP_READ, IW_SHORT_READ_BYTES + 1));
+}
+
+TEST_F(IwReqWait, NothingElseWaits)
+{
+	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+		start(4 * IW_READS_AHEAD);
+		under_way(IW_READS_AHEAD);
+		EXPECT_FALSE(waits(op)) << int{op};
+	}
+}
+
+TEST_F(IwReqWait, AReadWhoseTurnHasNotComeMakesNothingWait)
+{
+	under_way(IW_READS_AHEAD);
+	post(IW_OP_SEND, 1);
+	EXPECT_FALSE(waits(IW_OP_READ));
+}
+
+TEST_F(IwReqWait, AReadThatWasBegunDoesNotWait)
+{
+	iw_seg s = {};
+
+	under_way(IW_READS_AHEAD);
+	ASSERT_TRUE(waits(IW_OP_READ));
+	ASSERT_TRUE(iw_req_next(&q, &s));
+	EXPECT_FALSE(iw_req_may_wait(&q));
+}
+
+TEST_F(IwReqWait, WithNothingPostedNothingWaits)
+{
+	under_way(IW_READS_AHEAD);
+	/* What an earlier round left in the ring is not looked at. */
+	*iw_req_sqe(&q, q.head) = wr(IW_OP_READ, 8);
+	EXPECT_FALSE(iw_req_may_wait(&q));
+}
+
+} // namespace
