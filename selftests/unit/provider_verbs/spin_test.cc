@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+// Consumers that spin on an empty CQ of a context opened with TERN_POLL=wait, by a clock of
+// their own: when they yield and when they wait.
+#include <cstdlib>
+
+#include "fake_clock.h"
+#include "patience.h"
+#include "verbs_test.h"
+
+using tern::Patience;
+
+namespace {
+
+class Spin : public VerbsTest {
+protected:
+	void SetUp() override
+	{
+		setenv("TERN_POLL", "wait", 1);
+		VerbsTest::SetUp();
+		cq = ibv_create_cq(ctx, 8, nullptr, nullptr, 0);
+		ASSERT_NE(cq, nullptr);
+	}
+	void TearDown() override
+	{
+		unsetenv("TERN_POLL");
+		EXPECT_EQ(ibv_destroy_cq(cq), 0);
+		VerbsTest::TearDown();
+	}
+	void reopen_with(const char *how)
+	{
+		setenv("TERN_POLL", how, 1);
+		EXPECT_EQ(ibv_destroy_cq(cq), 0);
+		reopen();
+		cq = ibv_create_cq(ctx, 8, nullptr, nullptr, 0);
+		ASSERT_NE(cq, nullptr);
+	}
+
+	/* One in vain, which takes as long as the clock takes to be read. */
+	void poll()
+	{
+		ibv_wc wc;
+
+		ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+	}
+	void poll(uint64_t times)
+	{
+		for (uint64_t i = 0; i < times; i++)
+			poll();
+	}
+	void find_one()
+	{
+		ibv_wc wc;
+
+		complete(cq, 1);
+		ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
+	}
+	/* For how long it spins before it waits in the kernel. */
+	uint64_t ns_until_wait()
+	{
+		const int before = kernel.cq_waits;
+		const uint64_t from_ns = clock.now_ns;
+
+		for (int i = 0; i < 1000000 && kernel.cq_waits == before; i++)
+			poll();
+		EXPECT_EQ(kernel.cq_waits, before + 1);
+		return clock.now_ns - from_ns;
+	}
+
+	FakeClock clock;
+	ibv_cq *cq = nullptr;
+};
+
+TEST_F(Spin, YieldsTheCpuAfterAWhileInVain)
+{
+	const uint64_t polls = Patience::kYieldNs / clock.read_takes_ns;
+	const int before = kernel.ioctls;
+
+	/* The first begins the while. */
+	poll(polls);
+	EXPECT_EQ(clock.yields, 0u);
+	poll();
+	EXPECT_EQ(clock.yields, 1u);
+	/* Then, whenever that time has doubled. */
+	poll(polls - 10);
+	EXPECT_EQ(clock.yields, 1u);
+	poll(10);
+	EXPECT_EQ(clock.yields, 2u);
+	EXPECT_EQ(kernel.ioctls, before);
+}
+
+TEST_F(Spin, OnAnExtendedCqYieldsAsWell)
+{
+	ibv_cq_init_attr_ex attr = {};
+	ibv_poll_cq_attr none = {};
+
+	attr.cqe = 4;
+	ibv_cq_ex *ex = ibv_create_cq_ex(ctx, &attr);
+	ASSERT_NE(ex, nullptr);
+	for (uint64_t i = 0; i <= Patience::kYieldNs / clock.read_takes_ns; i++) {
+		EXPECT_EQ(clock.yields, 0u);
+		ASSERT_EQ(ibv_start_poll(ex, &none), ENOENT);
+	}
+	EXPECT_EQ(clock.yields, 1u);
+	EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+}
+
+TEST_F(Spin, DoesNotYieldWhileCompletionsCome)
+{
+	for (int i = 0; i < 100; i++) {
+		poll(Patience::kYieldNs / clock.read_takes_ns);
+		find_one();
+	}
+	EXPECT_EQ(clock.yields, 0u);
+}
+
+TEST_F(Spin, DoesNotYieldIfToldToSpin)
+{
+	reopen_with("spin");
+	poll(2 * Patience::kSpinNs / clock.read_takes_ns);
+	EXPECT_EQ(clock.yields, 0u);
+	EXPECT_EQ(kernel.cq_waits, 0);
+}
+
+TEST_F(Spin, WaitsAfterYieldsThatTookLong)
+{
+	clock.yield_takes_ns = Patience::kAwayNs;
+	ns_until_wait();
+	EXPECT_EQ(clock.yields, uint32_t{Patience::kAways});
+}
+
+TEST_F(Spin, YieldsOnAfterYieldsThatTookLessLong)
+{
+	clock.yield_takes_ns = Patience::kAwayNs / 2;
+	EXPECT_GE(ns_until_wait(), uint64_t{Patience::kSpinNs});
+	EXPECT_GT(clock.yields, uint32_t{Patience::kAways});
+}
+
+} // namespace
