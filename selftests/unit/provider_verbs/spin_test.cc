@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Consumers that spin on an empty CQ of a context opened with TERN_POLL=wait, by a clock of
-// their own: when they yield and when they wait.
+// their own: when they yield and when they wait, and what of their posted work that depends on.
 #include <cstdlib>
+#include <vector>
 
 #include "fake_clock.h"
-#include "patience.h"
+#include "objects.h"
 #include "verbs_test.h"
 
 using tern::Patience;
@@ -64,6 +65,23 @@ protected:
 			poll();
 		EXPECT_EQ(kernel.cq_waits, before + 1);
 		return clock.now_ns - from_ns;
+	}
+	uint32_t under_way() { return tern::to_context(ctx)->under_way; }
+
+	/* A list of n sends. */
+	static int post(ibv_qp *qp, size_t n)
+	{
+		ibv_sge sge = {0x1000, 16, 7};
+		std::vector<ibv_send_wr> wr(n);
+		ibv_send_wr *bad;
+
+		for (size_t i = 0; i < n; i++) {
+			wr[i].next = i + 1 < n ? &wr[i + 1] : nullptr;
+			wr[i].sg_list = &sge;
+			wr[i].num_sge = 1;
+			wr[i].opcode = IBV_WR_SEND;
+		}
+		return ibv_post_send(qp, wr.data(), &bad);
 	}
 
 	FakeClock clock;
@@ -133,6 +151,124 @@ TEST_F(Spin, YieldsOnAfterYieldsThatTookLessLong)
 	clock.yield_takes_ns = Patience::kAwayNs / 2;
 	EXPECT_GE(ns_until_wait(), uint64_t{Patience::kSpinNs});
 	EXPECT_GT(clock.yields, uint32_t{Patience::kAways});
+}
+
+/* ---- what is under way ---- */
+
+TEST_F(Spin, WhatIsPostedAndNotCompleteIsUnderWay)
+{
+	Queues q;
+
+	make(&q);
+	EXPECT_EQ(under_way(), 0u);
+	EXPECT_EQ(post(q.qp, 1), 0);
+	EXPECT_EQ(under_way(), 1u);
+	EXPECT_EQ(post(q.qp, 2), 0);
+	EXPECT_EQ(under_way(), 3u);
+	sq(q.qp).set_cons(2);
+	EXPECT_EQ(post(q.qp, 1), 0);
+	EXPECT_EQ(under_way(), 2u);
+	sq(q.qp).set_cons(4);
+	EXPECT_EQ(post(q.qp, 1), 0);
+	EXPECT_EQ(under_way(), 1u);
+}
+
+TEST_F(Spin, OfAListThatDidNotFitWhatDidIsUnderWay)
+{
+	Queues q;
+
+	make(&q);
+	EXPECT_EQ(post(q.qp, 6), ENOMEM);
+	EXPECT_EQ(under_way(), 4u);
+}
+
+TEST_F(Spin, WhatIsPostedWithoutADoorbellIsUnderWay)
+{
+	Queues q;
+
+	make(&q);
+	sq(q.qp).set_flags(TERN_RING_F_DRAINING);
+	EXPECT_EQ(post(q.qp, 2), 0);
+	EXPECT_EQ(under_way(), 2u);
+	EXPECT_EQ(kernel.doorbells, 0);
+}
+
+TEST_F(Spin, CountsRoundTheRing)
+{
+	Queues q;
+
+	make(&q);
+	for (int i = 0; i < 5; i++) {
+		EXPECT_EQ(post(q.qp, 3), 0);
+		EXPECT_EQ(under_way(), 3u);
+		sq(q.qp).set_cons(sq(q.qp).prod());
+	}
+}
+
+TEST_F(Spin, ItIsTheQueueThatWasPostedToLast)
+{
+	Queues q, other;
+
+	make(&q);
+	make(&other);
+	EXPECT_EQ(post(q.qp, 4), 0);
+	EXPECT_EQ(post(other.qp, 1), 0);
+	EXPECT_EQ(under_way(), 1u);
+}
+
+TEST_F(Spin, ABatchIsUnderWayWhenItIsComplete)
+{
+	Queues q;
+
+	make(&q);
+	ibv_qp_ex *ex = ibv_qp_to_qp_ex(q.qp);
+	auto build = [&](int n) {
+		ibv_wr_start(ex);
+		for (int i = 0; i < n; i++) {
+			ibv_wr_send(ex);
+			ibv_wr_set_sge(ex, 7, 0x1000, 16);
+		}
+	};
+	build(2);
+	EXPECT_EQ(under_way(), 0u);
+	EXPECT_EQ(ibv_wr_complete(ex), 0);
+	EXPECT_EQ(under_way(), 2u);
+	build(1);
+	ibv_wr_abort(ex);
+	EXPECT_EQ(under_way(), 2u);
+	build(1);
+	EXPECT_EQ(ibv_wr_complete(ex), 0);
+	EXPECT_EQ(under_way(), 3u);
+}
+
+TEST_F(Spin, WithMuchUnderWayWaitsSooner)
+{
+	Queues q;
+
+	make(&q);
+	/* It takes a while until each completion comes. */
+	for (int i = 0; i < 8; i++) {
+		poll(2 * Patience::kBulkGapNs / clock.read_takes_ns);
+		find_one();
+	}
+	ASSERT_EQ(kernel.cq_waits, 0);
+	ASSERT_EQ(post(q.qp, Patience::kBulk), 0);
+	EXPECT_LT(ns_until_wait(), 2 * Patience::kShortSpinNs);
+	find_one();
+	/* All are complete but one, and one is new. */
+	sq(q.qp).set_cons(Patience::kBulk - 1);
+	ASSERT_EQ(post(q.qp, 1), 0);
+	EXPECT_GE(ns_until_wait(), uint64_t{Patience::kSpinNs});
+}
+
+TEST_F(Spin, NothingIsToldToWhoSpinsOn)
+{
+	reopen_with("spin");
+	Queues q;
+
+	make(&q);
+	EXPECT_EQ(post(q.qp, 2), 0);
+	EXPECT_EQ(under_way(), 0u);
 }
 
 } // namespace
