@@ -83,25 +83,6 @@ void rc_req_set_window(struct rc_req *q, u32 window)
 	q->cfg.window = window;
 }
 
-bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
-{
-	struct rc_sqe *s;
-
-	if (q->head - q->tail > q->mask)
-		return false;
-	s = sqe_at(q, q->head);
-	*s = *wr;
-	s->state = RC_SQE_QUEUED;
-	s->status = RC_ST_SUCCESS;
-	s->first_psn = 0;
-	s->npkts = 0;
-	s->asked_pkts = 0;
-	s->rd_held = 0;
-	s->read_pkts = 0;
-	q->head++;
-	return true;
-}
-
 /* ---- sending ---- */
 
 /* May the queued work request begin now? Gives it its PSNs if so. */

@@ -185,7 +185,24 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 void rc_req_set_window(struct rc_req *q, u32 window);
 
 /* Append a work request; false if the ring is full (head - tail == entries). */
-bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr);
+static inline bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
+{
+	struct rc_sqe *s;
+
+	if (q->head - q->tail > q->mask)
+		return false;
+	s = &q->ring[q->head & q->mask];
+	*s = *wr;
+	s->state = RC_SQE_QUEUED;
+	s->status = RC_ST_SUCCESS;
+	s->first_psn = 0;
+	s->npkts = 0;
+	s->asked_pkts = 0;
+	s->rd_held = 0;
+	s->read_pkts = 0;
+	q->head++;
+	return true;
+}
 
 /*
  * The next packets to send, at most max_pkts (>= 1); false if there is

@@ -4,7 +4,14 @@
  */
 #include "crc.h"
 #include "icrc.h"
-#include "proto/pkt.h"
+
+#define MEMOS	16
+
+/*
+ * Of what came last, for each CPU: where packets of several QPs take turns, or
+ * requests and answers do, they mostly find their own.
+ */
+static DEFINE_PER_CPU(struct icrc_memo [MEMOS], memos);
 
 u32 roce_icrc_start(const struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
 {
@@ -32,14 +39,21 @@ static u32 crc_skb(u32 crc, struct sk_buff *skb, u32 from, u32 to)
 	return crc;
 }
 
-bool roce_icrc_ok(struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
+static struct icrc_memo *memo_of(const struct pkt *k)
+{
+	u32 i = 2 * k->dqpn + (k->op_flags & OPF_REQUEST ? 1 : 0);
+
+	return this_cpu_ptr(&memos[i % MEMOS]);
+}
+
+bool roce_icrc_ok(struct sk_buff *skb, const struct pkt *k, bool ipv6)
 {
 	u32 end = skb->len - ICRC_BYTES;
 	u8 trailer[ICRC_BYTES];
 	const u8 *p;
 	u32 crc;
 
-	crc = roce_icrc_start(skb, ipv6, memo);
+	crc = roce_icrc_start(skb, ipv6, memo_of(k));
 	if (likely(!skb_is_nonlinear(skb)))
 		crc = tern_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
 	else

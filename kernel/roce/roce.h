@@ -288,7 +288,6 @@ static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)
  */
 struct roce_rx_series {
 	struct roce_qp *qp;	/* NULL: none */
-	struct icrc_memo icrc;
 };
 
 /*

@@ -136,14 +136,13 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 }
 
 /* Everything that can be checked without a QP. False: counted, to be freed. */
-static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx,
-		      struct icrc_memo *memo)
+static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
 {
 	if (unlikely(!roce_rx_parse(dev, skb, rx))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		return false;
 	}
-	if (unlikely(!roce_icrc_ok(skb, is_ipv6(skb), memo))) {
+	if (unlikely(!roce_icrc_ok(skb, &rx->k, is_ipv6(skb)))) {
 		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
 		return false;
 	}
@@ -169,7 +168,7 @@ static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const str
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		goto drop;
 	}
-	if (unlikely(!rx_accept(dev, skb, &rx, &series->icrc)))
+	if (unlikely(!rx_accept(dev, skb, &rx)))
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to->mcast != (rx.k.dqpn == QPN_MCAST))) {

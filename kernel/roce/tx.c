@@ -267,7 +267,7 @@ void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buf
 		build_ip4(skb, path, tx->ip_id++);
 	build_udp(skb, path);
 	put_icrc(skb, path->ipv6,
-		 &tx->icrc[!!(opcode_info(k->opcode)->flags & OPF_REQUEST)]);
+		 &tx->icrc[opcode_info(k->opcode)->flags & OPF_REQUEST ? 1 : 0]);
 
 	batch->max_bytes = max(batch->max_bytes, skb->len);
 	batch->payload_bytes += k->payload_bytes;

@@ -3,7 +3,7 @@
 """The arrows between the module's parts, proven from its #include lines.
 
 main -> link -> device -> verbs -> transport.h, objects.h -> roce | iwarp | local
-     -> mem, queue, crc -> proto -> proto/deps.h
+     -> mem, queue, crc -> proto -> proto/deps.h; uncleared.h is for those that hold packets
 
 Each part may include itself and what REACH lists; deps.h alone of proto/ sees the
 kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.
@@ -19,7 +19,7 @@ KERNEL = os.path.join(TOP, "kernel")
 # Headers of kernel/ itself that are no layer's property but contracts between layers.
 CONTRACTS = {"objects", "transport", "stats"}
 TRANSPORTS = ("roce", "iwarp", "local")
-BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto"}
+BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto", "uncleared"}
 
 REACH = {
     "main": {"link", "crc", "mem"},
@@ -29,10 +29,11 @@ REACH = {
     "transport": {"objects", "stats"},
     "objects": {"stats", "mem", "queue"},
     "stats": set(),
-    "mem": {"proto"},
+    "mem": {"proto", "uncleared"},
     "queue": {"proto"},
     "crc": {"proto"},
     "proto": set(),
+    "uncleared": set(),
 }
 REACH.update({name: {"transport"} | BELOW_DOOR for name in TRANSPORTS})
 

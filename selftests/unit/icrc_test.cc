@@ -30,8 +30,8 @@ struct Format {
 	size_t ip_bytes;
 	bool udp;
 	u32 (*start)(crc_fn, icrc_memo *, const u8 *);
-	std::set<size_t> variant;	  // byte offsets that the CRC does not cover
-	size_t half_variant;		  // whose low nibble only is not covered, or 0
+	std::set<size_t> variant; // byte offsets that the CRC does not cover
+	size_t half_variant;	  // whose low nibble only is not covered, or 0
 };
 
 // TOS, TTL, checksum; UDP checksum; BTH byte 4.
