@@ -23,6 +23,7 @@ struct roce_gid {
 	struct rcu_head rcu;
 	union ib_gid gid;
 	struct tern_dev *dev;
+	struct socket *sock;		/* for packets to it alone, or NULL */
 	int ifindex;			/* of the netdev that has the address */
 	bool link_local;
 };
@@ -106,6 +107,8 @@ int roce_add_gid(const struct ib_gid_attr *attr, void **context)
 	entry->dev = dev;
 	entry->link_local = ipv6_addr_type((const struct in6_addr *)&attr->gid) &
 			    IPV6_ADDR_LINKLOCAL;
+	if (!entry->link_local)
+		entry->sock = roce_address_open(dev->net, rd->rn, &entry->gid);
 	spin_lock(&rd->rn->table_lock);
 	hlist_add_head_rcu(&entry->hash_node, &rd->rn->gids[gid_hash(&entry->gid)]);
 	hlist_add_head_rcu(&entry->dev_node, &rd->gids);
@@ -125,6 +128,7 @@ int roce_del_gid(const struct ib_gid_attr *attr, void **context)
 	hlist_del_rcu(&entry->hash_node);
 	hlist_del_rcu(&entry->dev_node);
 	spin_unlock(&rd->rn->table_lock);
+	roce_address_close(rd->rn, entry->sock);
 	kfree_rcu(entry, rcu);
 	*context = NULL;
 	return 0;

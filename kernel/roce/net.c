@@ -20,6 +20,22 @@ static bool family_is_absent(int err)
 	return err == -EAFNOSUPPORT || err == -EPFNOSUPPORT;
 }
 
+static void socket_receives(struct net *net, struct roce_net *rn, struct socket *sock)
+{
+	struct udp_tunnel_sock_cfg tunnel = {
+		.sk_user_data = rn,
+		.encap_type = 1,
+		.encap_rcv = roce_rx_udp,
+		.gro_receive = roce_gro_receive,
+		.gro_complete = roce_gro_complete,
+	};
+
+	setup_udp_tunnel_sock(net, sock, &tunnel);
+	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
+	udp_allow_gso(sock->sk);
+}
+
+/* For all addresses. */
 static int socket_open(struct net *net, struct roce_net *rn, int family, struct socket **sock)
 {
 	struct udp_port_cfg port = {
@@ -28,13 +44,6 @@ static int socket_open(struct net *net, struct roce_net *rn, int family, struct 
 		.ipv6_v6only = family == AF_INET6,
 		/* zero UDP checksums are the rule in RoCEv2, for IPv6 too: no use_udp6_* */
 	};
-	struct udp_tunnel_sock_cfg tunnel = {
-		.sk_user_data = rn,
-		.encap_type = 1,
-		.encap_rcv = roce_rx_udp,
-		.gro_receive = roce_gro_receive,
-		.gro_complete = roce_gro_complete,
-	};
 	int err;
 
 	err = udp_sock_create(net, &port, sock);
@@ -42,9 +51,7 @@ static int socket_open(struct net *net, struct roce_net *rn, int family, struct 
 		*sock = NULL;
 		return err;
 	}
-	setup_udp_tunnel_sock(net, *sock, &tunnel);
-	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
-	udp_allow_gso((*sock)->sk);
+	socket_receives(net, rn, *sock);
 	return 0;
 }
 
@@ -81,9 +88,82 @@ failed:
 
 static void sockets_close(struct roce_net *rn)
 {
+	WARN_ON(rn->addresses);
 	socket_close(&rn->sock6);
 	socket_close(&rn->sock4);
 }
+
+/* ---- an address' own socket ---- */
+
+/* May another of root's sockets have the port, too? */
+static void socket_shares(struct socket *sock, bool shares)
+{
+	lock_sock(sock->sk);
+	sock->sk->sk_reuseport = shares;
+	release_sock(sock->sk);
+}
+
+static int bind_address(struct socket *sock, const union ib_gid *gid)
+{
+	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+
+	/* IPv6 addresses come while nobody knows yet whether they are in use elsewhere */
+	ip_sock_set_freebind(sock->sk);
+	if (roce_gid_is_ip4(gid)) {
+		sin.sin_addr.s_addr = roce_gid_ip4(gid);
+		return kernel_bind(sock, (struct sockaddr *)&sin, sizeof(sin));
+	}
+	memcpy(&sin6.sin6_addr, gid, sizeof(sin6.sin6_addr));
+	return kernel_bind(sock, (struct sockaddr *)&sin6, sizeof(sin6));
+}
+
+/*
+ * The stack looks for a packet's socket by the packet's address first, then among
+ * those for all addresses, GRO does so for each packet. So an address with a socket
+ * of its own is found sooner; one without is found all the same, which is why
+ * nothing is said of errors: most often another device has the address, too. A few
+ * have one, as it takes a grace period to close it. Sleeps.
+ */
+struct socket *roce_address_open(struct net *net, struct roce_net *rn, const union ib_gid *gid)
+{
+	int family = roce_gid_is_ip4(gid) ? AF_INET : AF_INET6;
+	struct socket *sock = NULL;
+	struct socket *of_all;
+
+	mutex_lock(&rn->lock);
+	of_all = family == AF_INET ? rn->sock4 : rn->sock6;
+	if (!of_all || rn->addresses == ROCE_NET_ADDRESSES ||
+	    sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock))
+		goto out;
+	socket_shares(of_all, true);
+	socket_shares(sock, true);
+	if (bind_address(sock, gid)) {
+		sock_release(sock);
+		sock = NULL;
+	} else {
+		socket_shares(sock, false);
+		socket_receives(net, rn, sock);
+		rn->addresses++;
+	}
+	socket_shares(of_all, false);
+out:
+	mutex_unlock(&rn->lock);
+	return sock;
+}
+
+/* NULL is fine. Sleeps. */
+void roce_address_close(struct roce_net *rn, struct socket *sock)
+{
+	if (!sock)
+		return;
+	mutex_lock(&rn->lock);
+	rn->addresses--;
+	mutex_unlock(&rn->lock);
+	socket_close(&sock);
+}
+
+/* ---- devices ---- */
 
 /*
  * Before ib_register_device(), because GIDs come in during that. Sleeps.

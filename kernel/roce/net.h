@@ -24,11 +24,14 @@
 
 #define ROCE_GID_HASH_BITS	7
 #define ROCE_GROUP_HASH_BITS	5
+/* So many addresses have a socket of their own. */
+#define ROCE_NET_ADDRESSES	16
 
 struct roce_net {
-	struct mutex lock;		/* sockets, links, dying */
+	struct mutex lock;		/* sockets, addresses, links, dying */
 	struct socket *sock4;
 	struct socket *sock6;		/* NULL: no IPv6 in this kernel or namespace */
+	unsigned int addresses;		/* with a socket of their own */
 	unsigned int links;		/* devices started */
 	bool dying;
 
@@ -83,6 +86,12 @@ struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gi
 			       bool loopback);
 /* Is ifindex the device's netdev, or that of one of its GIDs (VLAN, bond)? Under RCU. */
 bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex);
+
+/* ---- net.c ---- */
+
+/* A socket for packets to gid alone, which is not link-local; NULL: none. For roce_address_close(). */
+struct socket *roce_address_open(struct net *net, struct roce_net *rn, const union ib_gid *gid);
+void roce_address_close(struct roce_net *rn, struct socket *sock);
 
 /* ---- path.c ---- */
 

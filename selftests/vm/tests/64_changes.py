@@ -20,6 +20,41 @@ def _addresses(t):
     t.case("a removed address is no GID", not _has_gid(t, "ffff:0a5a:0001"))
 
 
+def _bound(t):
+    """The addresses that UDP sockets have port 4791 of."""
+    out = t.run(t.a, "ss -ulnH 'sport = :4791'", check=True).out
+    return sorted(line.split()[3].rsplit(":", 1)[0] for line in out.splitlines())
+
+
+# The port, as another would take it who is allowed to share it.
+_TAKE = """import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+try:
+    s.bind((sys.argv[1], 4791))
+except OSError as why:
+    print(why.strerror)
+"""
+
+
+def _sockets(t):
+    """An address has a socket of its own, as long as it is one, and as long as there are few."""
+    before = _bound(t)
+    t.case("this address has a socket", t.a.address in before, before)
+    t.run(t.a, "for i in $(seq 20); do ip addr add 10.90.1.$i/24 dev eth0; done", check=True)
+    t.a.wait_until("grep -q ffff:0a5a:0114 /sys/class/infiniband/*/ports/1/gids/*", timeout=10)
+    many = _bound(t)
+    t.case("more have one, but not all of many", len(before) < len(many) <= 2 + 16, many)
+    for address in (t.a.address, "10.90.1.20", ""):
+        said = t.run(t.a, ["python3", "-c", _TAKE, address], 20, check=True).out
+        t.case("nobody shares the port of %s" % (address or "all addresses"),
+               "in use" in said, said)
+    t.run(t.a, "ip addr flush to 10.90.1.0/24 dev eth0", check=True)
+    t.a.wait_until("! grep -q ffff:0a5a:01 /sys/class/infiniband/*/ports/1/gids/*", timeout=10)
+    t.case("they end with their addresses", _bound(t) == before, _bound(t))
+
+
 def _mtu(t):
     for mtu, want in ((9000, 4096), (700, 512), (1500, 1024)):
         t.run(t.a, "ip link set eth0 mtu %d; ip addr replace fd77::1/64 dev eth0 nodad "
@@ -88,6 +123,8 @@ def _port_taken(t, link, kind):
 def run(t):
     link, kind = LINK[t.lab.device]
     _addresses(t)
+    if t.lab.device == "tern":
+        _sockets(t)
     _mtu(t)
     _mac(t)
     _refusals(t, link, kind)
