@@ -572,6 +572,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 {
 	u8 type = k->syndrome & AETH_TYPE_MASK;
 	bool plain_ack = (k->op_flags & OPF_ACK) && type == AETH_ACK;
+	u32 until = plain_ack ? psn_add(k->psn, 1) : k->psn;
 
 	*act = (struct rc_req_act){ .kind = RC_REQ_DONE, .event = RC_EV_NONE };
 	if (q->state == RC_REQ_ERROR)
@@ -585,13 +586,16 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		return;
 	}
 
-	/* An acknowledge of any kind covers all requests before it. */
-	if (!ack_until(q, now_ns, k->psn)) {
+	/*
+	 * An acknowledge of any kind covers all requests before it, an ACK that of its
+	 * PSN too. One that covers a READ or an atomic tells that the answer was lost.
+	 */
+	if (!ack_until(q, now_ns, until)) {
 		if (q->state != RC_REQ_ERROR)
 			implied_nak(q, now_ns, act);
 		return;
 	}
-	if (q->state == RC_REQ_ERROR)
+	if (q->state == RC_REQ_ERROR || plain_ack)
 		return;
 
 	if (k->op_flags & OPF_READ) {
@@ -611,12 +615,6 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		act->bytes = 8;
 		act->npkts = 1;
 		act->value = k->atomic_orig;
-		return;
-	}
-	if (plain_ack) {
-		/* An ACK where a READ response or atomic result belongs: that was lost. */
-		if (!ack_until(q, now_ns, psn_add(k->psn, 1)) && q->state != RC_REQ_ERROR)
-			implied_nak(q, now_ns, act);
 		return;
 	}
 	if (type == AETH_RNR_NAK)

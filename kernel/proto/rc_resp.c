@@ -489,6 +489,22 @@ void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
 	}
 }
 
+void rc_resp_take_ack(struct rc_resp *r, struct pkt *k)
+{
+	*k = (struct pkt){
+		.opcode = r->cfg.service | OP_ACK,
+		.op_flags = opcode_info(OP_ACK)->flags,
+		.migrated = true,
+		.pkey = r->cfg.pkey,
+		.dqpn = r->cfg.dqpn,
+		.psn = psn_add(r->epsn, PSN_MASK),	/* epsn - 1 */
+		.npkts = 1,
+		.syndrome = AETH_ACK | AETH_CREDIT_UNLIMITED,
+		.msn = r->msn,
+	};
+	r->ack_due = false;
+}
+
 void rc_resp_unsend_ack(struct rc_resp *r)
 {
 	r->ack_due = !r->nak_due;	/* a NAK acknowledges all before it */

@@ -159,6 +159,11 @@ static inline bool rc_resp_owes_ack_only(const struct rc_resp *r)
 }
 
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
+/*
+ * Only if rc_resp_owes_ack_only(): the ACK, as pkt_parse() would leave it, for a requester
+ * that it comes to at once. As rc_resp_next(), run_stretch() and rc_resp_sent().
+ */
+void rc_resp_take_ack(struct rc_resp *r, struct pkt *k);
 /* A plain ACK that was said to be sent was refused by the local network after all. */
 void rc_resp_unsend_ack(struct rc_resp *r);
 

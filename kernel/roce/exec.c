@@ -65,6 +65,9 @@ void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 
 static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 {
+	/* What is missed here has left a mark. */
+	if (skb_queue_empty_lockless(&qp->backlog))
+		return false;
 	while (*budget) {
 		struct sk_buff *skb = skb_dequeue(&qp->backlog);
 		struct roce_rx rx;

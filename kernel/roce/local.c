@@ -17,6 +17,10 @@
  */
 #include "roce/exec.h"
 #include "roce/net.h"
+#include "uncleared.h"
+
+/* Payload of no more than this is gathered on the stack. */
+#define ROCE_LOCAL_SMALL_BYTES	256
 
 /* All runs that end for want of a lock; never taken otherwise. */
 static DEFINE_SPINLOCK(wait_lock);
@@ -288,6 +292,15 @@ static void source_from_wqe(struct roce_source *src, struct roce_qp *qp,
 	src->num_sge = wqe->num_sge;
 }
 
+/* All but who gets it, and the packet. */
+static void rx_begin(struct roce_rx *rx, struct roce_source *src)
+{
+	rx->dev = NULL;
+	rx->skb = NULL;
+	rx->src = src;
+	rx->mcast = false;
+}
+
 static void deliver(struct roce_qp *to, struct roce_rx *rx)
 {
 	rx->dev = to->base.dev;
@@ -301,6 +314,16 @@ static void count(struct roce_qp *qp, const struct pkt *k)
 	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
 }
 
+/* A plain acknowledge, without what it takes to send one: most often there is nothing else. */
+static void take_ack(struct roce_qp *qp, struct roce_qp *to)
+{
+	struct roce_rx ack TERN_UNCLEARED;
+
+	rx_begin(&ack, NULL);
+	rc_resp_take_ack(&to->resp, &ack.k);
+	roce_req_rx(qp, &ack);
+}
+
 /* The peer has taken in what came from src: what has it to say, and to do? */
 static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct roce_source *src,
 			  u32 *budget)
@@ -312,6 +335,11 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct r
 	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
 		if (to->local.resp && to->base.attr.dest_qp_num == qp->base.qpn &&
 		    roce_source_from_path(src, &to->path)) {
+			if (to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
+				take_ack(qp, to);
+				*budget -= min(*budget, 1u);
+				return;
+			}
 			to->local.open = true;
 			to->local.to = qp;
 			more = roce_resp_send(to, &left);
@@ -344,20 +372,34 @@ bool roce_local_settle(struct roce_qp *qp, u32 *budget)
 	return true;
 }
 
+/* Of little all is read right away, into small: that is less work than to look twice. */
+static bool source_is_readable(struct roce_source *src, u32 n, u8 small[ROCE_LOCAL_SMALL_BYTES])
+{
+	if (src->flat || n > ROCE_LOCAL_SMALL_BYTES)
+		return roce_source_ok(src, n);
+	if (tern_sges_read(src->mem, src->sge, src->num_sge, src->off, small, n))
+		return false;
+	src->flat = small;
+	src->off = 0;
+	return true;
+}
+
 int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget)
 {
 	struct roce_source src = { .path = &qp->path, .off = run->offset };
-	struct roce_rx rx = { .src = &src };
+	u8 small[ROCE_LOCAL_SMALL_BYTES] TERN_UNCLEARED;
+	struct roce_rx rx TERN_UNCLEARED;
 	bool reliable = qp->base.type == IB_QPT_RC;
 	struct roce_qp *to = qp->local.to;
 
 	*budget -= min(*budget, roce_local_cost(run->bytes));
+	rx_begin(&rx, &src);
 	run_stretch(run, &rx.k);
 	/* Answered before the way closes, so a path that turns need not wait for it. */
 	rx.k.ack_req = reliable;
 	if (run->bytes) {
 		source_from_wqe(&src, qp, tern_sq_wqe(&qp->base.sq, run->slot));
-		if (!roce_source_ok(&src, run->bytes))
+		if (!source_is_readable(&src, run->bytes, small))
 			return -EFAULT;
 	}
 	if (rc_req_is_resent(&qp->req, run))

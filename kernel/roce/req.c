@@ -216,8 +216,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (!*budget)
 			return true;	/* draining stays on: the work queue goes on */
 		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
-		if (!rc_req_next(req, now, max_pkts, &run)) {
-			if (roce_local_settle(qp, budget))
+		if (req->cur == req->head || !rc_req_next(req, now, max_pkts, &run)) {
+			if (roce_local_settle(qp, budget) && req->cur != req->head)
 				continue;
 			/* Nothing new will be looked at before the peer or a timer wakes us. */
 			blocked = req->cur != req->head;

@@ -186,12 +186,14 @@ static inline bool roce_rx_is_void(const struct roce_rx *rx)
 	return !rx->skb && rx->src->refused;
 }
 
-/* The first n bytes of the payload if they are one stretch of an skb's head; or NULL. */
+/* The first n bytes of the payload if they are one stretch, in an skb's head say; or NULL. */
 static inline const void *roce_rx_flat(const struct roce_rx *rx, u32 n)
 {
-	return rx->skb && n <= rx->k.payload_bytes &&
-			       rx->k.hdr_bytes + n <= skb_headlen(rx->skb) ?
-		       rx->skb->data + rx->k.hdr_bytes : NULL;
+	if (n > rx->k.payload_bytes)
+		return NULL;
+	if (!rx->skb)
+		return rx->src->flat ? rx->src->flat + rx->src->off : NULL;
+	return rx->k.hdr_bytes + n <= skb_headlen(rx->skb) ? rx->skb->data + rx->k.hdr_bytes : NULL;
 }
 
 /* Copy n payload bytes starting at payload offset off to a span/SGL or flat memory. */

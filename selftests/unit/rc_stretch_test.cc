@@ -137,6 +137,22 @@ TEST_F(RcStretch, OfOnePacketIsThatPacket)
 	}
 }
 
+// ---- an ACK taken at once ----
+
+TEST_F(RcStretch, ATakenAckIsTheOneThatWouldBeSent)
+{
+	run a;
+	pkt sent, taken;
+
+	ASSERT_EQ(take(stretch(OP_WRITE_ONLY, 0, 4, 4 * kPmtu)), RC_ACT_WRITE);
+	ASSERT_TRUE(rc_resp_owes_ack_only(&r));
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	run_stretch(&a, &sent);
+	rc_resp_take_ack(&r, &taken);
+	EXPECT_EQ(pkt_members(taken), pkt_members(sent));
+	EXPECT_FALSE(rc_resp_owes(&r));
+}
+
 // ---- responder ----
 
 TEST_F(RcStretch, TakesAsManyPsnsAsItHasPackets)
