@@ -134,6 +134,10 @@ void roce_local_reset(struct roce_qp *qp);
 enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run);
 /* And what the responder owes, if qp->local.resp? */
 enum roce_way roce_local_answer_way(struct roce_qp *qp);
+/* Before a user's doorbell: wait a moment while a short message is being delivered to qp. */
+void roce_local_await(const struct roce_qp *qp);
+/* No longer open, but the batch goes on; and the end of the batch. */
+void roce_local_let_go(struct roce_qp *qp);
 void roce_local_close(struct roce_qp *qp);
 /*
  * All of a run to the peer, and its answers back, or, of short ones, later by

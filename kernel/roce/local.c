@@ -10,6 +10,7 @@
  * fails the QP goes on the other's list of waiters, to be run by whoever lets go
  * of that lock. So nobody waits in a circle and no run is forgotten. A QP
  * whose lock was held for another is run too if somebody left it a mark meanwhile.
+ * It is let go of as soon as all is answered, before what is complete is told.
  *
  * Nothing here is re-entrant: a request is first counted as sent, then
  * delivered; then, from the loop that sends, the peer's answers are fetched. The
@@ -21,6 +22,9 @@
 
 /* Payload of no more than this is gathered on the stack. */
 #define ROCE_LOCAL_SMALL_BYTES	256
+
+/* Looks at a run lock that will soon be free: some microseconds at most. */
+#define ROCE_LOCAL_AWAIT	50
 
 /* All runs that end for want of a lock; never taken otherwise. */
 static DEFINE_SPINLOCK(wait_lock);
@@ -143,10 +147,24 @@ static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 	return true;
 }
 
+/*
+ * A program that sees what came may post its answer while the one that brought it still
+ * has the lock. To wait a moment is less than to have the answer sent by that CPU too,
+ * behind all that it has to do for its own message.
+ */
+void roce_local_await(const struct roce_qp *qp)
+{
+	u32 n;
+
+	for (n = 0; n < ROCE_LOCAL_AWAIT && READ_ONCE(qp->local.brief); n++)
+		cpu_relax();
+}
+
 /* Who rang for it meanwhile, or waits for it, has its turn after qp. */
 static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	other->now_ns = 0;
+	WRITE_ONCE(other->local.brief, false);
 	__acquire(&other->base.run_lock);
 	spin_unlock(&other->base.run_lock);
 	smp_mb();	/* as in run_and_unlock() */
@@ -194,17 +212,22 @@ static bool open_way(struct roce_qp *qp, struct tern_dev *dev)
 	return true;
 }
 
-void roce_local_close(struct roce_qp *qp)
+void roce_local_let_go(struct roce_qp *qp)
 {
 	struct roce_qp *to = qp->local.to;
 
-	qp->local.abroad = false;
 	if (!qp->local.open)
 		return;
 	qp->local.open = false;
 	qp->local.to = NULL;
 	if (to && to != qp)
 		unlock_other(qp, to);
+}
+
+void roce_local_close(struct roce_qp *qp)
+{
+	qp->local.abroad = false;
+	roce_local_let_go(qp);
 }
 
 /* What there is to do for other is done when qp lets go of it. */
@@ -407,6 +430,8 @@ int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u3
 	/* Before it is answered. UC: complete when sent, so only if it could be read. */
 	if (reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
+	if (to && to != qp)
+		WRITE_ONCE(to->local.brief, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
 	if (to)
 		deliver(to, &rx);
 	if (src.refused)

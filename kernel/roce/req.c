@@ -219,6 +219,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (req->cur == req->head || !rc_req_next(req, now, max_pkts, &run)) {
 			if (roce_local_settle(qp, budget) && req->cur != req->head)
 				continue;
+			/* The peer's own work need not wait until ours is complete. */
+			roce_local_let_go(qp);
 			/* Nothing new will be looked at before the peer or a timer wakes us. */
 			blocked = req->cur != req->head;
 			if (blocked)

@@ -240,6 +240,7 @@ struct roce_local {
 	bool abroad;		/* this batch of requests goes by the wire; not asked again */
 	bool open;		/* deliver to `to`, locked besides this QP; NULL: nobody is there */
 	struct roce_qp *to;
+	bool brief;		/* who has this one's run lock delivers something short */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
 	u32 wire_window;	/* while req: the window to go back to */
 	struct roce_qp *next;	/* referenced: to be run once this QP's run lock is free */

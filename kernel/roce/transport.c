@@ -46,9 +46,14 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 	return init->create_flags ? -EOPNOTSUPP : 0;
 }
 
-static void roce_qp_doorbell(struct tern_qp *qp)
+static void roce_qp_doorbell(struct tern_qp *base)
 {
-	roce_kick(to_roce_qp(qp), TERN_QP_MARK_SEND);
+	struct roce_qp *qp = to_roce_qp(base);
+
+	/* A kernel consumer may ring from a handler, inside the very delivery. */
+	if (base->sq.user)
+		roce_local_await(qp);
+	roce_kick(qp, TERN_QP_MARK_SEND);
 }
 
 static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)
