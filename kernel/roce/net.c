@@ -114,6 +114,8 @@ static int bind_address(struct socket *sock, const union ib_gid *gid)
 		sin.sin_addr.s_addr = roce_gid_ip4(gid);
 		return kernel_bind(sock, (struct sockaddr *)&sin, sizeof(sin));
 	}
+	/* as socket_open() has it */
+	udp_set_no_check6_rx(sock->sk, true);
 	memcpy(&sin6.sin6_addr, gid, sizeof(sin6.sin6_addr));
 	return kernel_bind(sock, (struct sockaddr *)&sin6, sizeof(sin6));
 }
