@@ -203,15 +203,23 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 	span_read(span, off, dst, span_clip(span, off, n));
 }
 
+/* As tern_span_get(), for [off, off + n) of it. */
+static __always_inline int span_get_for(const struct tern_mem_ctx *ctx, u32 key, u64 va,
+					u64 length, u32 need, u64 off, size_t n,
+					struct tern_span *span)
+{
+	if (!mem_range_within(0, length, off, n))
+		return -ERANGE;
+	return span_get(ctx, key, va, length, need, span);
+}
+
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n)
 {
 	struct tern_span span TERN_UNCLEARED;
 	int err;
 
-	if (!mem_range_within(0, length, off, n))
-		return -ERANGE;
-	err = span_get(ctx, key, va, length, need, &span);
+	err = span_get_for(ctx, key, va, length, need, off, n, &span);
 	if (err)
 		return err;
 	span_write(&span, off, src, n);
@@ -225,9 +233,7 @@ int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 len
 	struct tern_span span TERN_UNCLEARED;
 	int err;
 
-	if (!mem_range_within(0, length, off, n))
-		return -ERANGE;
-	err = span_get(ctx, key, va, length, need, &span);
+	err = span_get_for(ctx, key, va, length, need, off, n, &span);
 	if (err)
 		return err;
 	span_read(&span, off, dst, n);
