@@ -58,8 +58,9 @@ def _goals():
             yield Goal(words, case, "tern_iwarp", "tcp", _both(0.9), against_case="tcp")
             yield Goal(words, case, "tern_iwarp", "siw", _both(3.0))
             yield Goal(words + ", no CRC", case, NO_CRC, "tcp", against_case="tcp")
-    for case, batch in (("rate-64", 16), ("rate-64-l64", 64)):
-        words = "WRITE 64 B rate, %d a post" % batch
+    for case, what in (("rate-64", "16 a post"), ("rate-64-l64", "64 a post"),
+                       ("rate-64-t512", "16 a post, 512 under way")):
+        words = "WRITE 64 B rate, " + what
         yield Goal("RC " + words, case, "tern_roce", "rxe", _both(5.0))
         yield Goal("RC " + words, case, "tern_roce", "rxe-6.12")
         yield Goal("iWARP " + words, case, "tern_iwarp", "siw", _both(5.0))
