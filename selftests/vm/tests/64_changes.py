@@ -38,6 +38,13 @@ except OSError as why:
 """
 
 
+def _pingpong(t, name, address):
+    command = "ibv_rc_pingpong -n 50 -s 4097 -c -d %s -g %s"
+    t.pair_case(name, command % (t.dev(t.b), t.gid_index(t.b, t.b.address)),
+                "%s %s" % (command % (t.dev(t.a), t.gid_index(t.a, address)), t.b.address),
+                port=18515)
+
+
 def _sockets(t):
     """An address has a socket of its own, as long as it is one, and as long as there are few."""
     before = _bound(t)
@@ -50,6 +57,11 @@ def _sockets(t):
         said = t.run(t.a, ["python3", "-c", _TAKE, address], 20, check=True).out
         t.case("nobody shares the port of %s" % (address or "all addresses"),
                "in use" in said, said)
+    without = [a for a in ("10.90.1.%d" % i for i in range(1, 21)) if a not in many]
+    t.case("some have none", without, many)
+    t.run(t.b, "ip route add 10.90.1.0/24 dev eth0", check=True)
+    _pingpong(t, "to and from an address without one", without[-1])
+    t.run(t.b, "ip route del 10.90.1.0/24 dev eth0", check=True)
     t.run(t.a, "ip addr flush to 10.90.1.0/24 dev eth0", check=True)
     t.a.wait_until("! grep -q ffff:0a5a:01 /sys/class/infiniband/*/ports/1/gids/*", timeout=10)
     t.case("they end with their addresses", _bound(t) == before, _bound(t))
