@@ -222,6 +222,7 @@ Patience::Do note_empty(Cq *cq)
 		return Patience::Do::spin_on;
 	advice = cq->patience.empty(clock_ns(CLOCK_MONOTONIC),
 				    ctx->found.load(std::memory_order_relaxed),
+				    ctx->found_at_post.load(std::memory_order_relaxed),
 				    ctx->under_way.load(std::memory_order_relaxed));
 	if (advice.what == Patience::Do::wait)
 		cq->ring.set_wait(static_cast<uint32_t>(advice.wait_ns / 1000), polled != cq);

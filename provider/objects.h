@@ -30,8 +30,12 @@ struct Context {
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
 	bool patient;	      /* who spins on empty CQs is made to wait */
-	/* If patient: polls that found something; WQEs in the SQ that was posted to last. */
+	/*
+	 * If patient: polls that found something, and as many when an SQ was posted to
+	 * last; WQEs in that SQ.
+	 */
 	std::atomic<uint32_t> found;
+	std::atomic<uint32_t> found_at_post;
 	std::atomic<uint32_t> under_way;
 	verbs_context vctx;
 };

@@ -10,9 +10,10 @@
  * any CQ of the context; who does other work between its polls is left alone. First
  * it yields to whoever else wants to run, again and again; that costs a system call.
  * Only then it waits in the kernel, for to sleep makes whatever comes next slower.
- * But it does so soon if it has much under way, as in a bulk transfer, and so does
- * not hang on the next completion; or if those it yielded to kept the CPU for long:
- * a completion takes it from them for who sleeps, not for who has yielded.
+ * But it does so soon if it has much under way, or receives again and again and sends
+ * nothing, as in a bulk transfer, and so does not hang on the next completion; or if
+ * those it yielded to kept the CPU for long: a completion takes it from them for who
+ * sleeps, not for who has yielded.
  *
  * A completion ends the wait; what else the consumer may be looking for between its
  * polls does not, so no wait is longer than half of what it has gone without already,
@@ -43,9 +44,11 @@ public:
 	static constexpr uint64_t kSpinNs = 10000000;
 	/* for so long already, if it lately took longer than kSpinNs, */
 	static constexpr uint64_t kShortSpinNs = 50000;
-	/* or longer than this, and so many work requests are under way, */
+	/* or longer than this, and so many work requests are under way, or it only receives: so */
+	/* many polls found something since one was posted; */
 	static constexpr uint64_t kBulkGapNs = 200000;
 	static constexpr uint32_t kBulk = 4;
+	static constexpr uint32_t kOneWay = 32;
 	/* or if it yielded for so long, time after time: until so many were found then. */
 	static constexpr uint64_t kAwayNs = 1000000;
 	static constexpr uint32_t kAways = 2;
@@ -58,10 +61,10 @@ public:
 
 	/*
 	 * An empty poll at now_ns (any monotonic clock); found counts what polls
-	 * of the whole context have found so far, and under_way what the send queue
-	 * had to do that was posted to last.
+	 * of the whole context have found so far, found_at_post had when something was
+	 * sent last, and under_way what the send queue had to do then.
 	 */
-	Advice empty(uint64_t now_ns, uint32_t found, uint32_t under_way)
+	Advice empty(uint64_t now_ns, uint32_t found, uint32_t found_at_post, uint32_t under_way)
 	{
 		const uint64_t before_ns = last_ns_;
 
@@ -80,7 +83,7 @@ public:
 			quick_++;
 		else if (++slow_ > kSlowAllowed + quick_ / kQuickPerSlow)
 			begin(now_ns);
-		return advise(now_ns, under_way);
+		return advise(now_ns, under_way >= kBulk || found - found_at_post >= kOneWay);
 	}
 
 	/* It has yielded for so long. Once may be the host's doing. */
@@ -99,18 +102,18 @@ private:
 	/* Completions may come in bursts, so one short gap says little. */
 	void note_gap(uint64_t ns) { gap_ns_ = gap_ns_ ? (gap_ns_ + ns) / 2 : ns; }
 
-	uint64_t spin_ns(uint32_t under_way) const
+	uint64_t spin_ns(bool bulk) const
 	{
-		const uint64_t enough_ns = under_way >= kBulk ? kBulkGapNs : kSpinNs;
+		const uint64_t enough_ns = bulk ? kBulkGapNs : kSpinNs;
 
 		return crowded_ || gap_ns_ > enough_ns ? kShortSpinNs : kSpinNs;
 	}
 
-	Advice advise(uint64_t now_ns, uint32_t under_way)
+	Advice advise(uint64_t now_ns, bool bulk)
 	{
 		if (quick_ < (waited_ ? kPollsAgain : kPolls))
 			return {Do::spin_on, 0};
-		if (!waited_ && now_ns - spin_since_ns_ < spin_ns(under_way)) {
+		if (!waited_ && now_ns - spin_since_ns_ < spin_ns(bulk)) {
 			if (now_ns - spin_since_ns_ < yield_ns_)
 				return {Do::spin_on, 0};
 			yield_ns_ = 2 * (now_ns - spin_since_ns_);

@@ -26,8 +26,11 @@ inline bool sq_publish(Qp *qp)
 	const bool needs_doorbell = sq_needs_doorbell(qp->sq.publish());
 	Context *ctx = to_context(qp->vqp.qp.context);
 
-	if (ctx->patient)
+	if (ctx->patient) {
 		ctx->under_way.store(qp->sq.under_way(), std::memory_order_relaxed);
+		ctx->found_at_post.store(ctx->found.load(std::memory_order_relaxed),
+					 std::memory_order_relaxed);
+	}
 	return needs_doorbell;
 }
 

@@ -18,9 +18,11 @@ protected:
 		const uint64_t end = now + time_ns;
 		uint64_t sum = 0;
 
+		if (answers)
+			found_at_post = found;
 		while (now < end) {
 			const Patience::Advice advice =
-				patience.empty(now += gap_ns, found, under_way);
+				patience.empty(now += gap_ns, found, found_at_post, under_way);
 
 			if (advice.what == Patience::Do::yield) {
 				yields++;
@@ -44,6 +46,8 @@ protected:
 	uint64_t last = 0;
 	uint64_t yield_takes = 1000;
 	uint32_t found = 0;
+	uint32_t found_at_post = 0;
+	bool answers = true; /* each completion, with a post */
 	uint32_t under_way = 1;
 	int waits = 0;
 	int yields = 0;
@@ -196,6 +200,35 @@ TEST_F(Poller, WithMuchUnderWayThatCompletesSoonNeverWaits)
 {
 	under_way = 1000;
 	for (int i = 0; i < 1000; i++) {
+		EXPECT_EQ(spin(100, Patience::kBulkGapNs - 1000), 0u);
+		found++;
+	}
+}
+
+TEST_F(Poller, WhoOnlyReceivesSpinsShort)
+{
+	answers = false;
+	for (uint32_t i = 0; i < Patience::kOneWay; i++) {
+		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
+		found++;
+	}
+	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
+	EXPECT_NE(spin(100, 10000), 0u);
+}
+
+TEST_F(Poller, WhoAnswersNowAndThenSpinsOn)
+{
+	for (uint32_t i = 1; i < 8 * Patience::kOneWay; i++) {
+		answers = i % (Patience::kOneWay / 2) == 0;
+		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
+		found++;
+	}
+}
+
+TEST_F(Poller, WhoOnlyReceivesButInQuickSuccessionNeverWaits)
+{
+	answers = false;
+	for (uint32_t i = 0; i < 4 * Patience::kOneWay; i++) {
 		EXPECT_EQ(spin(100, Patience::kBulkGapNs - 1000), 0u);
 		found++;
 	}

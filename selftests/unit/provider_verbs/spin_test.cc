@@ -173,6 +173,23 @@ TEST_F(Spin, WhatIsPostedAndNotCompleteIsUnderWay)
 	EXPECT_EQ(under_way(), 1u);
 }
 
+TEST_F(Spin, WhoReceivesAndPostsNothingSoonWaits)
+{
+	Queues q;
+
+	make(&q);
+	for (uint32_t i = 0; i < Patience::kOneWay; i++) {
+		poll(Patience::kSpinNs / 4 / clock.read_takes_ns);
+		find_one();
+	}
+	EXPECT_EQ(kernel.cq_waits, 0);
+	EXPECT_LT(ns_until_wait(), 2 * Patience::kShortSpinNs);
+	/* A post, and it may be an answer that it waits for. */
+	find_one();
+	EXPECT_EQ(post(q.qp, 1), 0);
+	EXPECT_GE(ns_until_wait(), uint64_t{Patience::kSpinNs});
+}
+
 TEST_F(Spin, OfAListThatDidNotFitWhatDidIsUnderWay)
 {
 	Queues q;
