@@ -18,6 +18,7 @@
 #include <net/sock.h>
 #include <rdma/iw_cm.h>
 
+#include "iwarp/gate.h"
 #include "objects.h"
 #include "proto/iw_req.h"
 #include "proto/iw_resp.h"
@@ -154,6 +155,7 @@ struct iw_qp {
 	struct iw_req req;
 	struct iw_resp resp;
 	struct iw_tx tx;
+	struct iw_turn turn;
 	struct work_struct work;
 	struct delayed_work retry;	/* is there a receive WQE, or memory, now? */
 	struct delayed_work opening;	/* the peer has sent nothing yet */

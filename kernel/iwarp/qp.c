@@ -74,6 +74,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	if (!qp->sqe)
 		return -ENOMEM;
 	tern_pages_use();
+	iw_turn_init(&qp->turn, base->dev->transport_data);
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->retry, iw_retry_fn);
 	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
@@ -123,6 +124,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
+	iw_turn_uninit(&qp->turn);
 	/* Neither is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);

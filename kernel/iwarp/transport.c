@@ -4,6 +4,7 @@
  * table of operations, its few verbs of its own.
  */
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
@@ -79,6 +80,13 @@ static const struct ib_device_ops iw_ib_ops = {
 
 static int iw_dev_start(struct tern_dev *dev)
 {
+	/* tern_dev.transport_data */
+	struct iw_gate *gate = kmalloc(sizeof(*gate), GFP_KERNEL);
+
+	if (!gate)
+		return -ENOMEM;
+	iw_gate_init(gate);
+	dev->transport_data = gate;
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
 	/* Real ports are TCP's: nothing to map. */
 	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
@@ -108,6 +116,9 @@ static void iw_dev_stop(struct tern_dev *dev)
 {
 	iw_requests_end(dev);
 	flush_workqueue(iw_wq);
+	iw_gate_uninit(dev->transport_data);
+	kfree(dev->transport_data);
+	dev->transport_data = NULL;
 }
 
 static int iw_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *init)

@@ -291,12 +291,20 @@ static void send_rtr(struct iw_qp *qp)
 	qp->tx.rtr = false;
 }
 
+/* The payload of the message that goes on next, or of either. */
+static u32 next_bytes(const struct iw_qp *qp)
+{
+	return max(iw_req_next_bytes(&qp->req), iw_resp_next_bytes(&qp->resp));
+}
+
 /* Room in the page and in the socket for an FPDU. False: somebody will call again. */
 static bool have_room(struct iw_qp *qp, struct sock *sk)
 {
-	if (tx_room(&qp->tx) && sk_stream_memory_free(sk))
+	bool waits = iw_turn_waits(&qp->turn, next_bytes(qp));
+
+	if (!waits && tx_room(&qp->tx) && sk_stream_memory_free(sk))
 		return true;
-	if (!tx_push(qp, sk))
+	if (!tx_push(qp, sk) || waits)
 		return false;
 	if (!sk_stream_memory_free(sk)) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
@@ -321,7 +329,7 @@ static inline bool is_due(const struct iw_qp *qp)
 	       iw_resp_pending(&qp->resp) || qp->tx.rtr;
 }
 
-bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
+static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	struct iw_tx *tx = &qp->tx;
 	u64 budget_end = tx->pos + IW_BUDGET_BYTES;
@@ -370,4 +378,14 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		iw_ep_kick(qp->ep);
 	}
 	return false;
+}
+
+bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
+{
+	bool more;
+
+	iw_turn_begin(&qp->turn);
+	more = tx_run(qp, sk, why);
+	iw_turn_end(&qp->turn);
+	return more;
 }

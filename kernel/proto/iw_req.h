@@ -192,6 +192,16 @@ static inline bool iw_req_in_message(const struct iw_req *q)
 	return q->cur != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->cur));
 }
 
+/* What the request whose turn it is has of payload yet, to go out with it; 0: nothing to send. */
+static inline u32 iw_req_next_bytes(const struct iw_req *q)
+{
+	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
+
+	if (q->cur == q->head || (s->op != IW_OP_SEND && s->op != IW_OP_WRITE))
+		return 0;
+	return s->length - s->done_bytes;
+}
+
 /* Is it a READ's turn that may wait for the next response, and leave with what that brings? */
 static inline bool iw_req_may_wait(const struct iw_req *q)
 {

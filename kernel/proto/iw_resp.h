@@ -145,6 +145,16 @@ static inline bool iw_resp_pending(const struct iw_resp *r)
 	return r->in_error ? r->term_due : r->irq_tail != r->irq_head;
 }
 
+/* What the response whose turn it is has of payload yet; 0: nothing to send back. */
+static inline u32 iw_resp_next_bytes(const struct iw_resp *r)
+{
+	const struct iw_irq *irq = &r->irq[r->irq_tail & r->irq_mask];
+
+	if (r->in_error || r->irq_tail == r->irq_head || irq->is_atomic)
+		return 0;
+	return irq->bytes - irq->sent_bytes;
+}
+
 /* Next segment to send back; false if none. Again without iw_resp_sent(): the same. */
 bool iw_resp_next(struct iw_resp *r, struct iw_seg *seg);
 void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg);

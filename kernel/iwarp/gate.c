@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/cpumask.h>
+#include <net/tcp.h>
+
+#include "iwarp/iwarp.h"
+
+/* At a time, for each CPU: enough that no netdev runs dry while one turn follows another. */
+#define GATE_TURNS_PER_CPU	16
+#define GATE_TURN_BYTES		(128 << 10)
+/* So much may be in the stack of a QP's that has no turn, or has had one: truesize. */
+#define GATE_LITTLE_BYTES	4096
+/* And so much may a QP write without one, if it has little there. */
+#define GATE_SMALL_BYTES	2048
+/* A turn is no longer than that, whatever keeps it in the stack. */
+#define GATE_TURN_MAX		(HZ / 10)
+
+static struct iw_qp *qp_of(struct iw_turn *turn)
+{
+	return container_of(turn, struct iw_qp, turn);
+}
+
+static u32 max_turns(void)
+{
+	return GATE_TURNS_PER_CPU * num_online_cpus();
+}
+
+static bool is_over(struct iw_turn *turn)
+{
+	if (time_after(jiffies, turn->since + GATE_TURN_MAX))
+		return true;
+	return !READ_ONCE(turn->writing) && sk_wmem_alloc_get(qp_of(turn)->sk) <= GATE_LITTLE_BYTES;
+}
+
+static void wait_in_line(struct iw_turn *turn)
+{
+	if (turn->state == IW_TURN_NONE)
+		turn->gate->num_asking++;
+	list_move_tail(&turn->link, &turn->gate->waiters);
+	WRITE_ONCE(turn->state, IW_TURN_WAITS);
+}
+
+static void give_turn(struct iw_turn *turn)
+{
+	list_move_tail(&turn->link, &turn->gate->holders);
+	turn->gate->num_holders++;
+	turn->gate->num_asking--;
+	turn->since = jiffies;
+	turn->end = 0;
+	WRITE_ONCE(turn->writing, true);
+	WRITE_ONCE(turn->state, IW_TURN_HAS);
+}
+
+static void take_turn(struct iw_turn *turn)
+{
+	turn->gate->num_holders--;
+	if (turn->state == IW_TURN_USED_UP) {
+		wait_in_line(turn);
+		return;
+	}
+	list_del_init(&turn->link);
+	WRITE_ONCE(turn->state, IW_TURN_NONE);
+}
+
+/* Turns that are over go to those who wait; `self` sees itself. gate->lock held. */
+static void pass_on(struct iw_gate *gate, const struct iw_turn *self)
+{
+	struct iw_turn *turn, *next;
+
+	list_for_each_entry_safe(turn, next, &gate->holders, link)
+		if (is_over(turn))
+			take_turn(turn);
+	while (!list_empty(&gate->waiters) && gate->num_holders < max_turns()) {
+		turn = list_first_entry(&gate->waiters, struct iw_turn, link);
+		give_turn(turn);
+		if (turn != self)
+			queue_work(iw_wq, &qp_of(turn)->work);
+	}
+	if (gate->num_asking && !timer_pending(&gate->timer))
+		mod_timer(&gate->timer, jiffies + 1);
+}
+
+static void timer_fn(struct timer_list *timer)
+{
+	struct iw_gate *gate = from_timer(gate, timer, timer);
+
+	spin_lock_bh(&gate->lock);
+	pass_on(gate, NULL);
+	spin_unlock_bh(&gate->lock);
+}
+
+void iw_gate_init(struct iw_gate *gate)
+{
+	spin_lock_init(&gate->lock);
+	INIT_LIST_HEAD(&gate->holders);
+	INIT_LIST_HEAD(&gate->waiters);
+	timer_setup(&gate->timer, timer_fn, 0);
+}
+
+void iw_gate_uninit(struct iw_gate *gate)
+{
+	WARN_ON(!list_empty(&gate->holders) || !list_empty(&gate->waiters));
+	del_timer_sync(&gate->timer);
+}
+
+void iw_turn_init(struct iw_turn *turn, struct iw_gate *gate)
+{
+	turn->gate = gate;
+	INIT_LIST_HEAD(&turn->link);
+}
+
+void iw_turn_uninit(struct iw_turn *turn)
+{
+	struct iw_gate *gate = turn->gate;
+
+	spin_lock_bh(&gate->lock);
+	if (turn->state == IW_TURN_HAS || turn->state == IW_TURN_USED_UP)
+		gate->num_holders--;
+	if (turn->state == IW_TURN_WAITS || turn->state == IW_TURN_USED_UP)
+		gate->num_asking--;
+	list_del_init(&turn->link);
+	turn->state = IW_TURN_NONE;
+	pass_on(gate, NULL);
+	spin_unlock_bh(&gate->lock);
+}
+
+void iw_turn_begin(struct iw_turn *turn)
+{
+	if (READ_ONCE(turn->state) == IW_TURN_HAS)
+		WRITE_ONCE(turn->writing, true);
+}
+
+void iw_turn_end(struct iw_turn *turn)
+{
+	struct iw_gate *gate = turn->gate;
+
+	bool has = READ_ONCE(turn->state) != IW_TURN_NONE;
+
+	if (has)
+		WRITE_ONCE(turn->writing, false);
+	if (likely(!READ_ONCE(gate->num_asking)))
+		return;
+	/* what is acknowledged brings us back, to see whether the turn is over */
+	if (has)
+		set_bit(SOCK_NOSPACE, &qp_of(turn)->sk->sk_socket->flags);
+	spin_lock_bh(&gate->lock);
+	pass_on(gate, NULL);
+	spin_unlock_bh(&gate->lock);
+}
+
+/* Neither much in the stack, nor anything that TCP has not sent. */
+static bool has_little(const struct sock *sk)
+{
+	return READ_ONCE(tcp_sk(sk)->write_seq) == tcp_sk(sk)->snd_nxt &&
+	       sk_wmem_alloc_get(sk) <= GATE_LITTLE_BYTES;
+}
+
+/* Without a turn, or at its end. */
+static bool ask(struct iw_turn *turn, u64 pos)
+{
+	struct iw_gate *gate = turn->gate;
+	bool waits;
+
+	spin_lock_bh(&gate->lock);
+	if (turn->state == IW_TURN_HAS && !gate->num_asking) {
+		turn->since = jiffies;
+	} else if (turn->state == IW_TURN_HAS) {
+		WRITE_ONCE(turn->state, IW_TURN_USED_UP);
+		gate->num_asking++;
+	} else if (turn->state == IW_TURN_NONE) {
+		wait_in_line(turn);
+	}
+	pass_on(gate, turn);
+	waits = turn->state != IW_TURN_HAS;
+	turn->end = pos + GATE_TURN_BYTES;
+	spin_unlock_bh(&gate->lock);
+	return waits;
+}
+
+bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
+{
+	const struct iw_qp *qp = qp_of(turn);
+	u64 pos = qp->tx.pos;
+
+	switch (READ_ONCE(turn->state)) {
+	case IW_TURN_HAS:
+		if (unlikely(!turn->end))
+			turn->end = pos + GATE_TURN_BYTES;
+		if (likely((s64)(pos - turn->end) < 0))
+			return false;
+		break;
+	case IW_TURN_NONE:
+		if (qp->tx.fill - qp->tx.sent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk))
+			return false;
+		break;
+	default:
+		return true;
+	}
+	return ask(turn, pos);
+}
