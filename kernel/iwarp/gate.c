@@ -13,6 +13,8 @@
 #define GATE_SMALL_BYTES	2048
 /* A turn is no longer than that, whatever keeps it in the stack. */
 #define GATE_TURN_MAX		(HZ / 10)
+/* Who comes by looks at so many holders, round and round: on many CPUs there are many. */
+#define GATE_LOOK		32
 
 static struct iw_qp *qp_of(struct iw_turn *turn)
 {
@@ -26,7 +28,10 @@ static u32 max_turns(void)
 
 static bool is_over(struct iw_turn *turn)
 {
-	if (time_after(jiffies, turn->since + GATE_TURN_MAX))
+	/* Its work item may be late, and is sure to run. */
+	if (smp_load_acquire(&turn->told))
+		return false;
+	if (time_after(jiffies, READ_ONCE(turn->since) + GATE_TURN_MAX))
 		return true;
 	return !READ_ONCE(turn->writing) && sk_wmem_alloc_get(qp_of(turn)->sk) <= GATE_LITTLE_BYTES;
 }
@@ -44,9 +49,8 @@ static void give_turn(struct iw_turn *turn)
 	list_move_tail(&turn->link, &turn->gate->holders);
 	turn->gate->num_holders++;
 	turn->gate->num_asking--;
-	turn->since = jiffies;
+	WRITE_ONCE(turn->since, jiffies);
 	turn->end = 0;
-	WRITE_ONCE(turn->writing, true);
 	WRITE_ONCE(turn->state, IW_TURN_HAS);
 }
 
@@ -62,18 +66,24 @@ static void take_turn(struct iw_turn *turn)
 }
 
 /* Turns that are over go to those who wait; `self` sees itself. gate->lock held. */
-static void pass_on(struct iw_gate *gate, const struct iw_turn *self)
+static void pass_on(struct iw_gate *gate, const struct iw_turn *self, u32 look)
 {
-	struct iw_turn *turn, *next;
+	struct iw_turn *turn;
 
-	list_for_each_entry_safe(turn, next, &gate->holders, link)
+	for (look = min(look, gate->num_holders); look; look--) {
+		turn = list_first_entry(&gate->holders, struct iw_turn, link);
 		if (is_over(turn))
 			take_turn(turn);
+		else
+			list_move_tail(&turn->link, &gate->holders);
+	}
 	while (!list_empty(&gate->waiters) && gate->num_holders < max_turns()) {
 		turn = list_first_entry(&gate->waiters, struct iw_turn, link);
 		give_turn(turn);
-		if (turn != self)
-			queue_work(iw_wq, &qp_of(turn)->work);
+		if (turn == self)
+			continue;
+		WRITE_ONCE(turn->told, true);
+		queue_work(iw_wq, &qp_of(turn)->work);
 	}
 	if (gate->num_asking && !timer_pending(&gate->timer))
 		mod_timer(&gate->timer, jiffies + 1);
@@ -84,7 +94,7 @@ static void timer_fn(struct timer_list *timer)
 	struct iw_gate *gate = from_timer(gate, timer, timer);
 
 	spin_lock_bh(&gate->lock);
-	pass_on(gate, NULL);
+	pass_on(gate, NULL, U32_MAX);
 	spin_unlock_bh(&gate->lock);
 }
 
@@ -93,12 +103,15 @@ void iw_gate_init(struct iw_gate *gate)
 	spin_lock_init(&gate->lock);
 	INIT_LIST_HEAD(&gate->holders);
 	INIT_LIST_HEAD(&gate->waiters);
+	gate->num_holders = 0;
+	gate->num_asking = 0;
 	timer_setup(&gate->timer, timer_fn, 0);
 }
 
 void iw_gate_uninit(struct iw_gate *gate)
 {
 	WARN_ON(!list_empty(&gate->holders) || !list_empty(&gate->waiters));
+	WARN_ON(gate->num_holders || gate->num_asking);
 	del_timer_sync(&gate->timer);
 }
 
@@ -119,31 +132,32 @@ void iw_turn_uninit(struct iw_turn *turn)
 		gate->num_asking--;
 	list_del_init(&turn->link);
 	turn->state = IW_TURN_NONE;
-	pass_on(gate, NULL);
+	pass_on(gate, NULL, GATE_LOOK);
 	spin_unlock_bh(&gate->lock);
 }
 
 void iw_turn_begin(struct iw_turn *turn)
 {
-	if (READ_ONCE(turn->state) == IW_TURN_HAS)
-		WRITE_ONCE(turn->writing, true);
+	WRITE_ONCE(turn->writing, true);
+	if (likely(!READ_ONCE(turn->told)))
+		return;
+	WRITE_ONCE(turn->since, jiffies);
+	smp_store_release(&turn->told, false);
 }
 
 void iw_turn_end(struct iw_turn *turn)
 {
 	struct iw_gate *gate = turn->gate;
 
-	bool has = READ_ONCE(turn->state) != IW_TURN_NONE;
-
-	if (has)
-		WRITE_ONCE(turn->writing, false);
+	WRITE_ONCE(turn->writing, false);
+	/* who begins to ask just now looks again, by the timer at the latest */
 	if (likely(!READ_ONCE(gate->num_asking)))
 		return;
 	/* what is acknowledged brings us back, to see whether the turn is over */
-	if (has)
+	if (READ_ONCE(turn->state) != IW_TURN_NONE)
 		set_bit(SOCK_NOSPACE, &qp_of(turn)->sk->sk_socket->flags);
 	spin_lock_bh(&gate->lock);
-	pass_on(gate, NULL);
+	pass_on(gate, NULL, GATE_LOOK);
 	spin_unlock_bh(&gate->lock);
 }
 
@@ -161,15 +175,15 @@ static bool ask(struct iw_turn *turn, u64 pos)
 	bool waits;
 
 	spin_lock_bh(&gate->lock);
-	if (turn->state == IW_TURN_HAS && !gate->num_asking) {
-		turn->since = jiffies;
+	if (turn->state == IW_TURN_HAS && list_empty(&gate->waiters)) {
+		WRITE_ONCE(turn->since, jiffies);
 	} else if (turn->state == IW_TURN_HAS) {
 		WRITE_ONCE(turn->state, IW_TURN_USED_UP);
 		gate->num_asking++;
 	} else if (turn->state == IW_TURN_NONE) {
 		wait_in_line(turn);
 	}
-	pass_on(gate, turn);
+	pass_on(gate, turn, GATE_LOOK);
 	waits = turn->state != IW_TURN_HAS;
 	turn->end = pos + GATE_TURN_BYTES;
 	spin_unlock_bh(&gate->lock);

@@ -6,9 +6,10 @@
  * receiver gets, and acknowledges, a segment of each at a time. So some QPs write
  * and the others wait, in turn, each for a turn that is worth a large batch.
  *
- * A turn is over once it is used up and has left the stack: TCP tells nobody of
- * that, so whoever comes by looks, and while QPs ask for a turn a timer does. What waits for
- * the peer's window, or for acknowledgements, is not in the stack: it keeps nobody.
+ * A turn is over once the QP writes no more and what it wrote has left the stack:
+ * TCP tells nobody of that, so whoever comes by looks, and while QPs ask for a turn
+ * a timer does. What waits for the peer's window, or for acknowledgements, is not
+ * in the stack: it keeps nobody.
  */
 #ifndef TERN_IWARP_GATE_H
 #define TERN_IWARP_GATE_H
@@ -42,9 +43,10 @@ struct iw_turn {
 	struct iw_gate *gate;
 	struct list_head link;		/* the rest: under gate->lock */
 	u8 state;			/* enum iw_turn_state; read without it, too */
-	bool writing;			/* the QP is at it: not over */
+	bool told;			/* it has a turn, and has not run since */
+	bool writing;			/* it is running */
 	unsigned long since;		/* jiffies: HAS, USED_UP */
-	u64 end;			/* stream position; 0: the QP has not begun */
+	u64 end;			/* stream position; 0: it has written nothing */
 };
 
 void iw_gate_init(struct iw_gate *gate);

@@ -120,11 +120,11 @@ void iw_qp_quiesce(struct tern_qp *base)
 	if (ep)
 		iw_ep_get(ep);
 	spin_unlock_bh(&base->run_lock);
+	iw_turn_uninit(&qp->turn);
 	if (ep) {
 		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
-	iw_turn_uninit(&qp->turn);
 	/* Neither is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);

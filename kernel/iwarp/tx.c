@@ -300,7 +300,8 @@ static u32 next_bytes(const struct iw_qp *qp)
 /* Room in the page and in the socket for an FPDU. False: somebody will call again. */
 static bool have_room(struct iw_qp *qp, struct sock *sk)
 {
-	bool waits = iw_turn_waits(&qp->turn, next_bytes(qp));
+	/* An end is bounded in time, and all others' turns may take longer. */
+	bool waits = !qp->tx.closing && iw_turn_waits(&qp->turn, next_bytes(qp));
 
 	if (!waits && tx_room(&qp->tx) && sk_stream_memory_free(sk))
 		return true;

@@ -197,7 +197,8 @@ static inline u32 iw_req_next_bytes(const struct iw_req *q)
 {
 	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
-	if (q->cur == q->head || (s->op != IW_OP_SEND && s->op != IW_OP_WRITE))
+	if (q->state != IW_REQ_READY || q->cur == q->head ||
+	    (s->op != IW_OP_SEND && s->op != IW_OP_WRITE))
 		return 0;
 	return s->length - s->done_bytes;
 }
