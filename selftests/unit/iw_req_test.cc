@@ -405,4 +405,60 @@ TEST_F(IwReq, LocalDoneForWhatIsNotItsTurnIsIgnored)
 	EXPECT_EQ(reap().size(), 2u);
 }
 
+// ---- what is next ----
+
+TEST_F(IwReq, SendsAndWritesHaveTheirPayloadNext)
+{
+	for (u8 op : {IW_OP_SEND, IW_OP_WRITE}) {
+		start();
+		post(op, 1000);
+		EXPECT_EQ(iw_req_next_bytes(&q), 1000u);
+		send(1);
+		EXPECT_EQ(iw_req_next_bytes(&q), 1000u - (op == IW_OP_SEND ? kSend : kWrite));
+		send();
+		EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+	}
+}
+
+TEST_F(IwReq, ReadsAtomicsAndLocalHaveNoPayloadNext)
+{
+	for (u8 op : {IW_OP_READ, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+		start();
+		post(op, 8);
+		EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+	}
+}
+
+TEST_F(IwReq, TheRequestWhoseTurnItIsIsNext)
+{
+	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+	post(IW_OP_READ, 500);
+	post(IW_OP_SEND, 50);
+	post(IW_OP_WRITE, 70);
+	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+	send(1);
+	EXPECT_EQ(iw_req_next_bytes(&q), 50u);
+	send(1);
+	EXPECT_EQ(iw_req_next_bytes(&q), 70u);
+	send(1);
+	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+}
+
+TEST_F(IwReq, ImmediateDataAreNoPayload)
+{
+	post(IW_OP_WRITE, kWrite, IW_SQE_IMM);
+	EXPECT_EQ(iw_req_next_bytes(&q), kWrite);
+	send(1);
+	ASSERT_TRUE(iw_req_in_message(&q));
+	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+}
+
+TEST_F(IwReq, InErrorNothingIsNext)
+{
+	post(IW_OP_WRITE, 1000);
+	send(1);
+	iw_req_flush(&q);
+	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+}
+
 } // namespace

@@ -464,4 +464,37 @@ TEST_F(IwResp, AtomicsNeedTheRightAndAWholeWord)
 	expect_fatal(atomic(1), TERM_PROT_ACCESS);
 }
 
+// ---- what is next ----
+
+TEST_F(IwResp, AReadResponseHasWhatIsNotSentOfItNext)
+{
+	EXPECT_EQ(iw_resp_next_bytes(&r), 0u);
+	rx(read(1, 250));
+	EXPECT_EQ(iw_resp_next_bytes(&r), 250u);
+	answers(1);
+	EXPECT_EQ(iw_resp_next_bytes(&r), 250u - kChunk);
+	answers();
+	EXPECT_EQ(iw_resp_next_bytes(&r), 0u);
+}
+
+TEST_F(IwResp, TheAnswerWhoseTurnItIsIsNext)
+{
+	rx(atomic(1));
+	rx(read(2, 50));
+	rx(read(3, 0));
+	EXPECT_EQ(iw_resp_next_bytes(&r), 0u);
+	answers(1);
+	EXPECT_EQ(iw_resp_next_bytes(&r), 50u);
+	answers(1);
+	EXPECT_EQ(iw_resp_next_bytes(&r), 0u);
+}
+
+TEST_F(IwResp, BesideATerminateNoPayloadIsNext)
+{
+	rx(read(1, 250));
+	answers(1);
+	iw_resp_terminate(&r, TERM_OP_OTHER, nullptr, 0, 0);
+	EXPECT_EQ(iw_resp_next_bytes(&r), 0u);
+}
+
 } // namespace

@@ -151,7 +151,8 @@ void rings(int fd, unsigned long qpn, int wanted, const char *what)
 // Data go both ways by this context of ours and that of the peer.
 void moves_data(const Env &env, Device &device)
 {
-	Env other{device, env.control, env.client, env.seed, env.limit_s, env.seconds, env.amount};
+	Env other{device,      env.control, env.client, env.seed,
+		  env.limit_s, env.seconds, env.amount, env.netdev};
 	Bench b(other, {}, 65536);
 	b.run({.count = 40, .both_ways = true});
 }

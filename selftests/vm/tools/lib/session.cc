@@ -59,7 +59,8 @@ Outcome run_here(const Options &options, const Case &c, Control &control, bool c
 			options.shared.seed,
 			options.shared.limit_s,
 			options.shared.seconds,
-			options.shared.amount};
+			options.shared.amount,
+			options.device.netdev};
 		c.run(env);
 	} catch (const Skip &why) {
 		outcome = {Verdict::kSkip, why.what()};

@@ -21,9 +21,10 @@ struct Env {
 	Control &control;
 	bool client;
 	uint64_t seed;
-	double limit_s;	 // for one completion
-	double seconds;	 // for cases that run for a time
-	uint32_t amount; // for cases that scale: QPs
+	double limit_s;	    // for one completion
+	double seconds;	    // for cases that run for a time
+	uint32_t amount;    // for cases that scale: QPs
+	std::string netdev; // that the device was found by
 
 	// Does the condition hold on both sides? Else both skip.
 	void both_need(bool here, const char *what);

@@ -3,7 +3,6 @@
 // under way, first requests, then their answers; a plug on `lo` keeps them there. What is
 // posted meanwhile must not overtake them: who runs this looks at the counters for that.
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <unistd.h>
@@ -11,39 +10,12 @@
 #include "cq.h"
 #include "link.h"
 #include "options.h"
+#include "plug.h"
 #include "post.h"
 
 namespace {
 
 constexpr uint32_t kBytes = 64;
-
-void run(const std::string &command)
-{
-	vt::require(!system(command.c_str()), "this failed: %s", command.c_str());
-}
-
-// Packets by `lo` stay in it.
-class Plug {
-public:
-	Plug() { run("tc qdisc add dev lo root plug limit 10000000"); }
-	~Plug() { (void)!system("tc qdisc del dev lo root"); }
-	Plug(const Plug &) = delete;
-	Plug &operator=(const Plug &) = delete;
-
-	// Those that are in it go, those that come stay.
-	void release_once()
-	{
-		change("block");
-		change("release");
-	}
-	void release() { change("release_indefinite"); }
-
-private:
-	static void change(const std::string &how)
-	{
-		run("tc qdisc change dev lo root plug " + how);
-	}
-};
 
 class Pair {
 public:
@@ -128,7 +100,7 @@ void turn(const vt::Device &device)
 	pair.post(IBV_WR_RDMA_WRITE); // 0
 	pair.expect_all();
 	{
-		Plug plug;
+		vt::Plug plug("lo");
 
 		pair.post(IBV_WR_RDMA_READ);
 		pair.post(IBV_WR_RDMA_WRITE); // 2

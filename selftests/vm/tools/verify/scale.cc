@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Many at once: QPs (-N, 1000 for the acceptance), atomics on one counter, mixed traffic
-// for a time (-S) that other tests disturb, one message of almost 2 GiB.
+// Many at once: QPs (-N, 1000 for the acceptance), atomics on one counter, mixed traffic and
+// bulk of many QPs (-N) for a time (-S) that other tests disturb, one message of almost 2 GiB.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "pattern.h"
+#include "plug.h"
 #include "post.h"
 #include "transfer.h"
 
@@ -48,6 +49,74 @@ void many_qps(Env &env)
 		batch.seed++;
 		run_batch({env, many.raw, b.cq, b.cq, b.arena}, batch);
 	}
+}
+
+// More of each QP than a device takes at a time, again and again until the time is over.
+void bulk(Env &env)
+{
+	uint32_t n = env.amount;
+	Batch batch;
+	batch.both_ways = true;
+	batch.bytes = 65536;
+	batch.count = 4 * n;
+	Bench b(env, {}, arena_bytes_for(batch), {.entries = static_cast<int>(8 * n + 64)});
+	LinkOptions options;
+	options.send_wr = options.recv_wr = 4;
+	ManyLinks many(env, &b, n, options);
+	double end = now_s() + env.seconds;
+	for (uint32_t over = 0; !over;) {
+		for (ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND}) {
+			batch.opcode = opcode;
+			batch.seed++;
+			run_batch({env, many.raw, b.cq, b.cq, b.arena}, batch);
+		}
+		// The client decides.
+		uint32_t mine = env.client && now_s() > end;
+		over = env.control.exchange(mine) || mine;
+	}
+}
+
+// What leaves no netdev for a time keeps no QP for ever: each WRITE is taken all the same.
+void plugged(Env &env)
+{
+	constexpr uint32_t kEach = 16384;
+	uint32_t n = env.amount;
+	uint64_t key = pattern_key(env.seed, 0, 0);
+	Bench b(env, {}, uint64_t{n} * kEach, {.entries = static_cast<int>(2 * n + 64)});
+	LinkOptions options;
+	options.send_wr = options.recv_wr = 4;
+	ManyLinks many(env, &b, n, options);
+	// Each end has heard of the other, and has said so: nothing more comes meanwhile.
+	Batch first;
+	first.both_ways = true;
+	first.count = n;
+	run_batch({env, many.raw, b.cq, b.cq, b.arena}, first);
+	Remote theirs = env.control.exchange(b.arena.remote());
+	if (env.client) {
+		pattern_fill(b.arena.at(0), b.arena.size(), key);
+		usleep(static_cast<useconds_t>(500000 * slow()));
+		Plug plug(env.netdev);
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t at = uint64_t{i} * kEach;
+			post(*many.links[i], {.opcode = IBV_WR_RDMA_WRITE,
+					      .id = i,
+					      .sges = {b.arena.sge(at, kEach)},
+					      .remote_va = theirs.va + at,
+					      .rkey = theirs.rkey});
+		}
+		for (uint32_t i = 0; i < n; i++)
+			require_success(b.cq.next(env.limit_s), "a WRITE that is kept");
+		plug.release();
+		for (uint32_t i = 0; i < n; i++) {
+			post(*many.links[i], {.opcode = IBV_WR_RDMA_READ, .id = n + i});
+			b.cq.expect(IBV_WC_SUCCESS, n + i, env.limit_s);
+		}
+	}
+	env.control.sync();
+	if (!env.client)
+		require(pattern_check(b.arena.at(0), b.arena.size(), key) == b.arena.size(),
+			"what was written is wrong");
+	env.control.sync();
 }
 
 // Every adder gets another value and the sum is right, whoever comes first.
@@ -194,6 +263,8 @@ Register cases([](Cases &list) {
 	list.push_back({"scale/qps", many_qps});
 	list.push_back({"scale/one-counter", one_counter});
 	list.push_back({"scale/mixed", mixed, true});
+	list.push_back({"scale/bulk", bulk, true});
+	list.push_back({"scale/plugged", plugged, true});
 	list.push_back(
 		{"scale/2GiB-write", [](Env &env) { two_gib(env, IBV_WR_RDMA_WRITE); }, true});
 	list.push_back({"scale/2GiB-read", [](Env &env) { two_gib(env, IBV_WR_RDMA_READ); }, true});
