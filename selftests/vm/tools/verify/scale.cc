@@ -86,7 +86,7 @@ void plugged(Env &env)
 	LinkOptions options;
 	options.send_wr = options.recv_wr = 4;
 	ManyLinks many(env, &b, n, options);
-	// Each end has heard of the other, and has said so: nothing more comes meanwhile.
+	// Each end is to have heard of the other, and nothing else is to wake a QP below.
 	Batch first;
 	first.both_ways = true;
 	first.count = n;
@@ -94,7 +94,8 @@ void plugged(Env &env)
 	Remote theirs = env.control.exchange(b.arena.remote());
 	if (env.client) {
 		pattern_fill(b.arena.at(0), b.arena.size(), key);
-		usleep(static_cast<useconds_t>(500000 * slow()));
+		// So long an opening's timers go on (IW_RTR_REPEATS).
+		usleep(static_cast<useconds_t>(1500000 * slow()));
 		Plug plug(env.netdev);
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t at = uint64_t{i} * kEach;
