@@ -13,11 +13,16 @@
 /*
  * A place in the socket's receive queue; off may be beyond skb's end. What was
  * sent again may lie in two skbs, so from one to the next it is the sequence
- * number that counts.
+ * number that counts. An skb is stretches of contiguous bytes: its head, its
+ * pages, and the same of each skb in its list, as GRO makes them.
  */
 struct cursor {
 	struct sk_buff *skb;
-	u32 off;		/* in skb */
+	u32 off;			/* in skb */
+	/* A stretch that off is not before: */
+	const struct sk_buff *part;	/* skb, or one of its list; NULL: none known */
+	u32 stretch;			/* 0: the head of part; then its pages */
+	u32 begin;			/* in skb */
 };
 
 static u32 first_seq(const struct sk_buff *skb)
@@ -35,6 +40,7 @@ static bool cursor_settle(struct sock *sk, struct cursor *c)
 			return false;
 		c->skb = skb_queue_next(&sk->sk_receive_queue, c->skb);
 		c->off = seq - first_seq(c->skb);
+		c->part = NULL;
 	}
 	return true;
 }
@@ -46,88 +52,60 @@ static bool cursor_begin(struct sock *sk, struct cursor *c, u32 held)
 	if (!c->skb)
 		return false;
 	c->off = tcp_sk(sk)->copied_seq + held - first_seq(c->skb);
+	c->part = NULL;
 	return cursor_settle(sk, c);
-}
-
-/* What one does with each stretch of contiguous bytes; an error ends the walk. */
-typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
-
-/* n bytes from off on: behind each stretch, what is left, from that one's end on. */
-struct extent {
-	u32 off;
-	u32 n;
-	stretch_fn fn;
-	void *arg;
-};
-
-static __always_inline int walk_stretch(struct extent *r, const u8 *p, u32 size)
-{
-	u32 here;
-	int err;
-
-	if (r->off >= size) {
-		r->off -= size;
-		return 0;
-	}
-	here = min(r->n, size - r->off);
-	err = r->fn(r->arg, p + r->off, here);
-	r->n -= here;
-	r->off = 0;
-	return err;
 }
 
 /* Pages have addresses; so virtual DMA wants it, too. */
 static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
 
-/* The skb's head and pages. */
-static int walk_own(const struct sk_buff *skb, struct extent *r)
+/* To the stretch that has c's byte. How many bytes are there, from *p on; 0: skb has too few. */
+static u32 cursor_find(struct cursor *c, const u8 **p)
 {
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	int err = walk_stretch(r, skb->data, skb_headlen(skb));
-	u32 i;
+	const struct sk_buff *part = c->part ?: c->skb;
+	const struct skb_shared_info *info = skb_shinfo(part);
+	u32 i = c->part ? c->stretch : 0;
+	u32 skip = c->off - (c->part ? c->begin : 0);
+	u32 size;
 
-	for (i = 0; !err && r->n && i < info->nr_frags; i++) {
-		const skb_frag_t *frag = &info->frags[i];
-
-		err = walk_stretch(r, skb_frag_address(frag), skb_frag_size(frag));
-	}
-	return err;
-}
-
-static int walk_skb(const struct sk_buff *skb, struct extent *r)
-{
-	const struct sk_buff *part;
-	int err = walk_own(skb, r);
-
-	/* GRO's, which have no parts of their own. */
-	skb_walk_frags(skb, part) {
-		if (err || !r->n)
+	for (;;) {
+		size = i ? skb_frag_size(&info->frags[i - 1]) : skb_headlen(part);
+		if (skip < size)
 			break;
-		err = walk_own(part, r);
+		skip -= size;
+		if (i < info->nr_frags) {
+			i++;
+			continue;
+		}
+		/* Those in a list have none of their own. */
+		part = part == c->skb ? info->frag_list : part->next;
+		if (!part)
+			return 0;
+		info = skb_shinfo(part);
+		i = 0;
 	}
-	if (!err && r->n)
-		err = -EFAULT;
-	return err;
+	c->part = part;
+	c->stretch = i;
+	c->begin = c->off - skip;
+	*p = (i ? (u8 *)skb_frag_address(&info->frags[i - 1]) : part->data) + skip;
+	return size - skip;
 }
+
+/* What one does with each stretch; an error ends the walk. */
+typedef int (*stretch_fn)(void *arg, const u8 *p, u32 n);
 
 /* The n bytes from c on, which are all there; c moves behind them. */
 static int walk_skbs(struct sock *sk, struct cursor *c, u32 n, stretch_fn fn, void *arg)
 {
 	while (n) {
-		struct extent r = { .fn = fn, .arg = arg };
-		u32 here;
-		int err;
+		const u8 *p;
+		u32 here = cursor_settle(sk, c) ? min(n, cursor_find(c, &p)) : 0;
+		int err = here ? fn(arg, p, here) : -EFAULT;
 
-		if (!cursor_settle(sk, c))
-			return -EFAULT;
-		here = min(n, c->skb->len - c->off);
-		r.off = c->off;
-		r.n = here;
-		err = walk_skb(c->skb, &r);
 		if (err)
 			return err;
-		n -= here;
 		c->off += here;
+		n -= here;
 	}
 	return 0;
 }
@@ -147,15 +125,22 @@ static int to_memory(void *arg, const u8 *p, u32 n)
 	return 0;
 }
 
-/* The n bytes at c, which are all there: where they are, or copied to buf. NULL: they are not. */
-static __always_inline const u8 *bytes_at(struct sock *sk, struct cursor c, u32 n, u8 *buf)
+/*
+ * The n bytes at c, which are all there: in the skb's head, or copied to buf, as pages may
+ * be a sender's who writes to them. NULL: they are not there. c stays, but knows its stretch.
+ */
+static __always_inline const u8 *bytes_at(struct sock *sk, struct cursor *c, u32 n, u8 *buf)
 {
-	const u8 *p = in_head(&c, n);
+	const u8 *p = in_head(c, n);
+	struct cursor behind;
 	u8 *at = buf;
 
 	if (p)
 		return p;
-	return walk_skbs(sk, &c, n, to_memory, &at) ? NULL : buf;
+	if (cursor_find(c, &p) >= n)
+		return memcpy(buf, p, n);
+	behind = *c;
+	return walk_skbs(sk, &behind, n, to_memory, &at) ? NULL : buf;
 }
 
 static int to_crc(void *arg, const u8 *p, u32 n)
@@ -486,7 +471,7 @@ static bool crc_right(struct sock *sk, struct cursor c, u32 n)
 		return get_unaligned_le32(p + n) == ~tern_crc32c(~0, p, n);
 	if (walk_skbs(sk, &c, n, to_crc, &crc))
 		return false;
-	p = bytes_at(sk, c, sizeof(buf), buf);
+	p = bytes_at(sk, &c, sizeof(buf), buf);
 	return p && get_unaligned_le32(p) == ~crc;
 }
 
@@ -510,7 +495,7 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 	c.off += MPA_LENGTH_BYTES;
 	f.payload = c;
 	f.have = min_t(u32, ulpdu, sizeof(f.buf));
-	f.head = bytes_at(sk, c, f.have, f.buf);
+	f.head = bytes_at(sk, &f.payload, f.have, f.buf);
 	if (!f.head) {
 		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
 		return true;
@@ -583,7 +568,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 		if (left < MPA_LENGTH_BYTES ||
 		    !(c.skb ? cursor_settle(sk, &c) : cursor_begin(sk, &c, qp->rx_held)))
 			break;
-		length = bytes_at(sk, c, sizeof(buf), buf);
+		length = bytes_at(sk, &c, sizeof(buf), buf);
 		if (!length)
 			break;
 		ulpdu = get_unaligned_be16(length);
