@@ -5,6 +5,10 @@ Before a case is measured for the first and the second time, a short run makes n
 how many operations take the time that a run shall take, whatever is measured and wherever, and what
 a program costs that does next to nothing: that is subtracted, so that neither CPU time nor system
 calls of starting, connecting and ending are charged to the messages.
+
+A stream begins slowly, so a short run may say too little: a full run that was over much too soon is
+made again, as long as it was to be, and those that follow know better. What is compared takes
+equally long.
 """
 
 import math
@@ -13,6 +17,8 @@ from dataclasses import dataclass, replace
 from . import kinds
 
 MOST = 2_000_000
+# Of what a run is to take: less is too short.
+_ENOUGH = 0.75
 _SHORT_RUNS = 2
 # The short run of cases that need none.
 _NOTHING = kinds.Result([], 0, 0, 0)
@@ -35,6 +41,7 @@ class Measure:
         """seconds: of a run, instead of the case's own."""
         self._seconds = seconds
         self._short = {}
+        self._per_second = {}
 
     def _short_run(self, key, case, once):
         """The one that took the least CPU time was the least disturbed."""
@@ -43,15 +50,25 @@ class Measure:
             runs.append(once(case.first))
         return min(runs, key=lambda run: run.cpu_s)
 
-    def _amount(self, short, case):
-        """What the full run is told."""
+    def _amount(self, key, case):
+        """What the full run is told, by what is known of the rate."""
         seconds = self._seconds or case.seconds
         if case.timed:
             return max(2, math.ceil(seconds))
-        wanted = short.per_second * seconds / case.qps
+        wanted = self._per_second[key] * seconds / case.qps
         # So many more than in the short run that the difference means something.
         wanted = min(max(wanted, 3 * case.first), MOST)
         return math.ceil(wanted / case.batch) * case.batch
+
+    def _full_run(self, key, case, once, short):
+        self._per_second.setdefault(key, short.per_second)
+        amount = self._amount(key, case)
+        full = once(amount)
+        self._per_second[key] = full.per_second
+        if amount < _ENOUGH * self._amount(key, case):
+            full = once(self._amount(key, case))
+            self._per_second[key] = full.per_second
+        return full
 
     def samples(self, t, key, case, subject):
         """A full run, after a short one if that is due."""
@@ -61,7 +78,7 @@ class Measure:
             return run(t, case, subject, amount)
 
         short = self._short_run(key, case, once) if case.first else _NOTHING
-        full = once(self._amount(short, case))
+        full = self._full_run(key, case, once, short)
         more = full.operations - short.operations
         if more <= 0:
             raise RuntimeError("a longer run of %s did no more" % case.name)
