@@ -94,8 +94,8 @@ void plugged(Env &env)
 	Remote theirs = env.control.exchange(b.arena.remote());
 	if (env.client) {
 		pattern_fill(b.arena.at(0), b.arena.size(), key);
-		// So long an opening's timers go on (IW_RTR_REPEATS).
-		usleep(static_cast<useconds_t>(1500000 * slow()));
+		// Longer than an opening's timers go on, 1.56 s (IW_RTR_REPEATS).
+		usleep(static_cast<useconds_t>(2000000 * slow()));
 		Plug plug(env.netdev);
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t at = uint64_t{i} * kEach;
