@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP: bulk of more QPs than may write to TCP at a time; some stall, some end while they wait."""
 
-from riglib import perftest
-
 PAIRS = ("ww",)
 LIMIT = 150
 
@@ -21,19 +19,8 @@ def _verified(t, case, prefix="", options=""):
 
 def _streams(t, options, host):
     """Bulk on all QPs at once; returns (server, client) once many of them move."""
-    command = "ib_write_bw -R -F -q %d -t 8 -s 65536 %s -d " % (_QPS, options)
-    for _ in range(perftest.TRIES):
-        server = t.start(t.b, command + t.dev(t.b), 90)
-        t.wait_port(t.b, 18515)
-        client = t.start(t.a, command + t.dev(t.a) + " " + host, 90)
-        t.a.wait_until("[ $(%s) -ge %d ] || ! pgrep ib_write_bw" % (_BUSY % host, _QPS // 2),
-                       timeout=20)
-        if client.running or not perftest.lost_race(client.wait()):
-            break
-        t.allow_log(perftest.CRASH_LOG)
-        server.kill(9)
-        server.wait(timeout=30)
-    return server, client
+    return t.endless("ib_write_bw -R -F -q %d -t 8 -s 65536 %s" % (_QPS, options),
+                     "[ $(%s) -ge %d ]" % (_BUSY % host, _QPS // 2), host)
 
 
 def _stalled(t):

@@ -1,30 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP: ends killed, links and modules removed under load, peers that never speak MPA."""
 
-from riglib import perftest
 from riglib.rping import rping
 
 PAIRS = ("ww",)
 LIMIT = 300
 
-_LOAD = "ib_write_bw -R -F --run_infinitely -s 65536 -d %s"
-
 
 def _load(t):
     """An endless transfer; returns (server, client) once it runs."""
-    for _ in range(perftest.TRIES):
-        server = t.start(t.b, _LOAD % t.dev(t.b), 90)
-        t.wait_port(t.b, 18515)
-        client = t.start(t.a, _LOAD % t.dev(t.a) + " " + t.b.address, 90)
-        t.a.wait_until("rdma resource show qp | grep -q 'state RTS' || ! pgrep ib_write_bw",
-                       timeout=20)
-        t.sleep(2)
-        if client.running or not perftest.lost_race(client.wait()):
-            break
-        t.allow_log(perftest.CRASH_LOG)
-        server.kill(9)
-        server.wait(timeout=30)
-    return server, client
+    both = t.endless("ib_write_bw -R -F --run_infinitely -s 65536",
+                     "rdma resource show qp | grep -q 'state RTS'")
+    t.sleep(2)
+    return both
 
 
 def _ends(t, name, *commands):

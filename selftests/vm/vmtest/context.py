@@ -118,6 +118,26 @@ class Test:
             self.note("perftest's server was late: again")
         return there, here
 
+    def endless(self, command, moves, host=None):
+        """perftest over rdma_cm that this test ends; returns (server, client).
+
+        Waits until `moves`, a shell condition in a, or the client's end.
+        """
+        for _ in range(perftest.TRIES):
+            server = self.start(self.b, "%s -d %s" % (command, self.dev(self.b)), 90)
+            self.wait_port(self.b, 18515)
+            client = self.start(self.a, "%s -d %s %s" % (command, self.dev(self.a),
+                                                         host or self.b.address), 90)
+            self.a.wait_until("%s || ! pgrep ib_write_bw" % moves, timeout=20)
+            # Whoever crashed is seen to have ended.
+            self.sleep(0.5)
+            if client.running or not perftest.lost_race(client.wait()):
+                break
+            self.allow_log(perftest.CRASH_LOG)
+            server.kill(9)
+            server.wait(timeout=30)
+        return server, client
+
     def _pair_once(self, server, client, port, timeout, head_start):
         listening = self.start(self.b, server, timeout)
         try:
