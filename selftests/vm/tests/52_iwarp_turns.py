@@ -10,6 +10,8 @@ _SECOND = "10.77.0.202"
 _ADDRESS = "ip addr %s " + _SECOND + "/24 dev eth0"
 # How many connections with b have something on its way, or to be sent.
 _BUSY = "ss -tnH dst %s | awk '$3 > 0' | wc -l"
+# How much b has taken of each connection, a line "port bytes".
+_TAKEN = r"ss -tinHO dst %s | sed -En 's/^[^:]*:([0-9]+) .* bytes_acked:([0-9]+) .*/\1 \2/p'"
 
 
 def _verified(t, case, prefix="", options=""):
@@ -17,37 +19,55 @@ def _verified(t, case, prefix="", options=""):
            prefix=prefix)
 
 
-def _streams(t, options, host):
-    """Bulk on all QPs at once; returns (server, client) once many of them move."""
-    return t.endless("ib_write_bw -R -F -q %d -t 8 -s 65536 %s" % (_QPS, options),
-                     "[ $(%s) -ge %d ]" % (_BUSY % host, _QPS // 2), host)
+def _streams(t, host, options=""):
+    """Bulk on all QPs without end; returns (server, client) once many of them move."""
+    return t.endless("ib_write_bw -R -F --run_infinitely -q %d -t 8 -s 65536 %s"
+                     % (_QPS, options), "[ $(%s) -ge %d ]" % (_BUSY % host, _QPS // 2), host)
+
+
+def _taken(t, host):
+    """{port: bytes} of the connections with an address of b."""
+    lines = t.run(t.a, _TAKEN % host, check=True).out.splitlines()
+    return {int(port): int(taken) for port, taken in map(str.split, lines)}
+
+
+def _kill(server, client):
+    for command in (client, server):
+        command.kill(9)
+        command.wait(timeout=30)
 
 
 def _stalled(t):
     """Some QPs hear nothing for a time: that keeps neither each other nor those of others."""
     t.run(t.b, _ADDRESS % "replace", check=True)
     t.undo = [lambda: t.run(t.b, _ADDRESS % "del" + " 2>/dev/null; true")]
-    server, client = _streams(t, "-D 4", _SECOND)
+    server, client = _streams(t, _SECOND)
     t.run(t.b, _ADDRESS % "del", check=True)
-    t.sleep(2)
-    busy = int(t.run(t.a, _BUSY % _SECOND).out)
-    t.case("all have written something that nobody takes", busy >= _QPS, busy)
+    # All have written something that nobody takes.
+    t.a.wait_until("[ $(%s) -ge %d ]" % (_BUSY % _SECOND, _QPS), timeout=20)
+    before = _taken(t, _SECOND)
     _verified(t, "bulk", "beside them: ", "-S 0")
-    t.case("they have stalled", client.running and server.running, client.output())
+    t.case("they have stalled", _taken(t, _SECOND) == before, before)
     t.run(t.b, _ADDRESS % "add", check=True)
-    t.case("they go on", client.wait().rc == 0 and t.finish(server), client.output())
+    for _ in range(60):
+        after = _taken(t, _SECOND)
+        moved = sum(after.get(port, 0) > count for port, count in before.items())
+        if moved >= _QPS:
+            break
+        t.sleep(0.5)
+    t.case("each goes on", moved >= _QPS and server.running and client.running,
+           "%s\n%s\n%s" % (before, after, client.output()))
+    _kill(server, client)
 
 
 def _ended(t):
     """QPs go while many wait, killed or with their device, and the module after them."""
     for how in ("killed", "unlinked"):
-        server, client = _streams(t, "-b --run_infinitely", t.b.address)
+        server, client = _streams(t, t.b.address, "-b")
         t.case("%s: traffic runs" % how, server.running and client.running, client.output())
         if how == "unlinked":
             t.check_run("the link goes", t.a, "rdma link delete " + t.dev(t.a))
-        for command in (client, server):
-            command.kill(9)
-            command.wait(timeout=30)
+        _kill(server, client)
         for guest in t.guests:
             t.check_run("%s: the module goes (%s)" % (how, guest.name), guest, "rmmod tern")
             t.lab.add_link(guest, "iwarp")
