@@ -7,15 +7,13 @@
 #include <linux/crc32c.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
-#include <linux/preempt.h>
 #include <linux/slab.h>
 
+#include "best_ns.h"
 #include "crc.h"
 #include "proto/crc_fold.h"
 
 #define SAMPLE_BYTES	4096	/* some of what a packet, or an FPDU, has */
-#define ROUNDS		8
 /* Below it the CPU's registers cost more to save than they are worth. */
 #define CRYPTO_LEAST	256
 
@@ -83,26 +81,18 @@ DEFINE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 
 /* ---- choosing ---- */
 
-/* ns of the best of ROUNDS: what disturbs makes it longer only. */
-static u64 best_ns(crc_fn fn, const void *p)
+struct sample {
+	crc_fn fn;
+	const void *bytes;
+};
+
+static void crc_of_sample(void *arg)
 {
-	u64 best = U64_MAX;
-	int i;
+	const struct sample *s = arg;
+	u32 crc = s->fn(~0, s->bytes, SAMPLE_BYTES);
 
-	for (i = 0; i < ROUNDS; i++) {
-		u64 began, ns;
-		u32 crc;
-
-		preempt_disable();
-		began = ktime_get_ns();
-		crc = fn(~0, p, SAMPLE_BYTES);
-		/* A result that nobody wants need not be computed. */
-		barrier_data(&crc);
-		ns = ktime_get_ns() - began;
-		preempt_enable();
-		best = min(best, ns);
-	}
-	return best;
+	/* A result that nobody wants need not be computed. */
+	barrier_data(&crc);
 }
 
 /* The first of those that are equal. Some may be NULL, not all. */
@@ -113,7 +103,8 @@ static crc_fn quickest_of(const crc_fn *fns, int n, const void *p)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		u64 ns = fns[i] ? best_ns(fns[i], p) : U64_MAX;
+		struct sample s = { .fn = fns[i], .bytes = p };
+		u64 ns = fns[i] ? tern_best_ns(crc_of_sample, &s) : U64_MAX;
 
 		if (ns < best) {
 			best = ns;

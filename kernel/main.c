@@ -7,12 +7,16 @@
 
 #include "crc.h"
 #include "link/link.h"
+#include "mem/copy.h"
 #include "mem/page.h"
 
 static int __init tern_init(void)
 {
 	int err;
 
+	err = tern_copy_init();
+	if (err)
+		return err;
 	err = tern_crc_init();
 	if (err)
 		return err;

@@ -12,6 +12,7 @@
 #include <linux/string.h>
 
 #include "mem/bounds.h"
+#include "mem/copy.h"
 #include "mem/region.h"
 #include "uncleared.h"
 
@@ -173,7 +174,7 @@ static __always_inline void span_write(const struct tern_span *span, u64 off, co
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
 
-		memcpy(p, src, run);
+		tern_copy(p, src, run);
 		src += run;
 		off += run;
 		n -= run;
@@ -186,7 +187,7 @@ static __always_inline void span_read(const struct tern_span *span, u64 off, voi
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
 
-		memcpy(dst, p, run);
+		tern_copy(dst, p, run);
 		dst += run;
 		off += run;
 		n -= run;

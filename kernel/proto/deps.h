@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one header through which kernel/proto/ reaches its environment: fixed
- * width types, byte order, unaligned access, memcpy. The same .c files are
+ * width types, byte order, unaligned access, one access, memcpy. The same .c files are
  * built into tern.ko and, with __KERNEL__ absent, into the unit tests, the
  * fuzzers and the simulator; nothing else may be included from here.
  */
@@ -11,6 +11,7 @@
 #ifdef __KERNEL__
 
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -126,6 +127,8 @@ static inline void put_unaligned_le64(u64 v, void *p)
 	put_unaligned_le32((u32)(v >> 32), b + 4);
 }
 
+/* Nobody looks on. */
+#define WRITE_ONCE(x, v) ((x) = (v))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #ifndef fallthrough
 #if defined(__cplusplus)

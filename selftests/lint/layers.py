@@ -29,11 +29,12 @@ REACH = {
     "transport": {"objects", "stats"},
     "objects": {"stats", "mem", "queue"},
     "stats": set(),
-    "mem": {"proto", "uncleared"},
+    "mem": {"proto", "uncleared", "best_ns"},
     "queue": {"proto"},
-    "crc": {"proto"},
+    "crc": {"proto", "best_ns"},
     "proto": set(),
     "uncleared": set(),
+    "best_ns": set(),
 }
 REACH.update({name: {"transport"} | BELOW_DOOR for name in TRANSPORTS})
 

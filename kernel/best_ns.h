@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How long something takes here, to choose among several that do the same. */
+#ifndef TERN_BEST_NS_H
+#define TERN_BEST_NS_H
+
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+
+#define TERN_BEST_ROUNDS	8
+
+/* ns of the best of TERN_BEST_ROUNDS calls: what disturbs makes them longer only. Process context. */
+static inline u64 tern_best_ns(void (*once)(void *arg), void *arg)
+{
+	u64 best = U64_MAX;
+	int i;
+
+	for (i = 0; i < TERN_BEST_ROUNDS; i++) {
+		u64 began;
+
+		preempt_disable();
+		began = ktime_get_ns();
+		once(arg);
+		best = min(best, ktime_get_ns() - began);
+		preempt_enable();
+	}
+	return best;
+}
+
+#endif

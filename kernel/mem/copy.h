@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copying payload, by whatever is quickest here: memcpy(), which x86 does by string
+ * moves, or plain loads and stores. That is measured once: emulated CPUs, and some
+ * others, take several times as long for the former.
+ */
+#ifndef TERN_MEM_COPY_H
+#define TERN_MEM_COPY_H
+
+#include <linux/static_call.h>
+#include <linux/types.h>
+
+void tern_copy_by_kernel(void *dst, const void *src, size_t n);
+DECLARE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
+
+/* As memcpy(). Any context. */
+static inline void tern_copy(void *dst, const void *src, size_t n)
+{
+	static_call(tern_copy_quickest)(dst, src, n);
+}
+
+/* At load, before everything that copies. Sleeps. -ENOMEM. */
+int tern_copy_init(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copying by plain loads and stores.
+ *
+ * Pure: also built into the unit tests.
+ */
+#ifndef TERN_MEM_WORDS_H
+#define TERN_MEM_WORDS_H
+
+#include "proto/deps.h"
+
+#pragma pack(push, 1)
+struct mem_word {
+	u64 v;		/* of any alignment */
+};
+#pragma pack(pop)
+
+/*
+ * n bytes that do not overlap, from the first to the last: who polls for the last
+ * byte of a message then finds the others, as far as the CPU keeps the order of
+ * stores.
+ */
+static inline void mem_copy_words(void *dst, const void *src, size_t n)
+{
+	struct mem_word *to = (struct mem_word *)dst;
+	const struct mem_word *from = (const struct mem_word *)src;
+	size_t i;
+
+	for (; n >= 4 * sizeof(*to); n -= 4 * sizeof(*to), to += 4, from += 4) {
+		const u64 w0 = from[0].v, w1 = from[1].v, w2 = from[2].v, w3 = from[3].v;
+
+		WRITE_ONCE(to[0].v, w0);
+		WRITE_ONCE(to[1].v, w1);
+		WRITE_ONCE(to[2].v, w2);
+		WRITE_ONCE(to[3].v, w3);
+	}
+	for (; n >= sizeof(*to); n -= sizeof(*to), to++, from++)
+		WRITE_ONCE(to->v, from->v);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(((u8 *)to)[i], ((const u8 *)from)[i]);
+}
+
+#endif
