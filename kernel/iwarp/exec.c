@@ -222,6 +222,22 @@ void iw_retry_fn(struct work_struct *work)
 	lock_and_run(container_of(to_delayed_work(work), struct iw_qp, retry));
 }
 
+void iw_acker_fn(struct work_struct *work)
+{
+	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, acker);
+	bool paused = false;
+
+	spin_lock_bh(&qp->base.run_lock);
+	if (!qp->base.dead && qp->rx_held) {
+		paused = !iw_ack_goes_on(&qp->ack);
+		if (!paused)
+			iw_ack_wait(qp);
+	}
+	spin_unlock_bh(&qp->base.run_lock);
+	if (paused)
+		lock_and_run(qp);
+}
+
 void iw_opening_fn(struct work_struct *work)
 {
 	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, opening);

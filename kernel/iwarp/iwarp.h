@@ -20,6 +20,7 @@
 
 #include "iwarp/gate.h"
 #include "objects.h"
+#include "proto/iw_ack.h"
 #include "proto/iw_req.h"
 #include "proto/iw_resp.h"
 #include "proto/mpa.h"
@@ -30,11 +31,13 @@
 #define IW_MAX_FPDU_BYTES	16384
 /*
  * In a stream of large messages TCP gets back what was read, and so sends an
- * ACK, when the work item comes to it or when it is so much: softirqs would do
- * so for each packet, and a sender that gets few bytes acknowledged at a time
- * sends few at a time.
+ * ACK, when it is so much or a quarter of the window, or before that when the
+ * work item comes to it; in a steady stream (proto/iw_ack.h) only if nothing has
+ * come for a time. Softirqs would do so for each packet, and a sender that gets
+ * few bytes acknowledged at a time sends few at a time.
  */
-#define IW_ACK_BYTES		(128 << 10)
+#define IW_ACK_BYTES		(256 << 10)
+#define IW_ACK_WAIT		2	/* jiffies: one at least */
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(256 << 10)
 #define IW_RCVBUF_BYTES		(512 << 10)
@@ -163,6 +166,8 @@ struct iw_qp {
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
 	u32 rx_held;			/* bytes read that TCP has not got back */
+	struct iw_ack ack;		/* under run_lock */
+	struct delayed_work acker;	/* an ACK waits */
 	bool last_wqe_told;
 	refcount_t cm_refs;		/* iw_cm's and our own: destroy waits */
 	struct completion cm_gone;
@@ -283,6 +288,7 @@ void iw_run_all(struct iw_qp *qp, struct sock *sk);
 void iw_work_fn(struct work_struct *work);
 void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
+void iw_acker_fn(struct work_struct *work);
 /* A Terminate of that code, and the end. It goes out when the QP runs next. */
 void iw_qp_terminate(struct iw_qp *qp, int code);
 /* run_lock held. */
@@ -303,5 +309,7 @@ bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
 /* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
 void iw_rx_settle(struct iw_qp *qp);
+/* An ACK waits, for the next bytes or, if none come, for IW_ACK_WAIT. */
+void iw_ack_wait(struct iw_qp *qp);
 
 #endif

@@ -78,6 +78,8 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->retry, iw_retry_fn);
 	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
+	INIT_DELAYED_WORK(&qp->acker, iw_acker_fn);
+	iw_ack_init(&qp->ack);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
 	qp->owner = get_pid(task_tgid(current));
@@ -125,9 +127,10 @@ void iw_qp_quiesce(struct tern_qp *base)
 		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
-	/* Neither is queued again by anybody who looks at dead first. */
+	/* None is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);
+	cancel_delayed_work_sync(&qp->acker);
 	cancel_work_sync(&qp->work);
 	/* The events of the endpoint's end make iw_cm let go. */
 	iw_qp_unfind(qp);

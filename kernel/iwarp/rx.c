@@ -524,6 +524,18 @@ static u32 bytes_left(const struct iw_qp *qp, struct sock *sk)
 	return there > qp->rx_held ? there - qp->rx_held : 0;
 }
 
+void iw_ack_wait(struct iw_qp *qp)
+{
+	if (queue_delayed_work(iw_wq, &qp->acker, IW_ACK_WAIT))
+		iw_ack_waits(&qp->ack);
+}
+
+/* Bytes that are as good as all: so many, or what leaves the peer most of its window. */
+static u32 ack_bytes(struct sock *sk)
+{
+	return min_t(u32, IW_ACK_BYTES, tcp_sk(sk)->rcv_wnd / 4);
+}
+
 /* What was read to TCP, which sends an ACK for it. */
 static void give_back(struct iw_qp *qp, struct sock *sk, bool settle)
 {
@@ -531,8 +543,11 @@ static void give_back(struct iw_qp *qp, struct sock *sk, bool settle)
 
 	if (!n)
 		return;
-	if (!settle && n > inet_csk(sk)->icsk_ack.rcv_mss && n < IW_ACK_BYTES) {
-		queue_work(iw_wq, &qp->work);
+	if (!settle && n > inet_csk(sk)->icsk_ack.rcv_mss && n < ack_bytes(sk)) {
+		if (iw_ack_may_wait(&qp->ack))
+			iw_ack_wait(qp);
+		else
+			queue_work(iw_wq, &qp->work);
 		return;
 	}
 	qp->rx_held = 0;
@@ -552,10 +567,22 @@ void iw_rx_settle(struct iw_qp *qp)
 	release_sock(sk);
 }
 
+/*
+ * What is read of an FPDU that is not whole yet, n bytes of which must come before
+ * the socket is to tell: until then TCP acknowledges what comes, as it does for any
+ * reader's low water mark. Else a sender that may send less than an FPDU without an
+ * ACK would wait for TCP's delayed one, time after time. 0: any bytes are of interest.
+ */
+static void want_bytes(struct iw_qp *qp, struct sock *sk, u32 n)
+{
+	WRITE_ONCE(sk->sk_rcvlowat, n && !iw_ack_may_wait(&qp->ack) ? qp->rx_held + n : 1);
+}
+
 bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 {
 	u32 left = bytes_left(qp, sk);
 	struct cursor c = {};
+	u32 unfinished = 0;
 	u32 taken = 0;
 	bool more = false;
 
@@ -573,8 +600,10 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 			break;
 		ulpdu = get_unaligned_be16(length);
 		bytes = mpa_fpdu_bytes(ulpdu);
-		if (left < bytes)
+		if (left < bytes) {
+			unfinished = bytes;
 			break;
+		}
 		more = taken >= IW_BUDGET_BYTES;
 		if (more || !rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu)) {
 			WRITE_ONCE(qp->rx_pending, true);
@@ -590,7 +619,9 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 		WRITE_ONCE(qp->rx_pending, false);
 		settle = true;
 	}
+	iw_ack_came(&qp->ack, taken);
 	qp->rx_held += taken;
 	give_back(qp, sk, settle);
+	want_bytes(qp, sk, unfinished);
 	return more;
 }
