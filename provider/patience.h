@@ -10,14 +10,15 @@
  * any CQ of the context; who does other work between its polls is left alone. First
  * it yields to whoever else wants to run, again and again; that costs a system call.
  * Only then it waits in the kernel, for to sleep makes whatever comes next slower.
- * But it does so soon if it has much under way, or receives again and again and sends
- * nothing, as in a bulk transfer, and so does not hang on the next completion; or if
- * those it yielded to kept the CPU for long: a completion takes it from them for who
- * sleeps, not for who has yielded.
+ * But it does so soon if those it yielded to kept the CPU for long: a completion takes
+ * it from them for who sleeps, not for who has yielded. And it does so as soon as it
+ * is seen to spin if it has much under way, or receives again and again and sends
+ * nothing, as in a bulk transfer, and so does not hang on the next completion.
  *
  * A completion ends the wait; what else the consumer may be looking for between its
  * polls does not, so no wait is longer than half of what it has gone without already,
- * or a quarter of what it lately went without.
+ * or a quarter of what it lately went without. In a bulk transfer it is longer: there
+ * a completion is never far, and each end of a wait in vain costs as much as one.
  */
 #ifndef TERN_PROVIDER_PATIENCE_H
 #define TERN_PROVIDER_PATIENCE_H
@@ -44,15 +45,15 @@ public:
 	static constexpr uint64_t kSpinNs = 10000000;
 	/* for so long already, if it lately took longer than kSpinNs, */
 	static constexpr uint64_t kShortSpinNs = 50000;
-	/* or longer than this, and so many work requests are under way, or it only receives: so */
-	/* many polls found something since one was posted; */
-	static constexpr uint64_t kBulkGapNs = 200000;
-	static constexpr uint32_t kBulk = 4;
-	static constexpr uint32_t kOneWay = 32;
 	/* or if it yielded for so long, time after time: until so many were found then. */
 	static constexpr uint64_t kAwayNs = 1000000;
 	static constexpr uint32_t kAways = 2;
 	static constexpr uint32_t kCrowded = 64;
+	/* Bulk: it lately took longer than this, and so many work requests are under way, or it */
+	/* only receives: so many polls found something since one was posted. */
+	static constexpr uint64_t kBulkGapNs = 200000;
+	static constexpr uint32_t kBulk = 4;
+	static constexpr uint32_t kOneWay = 32;
 	/* So often before each wait that follows. */
 	static constexpr uint32_t kPollsAgain = 4;
 	/* The shortest wait, and the longest. */
@@ -83,7 +84,10 @@ public:
 			quick_++;
 		else if (++slow_ > kSlowAllowed + quick_ / kQuickPerSlow)
 			begin(now_ns);
-		return advise(now_ns, under_way >= kBulk || found - found_at_post >= kOneWay);
+
+		const bool deep = under_way >= kBulk || found - found_at_post >= kOneWay;
+
+		return advise(now_ns, deep && gap_ns_ > kBulkGapNs);
 	}
 
 	/* It has yielded for so long. Once may be the host's doing. */
@@ -102,18 +106,19 @@ private:
 	/* Completions may come in bursts, so one short gap says little. */
 	void note_gap(uint64_t ns) { gap_ns_ = gap_ns_ ? (gap_ns_ + ns) / 2 : ns; }
 
-	uint64_t spin_ns(bool bulk) const
-	{
-		const uint64_t enough_ns = bulk ? kBulkGapNs : kSpinNs;
+	uint64_t spin_ns() const { return crowded_ || gap_ns_ > kSpinNs ? kShortSpinNs : kSpinNs; }
 
-		return crowded_ || gap_ns_ > enough_ns ? kShortSpinNs : kSpinNs;
+	uint64_t wait_ns(uint64_t now_ns) const
+	{
+		return std::clamp(std::max((now_ns - since_ns_) / 2, gap_ns_ / 4), kLeastNs,
+				  kMostNs);
 	}
 
 	Advice advise(uint64_t now_ns, bool bulk)
 	{
 		if (quick_ < (waited_ ? kPollsAgain : kPolls))
 			return {Do::spin_on, 0};
-		if (!waited_ && now_ns - spin_since_ns_ < spin_ns(bulk)) {
+		if (!waited_ && !bulk && now_ns - spin_since_ns_ < spin_ns()) {
 			if (now_ns - spin_since_ns_ < yield_ns_)
 				return {Do::spin_on, 0};
 			yield_ns_ = 2 * (now_ns - spin_since_ns_);
@@ -121,8 +126,7 @@ private:
 		}
 		begin(now_ns);
 		waited_ = true;
-		return {Do::wait, std::clamp(std::max((now_ns - since_ns_) / 2, gap_ns_ / 4),
-					     kLeastNs, kMostNs)};
+		return {Do::wait, bulk ? kMostNs : wait_ns(now_ns)};
 	}
 
 	void begin(uint64_t now_ns)

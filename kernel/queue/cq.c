@@ -129,6 +129,15 @@ static bool cq_waits(struct tern_cq *cq, u32 *how)
 	return waits;
 }
 
+/*
+ * By how much a wait may be longer. Who waits as long as possible does not mind when
+ * exactly it ends, and if that is the next tick, no timer of the CPU's is set for it.
+ */
+static u64 slack_of(ktime_t limit)
+{
+	return limit < TERN_CQ_WAIT_MAX_US * NSEC_PER_USEC ? limit / 8 : limit;
+}
+
 void tern_cq_wait(struct tern_cq *cq)
 {
 	struct cq_waiter waiter = { .entry = { .func = cq_wake_one, .private = current } };
@@ -144,7 +153,7 @@ void tern_cq_wait(struct tern_cq *cq)
 	/* With a full barrier: either the CQE is seen here now, or the waiter by who brings it. */
 	set_current_state(TASK_INTERRUPTIBLE);
 	if (cq_waits(cq, &how))
-		schedule_hrtimeout_range(&limit, limit / 8, HRTIMER_MODE_REL);
+		schedule_hrtimeout_range(&limit, slack_of(limit), HRTIMER_MODE_REL);
 	__set_current_state(TASK_RUNNING);
 	remove_wait_queue(cq->pollers, &waiter.entry);
 }

@@ -39,6 +39,14 @@ protected:
 		return sum;
 	}
 
+	/* As soon as it is seen to spin, and for as long as may be. */
+	void waits_at_once()
+	{
+		EXPECT_EQ(spin(100, Patience::kPolls * 100), 0u);
+		EXPECT_EQ(spin(100, 100), Patience::kMostNs);
+		EXPECT_EQ(spin(100, (Patience::kPollsAgain + 1) * 100), Patience::kMostNs);
+	}
+
 	static constexpr uint64_t kLong = Patience::kSpinNs * 12 / 10;
 
 	Patience patience;
@@ -184,7 +192,7 @@ TEST_F(Poller, YieldsForLongNowAndThenAndSpinsOn)
 	EXPECT_EQ(yields, 100);
 }
 
-TEST_F(Poller, WithMuchUnderWaySpinsShort)
+TEST_F(Poller, WithMuchUnderWayWaitsLongAtOnce)
 {
 	spin(100, Patience::kSpinNs / 2);
 	found++;
@@ -192,8 +200,7 @@ TEST_F(Poller, WithMuchUnderWaySpinsShort)
 	EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
 	found++;
 	under_way = Patience::kBulk;
-	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
-	EXPECT_NE(spin(100, 10000), 0u);
+	waits_at_once();
 }
 
 TEST_F(Poller, WithMuchUnderWayThatCompletesSoonNeverWaits)
@@ -205,15 +212,22 @@ TEST_F(Poller, WithMuchUnderWayThatCompletesSoonNeverWaits)
 	}
 }
 
-TEST_F(Poller, WhoOnlyReceivesSpinsShort)
+TEST_F(Poller, WhoOnlyReceivesWaitsLongAtOnce)
 {
 	answers = false;
 	for (uint32_t i = 0; i < Patience::kOneWay; i++) {
 		EXPECT_EQ(spin(100, Patience::kSpinNs / 2), 0u);
 		found++;
 	}
-	EXPECT_EQ(spin(100, Patience::kShortSpinNs - 1000), 0u);
-	EXPECT_NE(spin(100, 10000), 0u);
+	waits_at_once();
+}
+
+TEST_F(Poller, WithMuchUnderWayButOtherWorkNeverWaits)
+{
+	spin(100, Patience::kSpinNs / 2);
+	found++;
+	under_way = Patience::kBulk;
+	EXPECT_EQ(spin(Patience::kQuickNs + 1, 100000000), 0u);
 }
 
 TEST_F(Poller, WhoAnswersNowAndThenSpinsOn)
