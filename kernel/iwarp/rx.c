@@ -568,10 +568,9 @@ void iw_rx_settle(struct iw_qp *qp)
 }
 
 /*
- * What is read of an FPDU that is not whole yet, n bytes of which must come before
- * the socket is to tell: until then TCP acknowledges what comes, as it does for any
- * reader's low water mark. Else a sender that may send less than an FPDU without an
- * ACK would wait for TCP's delayed one, time after time. 0: any bytes are of interest.
+ * The socket shall tell when the next n bytes are there, an FPDU's; 0: when any are.
+ * Below such a low water mark TCP acknowledges what comes. Else a sender that may
+ * send less than an FPDU without an ACK would wait for TCP's delayed one, for each.
  */
 static void want_bytes(struct iw_qp *qp, struct sock *sk, u32 n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one header through which kernel/proto/ reaches its environment: fixed
- * width types, byte order, unaligned access, one access, memcpy. The same .c files are
- * built into tern.ko and, with __KERNEL__ absent, into the unit tests, the
- * fuzzers and the simulator; nothing else may be included from here.
+ * width types, byte order, unaligned access, WRITE_ONCE(), memcpy. The same .c
+ * files are built into tern.ko and, with __KERNEL__ absent, into the unit tests,
+ * the fuzzers and the simulator; nothing else may be included from here.
  */
 #ifndef TERN_PROTO_DEPS_H
 #define TERN_PROTO_DEPS_H

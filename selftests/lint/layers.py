@@ -3,7 +3,8 @@
 """The arrows between the module's parts, proven from its #include lines.
 
 main -> link -> device -> verbs -> transport.h, objects.h -> roce | iwarp | local
-     -> mem, queue, crc -> proto -> proto/deps.h; uncleared.h is for those that hold packets
+     -> mem, queue, crc -> proto -> proto/deps.h; uncleared.h is for those that hold
+packets, best_ns.h for those that choose the quickest way
 
 Each part may include itself and what REACH lists; deps.h alone of proto/ sees the
 kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.

@@ -31,12 +31,6 @@ def _taken(t, host):
     return {int(port): int(taken) for port, taken in map(str.split, lines)}
 
 
-def _kill(server, client):
-    for command in (client, server):
-        command.kill(9)
-        command.wait(timeout=30)
-
-
 def _stalled(t):
     """Some QPs hear nothing for a time: that keeps neither each other nor those of others."""
     t.run(t.b, _ADDRESS % "replace", check=True)
@@ -57,7 +51,7 @@ def _stalled(t):
         t.sleep(0.5)
     t.case("each goes on", moved >= _QPS and server.running and client.running,
            "%s\n%s\n%s" % (before, after, client.output()))
-    _kill(server, client)
+    t.kill(client, server)
 
 
 def _ended(t):
@@ -67,7 +61,7 @@ def _ended(t):
         t.case("%s: traffic runs" % how, server.running and client.running, client.output())
         if how == "unlinked":
             t.check_run("the link goes", t.a, "rdma link delete " + t.dev(t.a))
-        _kill(server, client)
+        t.kill(client, server)
         for guest in t.guests:
             t.check_run("%s: the module goes (%s)" % (how, guest.name), guest, "rmmod tern")
             t.lab.add_link(guest, "iwarp")

@@ -21,6 +21,4 @@ def run(t):
     server, client = t.endless("ib_write_bw -R -F --run_infinitely -s 65536", sent)
     t.check_run("much gets through a small congestion window", t.a, sent)
     t.case("and goes on", server.running and client.running, client.output())
-    for command in (client, server):
-        command.kill(9)
-        command.wait(timeout=30)
+    t.kill(client, server)

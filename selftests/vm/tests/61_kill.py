@@ -15,13 +15,6 @@ def _start_bulk(t, tool):
     return client, server
 
 
-def _kill(*programs):
-    for program in programs:
-        program.kill(9)
-    for program in programs:
-        program.wait(timeout=30)
-
-
 def _kill_in_queue(t):
     """What QPs had in a queueing discipline does not count once they are gone."""
     for _ in range(4):
@@ -30,13 +23,12 @@ def _kill_in_queue(t):
             t.run(t.a, "tc qdisc replace dev eth0 root tbf rate 1mbit burst 80k limit 4mb",
                   check=True)
             t.sleep(0.5)
-            client.kill(9)
-            client.wait(timeout=30)
+            t.kill(client)
             found = t.run(t.a, "tc -s qdisc show dev eth0").out
             t.case("packets outlive their QP", re.search(r"backlog [1-9]\d*K?b", found), found)
         finally:
             t.run(t.a, "tc qdisc del dev eth0 root")
-        _kill(server)
+        t.kill(server)
 
 
 def run(t):
@@ -44,11 +36,10 @@ def run(t):
         server, client = t.tool_start("vverify", "-m scale/mixed -S 60 -t 5", 60)
         t.sleep(2.5 + 0.3 * turn)
         victim, other = (client, server) if turn % 2 else (server, client)
-        victim.kill(9)
-        victim.wait(timeout=30)
+        t.kill(victim)
         t.case("the other end ends too (%s killed)" % ("client" if turn % 2 else "server"),
                t.finish(other, 30))
     for tool in ("ib_write_bw", "ib_send_bw", "ib_read_bw"):
-        _kill(*_start_bulk(t, tool))
+        t.kill(*_start_bulk(t, tool))
     _kill_in_queue(t)
     t.tool("vverify", "-m rc/write -m rc/send", timeout=60, prefix="afterwards: ")

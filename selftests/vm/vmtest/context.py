@@ -118,6 +118,14 @@ class Test:
             self.note("perftest's server was late: again")
         return there, here
 
+    @staticmethod
+    def kill(*commands):
+        """SIGKILL to all of them, and until they have ended."""
+        for command in commands:
+            command.kill(9)
+        for command in commands:
+            command.wait(timeout=30)
+
     def endless(self, command, moves, host=None):
         """perftest over rdma_cm that this test ends; returns (server, client).
 
@@ -134,8 +142,7 @@ class Test:
             if client.running or not perftest.lost_race(client.wait()):
                 break
             self.allow_log(perftest.CRASH_LOG)
-            server.kill(9)
-            server.wait(timeout=30)
+            self.kill(server)
         return server, client
 
     def _pair_once(self, server, client, port, timeout, head_start):
