@@ -39,10 +39,10 @@ static u32 sqe_end_psn(const struct rc_sqe *s)
 	return psn_add(s->first_psn, s->npkts);
 }
 
-/* How far ahead of the oldest unacknowledged PSN; up to 2^23, too far for psn_diff(). */
-static u32 psns_since_una(const struct rc_req *q, u32 psn)
+/* How far ahead of una; up to 2^23, too far for psn_diff(). */
+static u32 psns_since(u32 psn, u32 una)
 {
-	return (psn - q->psn_una) & PSN_MASK;
+	return (psn - una) & PSN_MASK;
 }
 
 u64 rc_rnr_timer_ns(u8 field)
@@ -76,11 +76,7 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 		.rnr_left = cfg->rnr_retry,
 		.state = RC_REQ_READY,
 	};
-}
-
-void rc_req_set_window(struct rc_req *q, u32 window)
-{
-	q->cfg.window = window;
+	rc_window_init(&q->window, cfg->window, cfg->max_window);
 }
 
 /* ---- sending ---- */
@@ -97,11 +93,11 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 
 	s->npkts = psn_message_pkts(s->length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
-	if (psns_since_una(q, q->psn_next) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
+	if (psns_since(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
 	/* two stretches in flight keep the responder busy, if it allows two */
-	s->read_pkts = q->cfg.max_rd_atomic > 1 && q->cfg.window > 1 ? q->cfg.window / 2 :
-								       q->cfg.window;
+	s->read_pkts = q->cfg.max_rd_atomic > 1 && q->window.pkts > 1 ? q->window.pkts / 2 :
+									q->window.pkts;
 	s->first_psn = q->psn_next;
 	q->psn_next = sqe_end_psn(s);
 	s->state = RC_SQE_ACTIVE;
@@ -120,7 +116,7 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 }
 
 /* May a READ or atomic request go out now? Asking again costs nothing new. */
-static bool may_ask(const struct rc_req *q, const struct rc_sqe *s, u32 used)
+static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 {
 	u32 end = asked_end(q, s);
 
@@ -128,7 +124,14 @@ static bool may_ask(const struct rc_req *q, const struct rc_sqe *s, u32 used)
 		return true;
 	if (q->rd_out >= q->cfg.max_rd_atomic)
 		return false;
-	return !used || used + (end - q->cur_pkt) <= q->cfg.window;
+	q->window.full = used && used + (end - q->cur_pkt) > q->window.pkts;
+	return !q->window.full;
+}
+
+/* Within a message an acknowledge is asked for so often that the window never starves. */
+static u32 ack_distance(const struct rc_req *q)
+{
+	return (q->window.pkts + 3) / 4;
 }
 
 /* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
@@ -161,9 +164,7 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	run->first = q->cur_pkt == 0;
 	run->last = last;
 	run->dma_bytes = s->length;
-	/* Ask at each message's end, and often enough within one that the window never starves. */
-	run->ack_req = is_reliable(q) &&
-		       (last || q->since_ackreq + npkts >= (q->cfg.window + 3) / 4);
+	run->ack_req = is_reliable(q) && (last || q->since_ackreq + npkts >= ack_distance(q));
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -199,6 +200,7 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 
 bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 {
+	q->window.full = false;
 	if (q->state == RC_REQ_ERROR)
 		return false;
 	if (q->rnr_until_ns) {
@@ -209,7 +211,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 
 	for (; q->cur != q->head; q->cur++, q->cur_pkt = 0) {
 		struct rc_sqe *s = sqe_at(q, q->cur);
-		u32 npkts, used, until_ackreq;
+		u32 npkts, used;
 		s32 acked;
 
 		if (s->state == RC_SQE_DONE)
@@ -235,16 +237,17 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			run_from_sqe(q, s, 1, run);
 			return true;
 		}
-		if (is_reliable(q) && used >= q->cfg.window)
+		if (is_reliable(q) && used >= q->window.pkts) {
+			q->window.full = true;
 			return false;
+		}
 		npkts = s->npkts - q->cur_pkt;
 		if (is_reliable(q))
-			npkts = npkts < q->cfg.window - used ? npkts : q->cfg.window - used;
+			npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 		npkts = npkts < max_pkts ? npkts : max_pkts;
 		/* AckReq stands on a run's final packet: end runs where one is due. */
-		until_ackreq = (q->cfg.window + 3) / 4;
-		if (is_reliable(q) && npkts > until_ackreq)
-			npkts = until_ackreq;
+		if (is_reliable(q) && npkts > ack_distance(q))
+			npkts = ack_distance(q);
 		run_from_sqe(q, s, npkts, run);
 		return true;
 	}
@@ -312,8 +315,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		q->since_ackreq = n == run->npkts && run->ack_req ? 0 : q->since_ackreq + n;
 		end_psn = psn_add(run->psn, n);
 	}
-	/* Distances from psn_una, which may be 2^23 and so have no sign. */
-	if (((end_psn - q->psn_una) & PSN_MASK) > ((q->psn_max - q->psn_una) & PSN_MASK))
+	if (psns_since(end_psn, q->psn_una) > psns_since(q->psn_max, q->psn_una))
 		q->psn_max = end_psn;
 	if (is_reliable(q) && !q->deadline_ns)
 		arm_timer(q, now_ns);
@@ -425,11 +427,14 @@ static void retry(struct rc_req *q, u64 now_ns, u32 psn)
 	}
 	q->retry_left--;
 	q->recovering = true;
+	rc_window_lost(&q->window);
 	arm_timer(q, now_ns);
 }
 
-static void progress(struct rc_req *q, u64 now_ns)
+/* From psn_una was on so many packets are acknowledged. */
+static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
+	rc_window_acked(&q->window, npkts);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
@@ -448,6 +453,7 @@ static void progress(struct rc_req *q, u64 now_ns)
  */
 static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 {
+	u32 before = q->psn_una;
 	bool moved = false;
 	bool intact = true;
 
@@ -472,7 +478,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 			return false;
 	}
 	if (moved)
-		progress(q, now_ns);
+		progress(q, now_ns, psns_since(q->psn_una, before));
 	return intact;
 }
 
@@ -639,7 +645,7 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		s->rd_held--;
 		q->rd_out--;
 	}
-	progress(q, now_ns);
+	progress(q, now_ns, act->npkts);
 }
 
 /* ---- time, completion, state ---- */

@@ -23,6 +23,7 @@
 #define TERN_PROTO_RC_REQ_H
 
 #include "psn.h"
+#include "rc_window.h"
 #include "run.h"
 
 #ifdef __cplusplus
@@ -100,6 +101,7 @@ struct rc_req_cfg {
 	u32 pmtu;		/* bytes: 256, 512, 1024, 2048 or 4096 */
 	u32 sq_psn;
 	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
+	u32 max_window;		/* what it may grow to; no more than window: it stays as it is */
 	u64 ack_timeout_ns;	/* of the first wait; 0: never */
 };
 
@@ -146,6 +148,7 @@ struct rc_req {
 	u32 psn_max;		/* one after the last PSN ever sent (READ: one after its responses) */
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
+	struct rc_window window;
 
 	u32 rd_out;		/* READ and atomic requests on the wire */
 	u8  state;		/* enum rc_req_state */
@@ -177,12 +180,14 @@ struct rc_req_act {
 void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg);
 
 /*
- * From now on so many packets may be under way, and the READs begun from now
- * on are asked for in stretches to match. More may be under way already, but
- * unless rc_req_answer_is_due() it may take the ACK timer to learn what became
- * of them.
+ * From now on this is the window, and the READs begun from now on are asked for
+ * in stretches to match. More may be under way already, but unless
+ * rc_req_answer_is_due() it may take the ACK timer to learn what became of them.
  */
-void rc_req_set_window(struct rc_req *q, u32 window);
+static inline void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
+{
+	q->window = *window;
+}
 
 /* Append a work request; false if the ring is full (head - tail == entries). */
 static inline bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)

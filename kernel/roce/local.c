@@ -246,9 +246,15 @@ void roce_local_reset(struct roce_qp *qp)
 
 static void turn(struct roce_qp *qp, bool local)
 {
-	if (local)
-		qp->local.wire_window = qp->req.cfg.window;
-	rc_req_set_window(&qp->req, local ? ROCE_LOCAL_WINDOW_PKTS : qp->local.wire_window);
+	if (local) {
+		struct rc_window window;
+
+		qp->local.wire_window = qp->req.window;
+		rc_window_init(&window, ROCE_LOCAL_WINDOW_PKTS, 0);
+		rc_req_set_window(&qp->req, &window);
+	} else {
+		rc_req_set_window(&qp->req, &qp->local.wire_window);
+	}
 	WRITE_ONCE(qp->local.req, local);
 }
 

@@ -12,10 +12,18 @@
 #include "transport.h"
 
 /*
- * Unacknowledged packets of a requester. Enough for a LAN's bandwidth-delay
- * product, little enough to fit the queues of a virtual interface.
+ * Unacknowledged packets of a requester: to begin with what fits the queues of a
+ * virtual interface, and at most what keeps the fastest of paths busy.
  */
 #define ROCE_WINDOW_PKTS	256
+#define ROCE_WINDOW_MAX_PKTS	2048
+#define ROCE_WINDOW_MAX_BYTES	(2u << 20)
+
+static u32 max_window(u32 pmtu)
+{
+	return clamp(ROCE_WINDOW_MAX_BYTES / pmtu, (u32)ROCE_WINDOW_PKTS,
+		     (u32)ROCE_WINDOW_MAX_PKTS);
+}
 
 /*
  * The ACK timer may expire between one and four times its nominal value (IBTA
@@ -149,6 +157,7 @@ static void start_requester(struct roce_qp *qp)
 		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
 		.sq_psn = attr->sq_psn,
 		.window = ROCE_WINDOW_PKTS,
+		.max_window = max_window(ib_mtu_enum_to_int(attr->path_mtu)),
 		.ack_timeout_ns = ack_timeout_ns(attr->timeout),
 	};
 

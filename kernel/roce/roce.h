@@ -242,7 +242,7 @@ struct roce_local {
 	struct roce_qp *to;
 	bool brief;		/* who has this one's run lock delivers something short */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
-	u32 wire_window;	/* while req: the window to go back to */
+	struct rc_window wire_window;	/* while req: the window to go back to */
 	struct roce_qp *next;	/* referenced: to be run once this QP's run lock is free */
 	struct list_head waiters;	/* QPs that wait for this one's run lock */
 	struct list_head wait_node;	/* in another's waiters, with a reference to this one */

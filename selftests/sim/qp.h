@@ -12,6 +12,7 @@ struct QpCfg {
 	uint32_t pmtu = 1024;
 	uint32_t psn = 0;
 	uint32_t window = 64;
+	uint32_t max_window = 0; /* more than window: it grows and shrinks */
 	uint8_t max_rd_atomic = 4;
 	uint8_t retry_cnt = 255;
 	uint8_t rnr_retry = 7;

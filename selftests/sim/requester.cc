@@ -25,6 +25,7 @@ Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	rc.pmtu = cfg.pmtu;
 	rc.sq_psn = cfg.psn;
 	rc.window = cfg.window;
+	rc.max_window = cfg.max_window;
 	rc.ack_timeout_ns = cfg.ack_timeout_ns;
 	rc_req_init(&q, ring_.data(), cfg.sq_entries, &rc);
 	ledger.va_base = rng_.next() & ~0xfffull;
@@ -97,8 +98,10 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 	if (rnr_until_ns_ > world_.now_ns && q.psn_una == rnr_psn_)
 		fail(ep_, "sends while it should wait for the RNR timer");
 	ahead = psn_add(run.psn, run.npkts - psn_add(q.psn_una, 0)) & PSN_MASK;
-	if (!cfg.uc && !is_rd(run.op) && ahead > q.cfg.window)
-		fail(ep_, "%u packets outstanding, window is %u", ahead, q.cfg.window);
+	if (!cfg.uc && !is_rd(run.op) && ahead > q.window.pkts)
+		fail(ep_, "%u packets outstanding, window is %u", ahead, q.window.pkts);
+	if (q.window.pkts > std::max(cfg.window, cfg.max_window) && !stretch_)
+		fail(ep_, "window is %u, at most %u wanted", q.window.pkts, cfg.max_window);
 }
 
 /* The whole run at once; false if the source was refused. */
@@ -126,10 +129,15 @@ bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
 void Requester::vary_window()
 {
 	static const uint32_t windows[] = {1, 5, 64, 256, 1u << 22};
+	struct rc_window window;
 
 	if (!stretch_ || !rng_.one_in(64) || !rc_req_answer_is_due(&q))
 		return;
-	rc_req_set_window(&q, rng_.one_in(2) ? cfg.window : pick(rng_, windows));
+	if (rng_.one_in(2))
+		rc_window_init(&window, cfg.window, cfg.max_window);
+	else
+		rc_window_init(&window, pick(rng_, windows), 0);
+	rc_req_set_window(&q, &window);
 }
 
 /* Returns how many went out: fewer than n if the source was refused. */

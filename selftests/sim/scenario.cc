@@ -47,8 +47,11 @@ QpCfg random_qp(Rng &rng, const Options &o)
 	}
 	if (o.pmtu)
 		c.pmtu = *o.pmtu;
-	if (o.window)
+	c.max_window = rng.one_in(2) ? c.window * rng.range(2, 16) : 0;
+	if (o.window) {
 		c.window = *o.window;
+		c.max_window = 0;
+	}
 	if (o.loss + o.corrupt < 0.005)
 		c.big_max = BIG_BYTES;
 	else

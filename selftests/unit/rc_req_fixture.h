@@ -46,6 +46,15 @@ protected:
 		rc_req_init(&q, ring.data(), entries, &cfg);
 	}
 
+	// One that stays as it is.
+	void set_window(u32 pkts)
+	{
+		rc_window window;
+
+		rc_window_init(&window, pkts, 0);
+		rc_req_set_window(&q, &window);
+	}
+
 	u32 post(u8 op, u32 length = 0, u8 flags = 0)
 	{
 		rc_sqe wr = {};

@@ -85,13 +85,13 @@ TEST_F(RcStretch, HasTheHeadersOfItsFirstAndLastPacket)
 		{RC_OP_WRITE, RC_SQE_IMM, OP_WRITE_ONLY_IMM, OP_WRITE_FIRST, OP_WRITE_LAST_IMM},
 	};
 
-	rc_req_set_window(&q, 1 << 22);
+	set_window(1 << 22);
 	for (auto kind : kinds) {
 		run a;
 		pkt k;
 
 		start();
-		rc_req_set_window(&q, 1 << 22);
+		set_window(1 << 22);
 		post(kind.op, 5 * kPmtu + 1, kind.flags);
 		ASSERT_TRUE(rc_req_next(&q, now, 1000, &a));
 		run_stretch(&a, &k);
@@ -384,7 +384,7 @@ TEST_F(RcReadStretch, WindowOfAnotherCarriageAppliesToWhatBeginsLater)
 	post(RC_OP_READ, 16 * kPmtu);
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
-	rc_req_set_window(&q, 1 << 22);
+	set_window(1 << 22);
 	post(RC_OP_READ, 64 * kPmtu);
 	// The one that was begun is answered as it was asked for ...
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 8, 8 * kPmtu), RC_REQ_PLACE);
@@ -398,12 +398,12 @@ TEST_F(RcReadStretch, WindowOfAnotherCarriageAppliesToWhatBeginsLater)
 
 TEST_F(RcReadStretch, SmallerWindowWaitsForWhatIsUnderWay)
 {
-	rc_req_set_window(&q, 1 << 22);
+	set_window(1 << 22);
 	post(RC_OP_SEND, 100 * kPmtu);
 	post(RC_OP_SEND, 10);
 	EXPECT_EQ(packets(send(100)), 101u);
 	EXPECT_TRUE(rc_req_answer_is_due(&q));
-	rc_req_set_window(&q, 4);
+	set_window(4);
 	post(RC_OP_SEND, 8 * kPmtu);
 	EXPECT_EQ(send().size(), 0u);
 	EXPECT_FALSE(rc_req_is_quiet(&q));

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How many packets a requester may have under way. What a path carries in the time
+ * that an acknowledge takes is not known beforehand, so it is tried, as TCP does
+ * (RFC 5681): the window grows by all that is acknowledged as long as it is what
+ * holds the requester up; each loss halves it, and from then on it grows by a
+ * sixteenth of itself for each window of packets that comes through.
+ */
+#ifndef TERN_PROTO_RC_WINDOW_H
+#define TERN_PROTO_RC_WINDOW_H
+
+#include "deps.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RC_WINDOW_MIN		16	/* a loss makes it no smaller */
+#define RC_WINDOW_STEPS		16	/* windows that come through until it is twice as large */
+
+struct rc_window {
+	u32 pkts;		/* now */
+	u32 min;
+	u32 max;
+	u32 threshold;		/* from here on it grows by steps; 2^32 - 1: no loss yet */
+	u32 acked;		/* packets, since the last step */
+	bool full;		/* it is what holds the requester up */
+};
+
+/* Begins with so many packets, may become max; always the same if that is no more. */
+static inline void rc_window_init(struct rc_window *w, u32 pkts, u32 max)
+{
+	w->pkts = pkts;
+	w->min = max > pkts && pkts > RC_WINDOW_MIN ? RC_WINDOW_MIN : pkts;
+	w->max = max > pkts ? max : pkts;
+	w->threshold = (u32)-1;
+	w->acked = 0;
+	w->full = false;
+}
+
+static inline void rc_window_acked(struct rc_window *w, u32 pkts)
+{
+	if (!w->full || w->pkts >= w->max)
+		return;
+	if (w->pkts >= w->threshold) {
+		w->acked += pkts;
+		if (w->acked < w->pkts)
+			return;
+		w->acked = 0;
+		pkts = (w->pkts + RC_WINDOW_STEPS - 1) / RC_WINDOW_STEPS;
+	}
+	w->pkts = pkts < w->max - w->pkts ? w->pkts + pkts : w->max;
+}
+
+static inline void rc_window_lost(struct rc_window *w)
+{
+	if (w->min == w->max)
+		return;
+	w->pkts = w->pkts / 2 > w->min ? w->pkts / 2 : w->min;
+	w->threshold = w->pkts;
+	w->acked = 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+// RC requester: how many packets may be under way, as acknowledges and losses come.
+#include "rc_req_fixture.h"
+
+namespace {
+
+TEST(RcWindow, WithoutRoomToGrowItStaysAsItIs)
+{
+	rc_window w;
+
+	rc_window_init(&w, 64, 64);
+	w.full = true;
+	rc_window_acked(&w, 1000);
+	EXPECT_EQ(w.pkts, 64u);
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 64u);
+}
+
+TEST(RcWindow, GrowsByAllThatIsAcknowledgedUntilALoss)
+{
+	rc_window w;
+
+	rc_window_init(&w, 64, 1000);
+	w.full = true;
+	rc_window_acked(&w, 30);
+	EXPECT_EQ(w.pkts, 94u);
+	rc_window_acked(&w, 94);
+	EXPECT_EQ(w.pkts, 188u);
+	rc_window_acked(&w, 0xffffff);
+	EXPECT_EQ(w.pkts, 1000u);
+	rc_window_acked(&w, 1);
+	EXPECT_EQ(w.pkts, 1000u);
+}
+
+TEST(RcWindow, GrowsOnlyIfItIsWhatHoldsTheRequesterUp)
+{
+	rc_window w;
+
+	rc_window_init(&w, 64, 1000);
+	rc_window_acked(&w, 64);
+	EXPECT_EQ(w.pkts, 64u);
+}
+
+TEST(RcWindow, IsHalvedByALossAndThenGrowsInSteps)
+{
+	rc_window w;
+
+	rc_window_init(&w, 640, 2000);
+	w.full = true;
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 320u);
+	rc_window_acked(&w, 319);
+	EXPECT_EQ(w.pkts, 320u);
+	rc_window_acked(&w, 1);
+	EXPECT_EQ(w.pkts, 340u);
+	// What was acknowledged before a loss does not count after it.
+	rc_window_acked(&w, 339);
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 170u);
+	rc_window_acked(&w, 1);
+	EXPECT_EQ(w.pkts, 170u);
+	rc_window_acked(&w, 169);
+	EXPECT_EQ(w.pkts, 181u);
+}
+
+TEST(RcWindow, DoublesInAsManyWindowsAsItHasSteps)
+{
+	rc_window w;
+
+	rc_window_init(&w, 2048, 4096);
+	w.full = true;
+	rc_window_lost(&w);
+	for (int i = 0; i < RC_WINDOW_STEPS; i++)
+		rc_window_acked(&w, w.pkts);
+	EXPECT_GE(w.pkts, 2048u);
+}
+
+TEST(RcWindow, NoLossMakesItSmallerThanTheLeast)
+{
+	rc_window w;
+
+	rc_window_init(&w, 64, 128);
+	for (int i = 0; i < 10; i++)
+		rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, static_cast<u32>(RC_WINDOW_MIN));
+	rc_window_init(&w, 3, 128);
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 3u);
+	w.full = true;
+	rc_window_acked(&w, 3);
+	EXPECT_EQ(w.pkts, 4u);
+}
+
+// ---- in the requester ----
+
+class RcReqWindow : public RcReq {
+protected:
+	RcReqWindow()
+	{
+		cfg.window = 32;
+		cfg.max_window = 100;
+		start();
+	}
+
+	// Of a READ, which is asked for by half a window.
+	void first_stretch_comes()
+	{
+		for (u32 i = 0; i < 16; i++)
+			data(i == 0 ? OP_READ_RESP_FIRST : i == 15 ? OP_READ_RESP_LAST :
+								     OP_READ_RESP_MIDDLE, i, 256);
+	}
+};
+
+TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
+{
+	post(RC_OP_WRITE, 256 * 1000);
+	EXPECT_EQ(packets(send()), 32u);
+	ack(15);
+	ack(31);
+	EXPECT_EQ(packets(send()), 64u);
+	ack(95);
+	EXPECT_EQ(packets(send()), 100u);
+}
+
+TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
+{
+	post(RC_OP_WRITE, 256 * 32);
+	EXPECT_EQ(packets(send()), 32u);
+	ack(31);
+	EXPECT_EQ(q.window.pkts, 32u);
+}
+
+TEST_F(RcReqWindow, GrowsWithReads)
+{
+	post(RC_OP_READ, 256 * 100); // by 16
+	EXPECT_EQ(send().size(), 2u);
+	first_stretch_comes();
+	// READs may have no more than max_rd_atomic under way, which held this one up
+	EXPECT_EQ(q.window.pkts, 32u);
+
+	cfg.max_rd_atomic = 4;
+	start();
+	post(RC_OP_READ, 256 * 100);
+	EXPECT_EQ(send().size(), 2u);
+	first_stretch_comes();
+	EXPECT_EQ(q.window.pkts, 48u);
+}
+
+TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
+{
+	post(RC_OP_WRITE, 256 * 1000);
+	send();
+	ack(31);
+	EXPECT_EQ(packets(send()), 64u);
+	EXPECT_EQ(ack(40, AETH_NAK).event, RC_EV_SEQ_NAK);
+	EXPECT_EQ(q.window.pkts, 36u); // 64 and the 8 before the lost one, by two
+	ack(40, AETH_NAK);
+	EXPECT_EQ(q.window.pkts, 36u);
+	auto runs = send();
+	EXPECT_EQ(rel(runs[0].psn), 40u);
+	EXPECT_EQ(packets(runs), 36u);
+	// asked for often enough for the smaller one
+	u32 asked = 0;
+	for (auto &r : runs)
+		asked += r.ack_req;
+	EXPECT_EQ(asked, 4u);
+}
+
+TEST_F(RcReqWindow, IsHalvedByATimeout)
+{
+	post(RC_OP_WRITE, 256 * 1000);
+	send();
+	time_out();
+	EXPECT_EQ(q.window.pkts, static_cast<u32>(RC_WINDOW_MIN));
+	EXPECT_EQ(packets(send()), 16u);
+	ack(15);
+	EXPECT_EQ(packets(send()), 17u);
+}
+
+TEST_F(RcReqWindow, RnrAndTheLocalQueueAreNoLoss)
+{
+	post(RC_OP_SEND, 256 * 100);
+	send();
+	ack(0, AETH_RNR_NAK | 1);
+	EXPECT_EQ(q.window.pkts, 32u);
+	now = rc_req_deadline(&q);
+	rc_req_timeout(&q, now);
+	send();
+	rc_req_unsend(&q, psn_add(kPsn, 8));
+	EXPECT_EQ(q.window.pkts, 32u);
+}
+
+} // namespace
