@@ -115,23 +115,26 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 	return end < s->npkts ? end : s->npkts;
 }
 
-/* May a READ or atomic request go out now? Asking again costs nothing new. */
+/* May a READ or atomic request go out now? The responder has room for what was asked before. */
 static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 {
 	u32 end = asked_end(q, s);
 
-	if (end <= s->asked_pkts)
-		return true;
-	if (q->rd_out >= q->cfg.max_rd_atomic)
+	if (end > s->asked_pkts && q->rd_out >= q->cfg.max_rd_atomic)
 		return false;
 	q->window.full = used && used + (end - q->cur_pkt) > q->window.pkts;
 	return !q->window.full;
 }
 
-/* Within a message an acknowledge is asked for so often that the window never starves. */
-static u32 ack_distance(const struct rc_req *q)
+/*
+ * Within a message an acknowledge is asked for so often that the window never starves:
+ * by how many packets from now on?
+ */
+static u32 until_ackreq(const struct rc_req *q)
 {
-	return (q->window.pkts + 3) / 4;
+	u32 distance = (q->window.pkts + 3) / 4;
+
+	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }
 
 /* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
@@ -164,7 +167,7 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	run->first = q->cur_pkt == 0;
 	run->last = last;
 	run->dma_bytes = s->length;
-	run->ack_req = is_reliable(q) && (last || q->since_ackreq + npkts >= ack_distance(q));
+	run->ack_req = is_reliable(q) && (last || npkts >= until_ackreq(q));
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -246,8 +249,8 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 		npkts = npkts < max_pkts ? npkts : max_pkts;
 		/* AckReq stands on a run's final packet: end runs where one is due. */
-		if (is_reliable(q) && npkts > ack_distance(q))
-			npkts = ack_distance(q);
+		if (is_reliable(q) && npkts > until_ackreq(q))
+			npkts = until_ackreq(q);
 		run_from_sqe(q, s, npkts, run);
 		return true;
 	}

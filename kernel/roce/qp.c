@@ -16,7 +16,7 @@
  * virtual interface, and at most what keeps the fastest of paths busy.
  */
 #define ROCE_WINDOW_PKTS	256
-#define ROCE_WINDOW_MAX_PKTS	2048
+#define ROCE_WINDOW_MAX_PKTS	1024
 #define ROCE_WINDOW_MAX_BYTES	(2u << 20)
 
 static u32 max_window(u32 pmtu)

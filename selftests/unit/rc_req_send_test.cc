@@ -4,6 +4,7 @@
 #include "pkt_members.h"
 #include "rc_req_fixture.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -68,6 +69,7 @@ TEST_F(RcReq, LocalDropResumesAfterWhatWasTaken)
 
 TEST_F(RcReq, MaxPktsIsHonoured)
 {
+	set_window(64);
 	post(RC_OP_WRITE, 256 * 10);
 	run r;
 	for (u32 max : {1u, 2u, 3u}) {
@@ -75,6 +77,28 @@ TEST_F(RcReq, MaxPktsIsHonoured)
 		EXPECT_EQ(r.npkts, max);
 		rc_req_sent(&q, now, &r, r.npkts);
 	}
+}
+
+// A transport's batch has room for so many, and that is never a quarter of the window.
+TEST_F(RcReq, AcknowledgesAreAskedForThoughNoRunIsTakenWhole)
+{
+	u32 asked = 0, sent = 0;
+	run r;
+
+	set_window(64);
+	post(RC_OP_WRITE, 256 * 1000);
+	while (rc_req_next(&q, now, 64, &r)) {
+		u32 n = std::min(r.npkts, 7u);
+
+		rc_req_sent(&q, now, &r, n);
+		sent += n;
+		if (n == r.npkts && r.ack_req) {
+			asked++;
+			EXPECT_EQ(sent % 16, 0u);
+		}
+	}
+	EXPECT_EQ(sent, 64u);
+	EXPECT_EQ(asked, 4u);
 }
 
 // Whatever was in the run, and in the packet, before.

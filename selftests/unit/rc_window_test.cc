@@ -177,6 +177,25 @@ TEST_F(RcReqWindow, IsHalvedByATimeout)
 	EXPECT_EQ(packets(send()), 17u);
 }
 
+TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
+{
+	cfg.max_rd_atomic = 4;
+	start();
+	for (int i = 0; i < 4; i++)
+		post(RC_OP_READ, 256 * 8);
+	EXPECT_EQ(send().size(), 4u);
+	time_out();
+	auto runs = send();
+	ASSERT_EQ(runs.size(), 2u);
+	EXPECT_EQ(rel(runs[1].psn), 8u);
+	for (u32 i = 0; i < 8; i++)
+		data(i == 0 ? OP_READ_RESP_FIRST : i == 7 ? OP_READ_RESP_LAST :
+							    OP_READ_RESP_MIDDLE, i, 256);
+	runs = send();
+	ASSERT_EQ(runs.size(), 1u);
+	EXPECT_EQ(rel(runs[0].psn), 16u);
+}
+
 TEST_F(RcReqWindow, RnrAndTheLocalQueueAreNoLoss)
 {
 	post(RC_OP_SEND, 256 * 100);
