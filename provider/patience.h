@@ -8,8 +8,9 @@
  *
  * It takes polls in quick succession, for a while, none of which found anything on
  * any CQ of the context; who does other work between its polls is left alone. First
- * it yields to whoever else wants to run, again and again; that costs a system call.
- * Only then it waits in the kernel, for to sleep makes whatever comes next slower.
+ * it yields to whoever else wants to run, again and again; that costs a system call,
+ * so as long as it turns out that nobody does it tries that later, after a millisecond
+ * in the end. Only then it waits in the kernel, for to sleep makes whatever comes next slower.
  * But it does so soon if those it yielded to kept the CPU for long: a completion takes
  * it from them for who sleeps, not for who has yielded. And it does so as soon as it
  * is seen to spin if it has much under way, or receives again and again and sends
@@ -41,6 +42,10 @@ public:
 	/* In vain for so long, and so often, it yields, and whenever that time has doubled; */
 	static constexpr uint64_t kYieldNs = 50000;
 	static constexpr uint32_t kPolls = 32;
+	/* later by half of that for each yield that returned so soon that nobody else ran, up to */
+	/* so many; one that did not takes back half of them. */
+	static constexpr uint64_t kAloneNs = 20000;
+	static constexpr uint32_t kMostAlone = 38;
 	/* for so long, it waits; */
 	static constexpr uint64_t kSpinNs = 10000000;
 	/* for so long already, if it lately took longer than kSpinNs, */
@@ -93,6 +98,7 @@ public:
 	/* It has yielded for so long. Once may be the host's doing. */
 	void yielded(uint64_t ns)
 	{
+		alone_ = ns > kAloneNs ? alone_ / 2 : std::min(alone_ + 1, kMostAlone);
 		aways_ = ns > kAwayNs ? aways_ + 1 : 0;
 		if (aways_ >= kAways)
 			crowded_ = kCrowded;
@@ -132,7 +138,7 @@ private:
 	void begin(uint64_t now_ns)
 	{
 		spin_since_ns_ = now_ns;
-		yield_ns_ = kYieldNs;
+		yield_ns_ = kYieldNs + alone_ * (kYieldNs / 2);
 		quick_ = 0;
 		slow_ = 0;
 	}
@@ -147,6 +153,7 @@ private:
 	uint32_t slow_ = 0;
 	uint32_t crowded_ = 0; /* found so often, the CPU is no longer taken for crowded */
 	uint32_t aways_ = 0;   /* yields for long in a row */
+	uint32_t alone_ = 0;   /* yields that returned at once, less those that did not */
 	bool waited_ = false;
 };
 

@@ -163,6 +163,40 @@ TEST_F(Poller, YieldsMoreSeldomTheLongerItGoesWithout)
 	EXPECT_EQ(waits, 0);
 }
 
+TEST_F(Poller, WhoIsAloneYieldsLaterAndLater)
+{
+	for (uint32_t i = 0; i < 2 * Patience::kMostAlone; i++) {
+		spin(100, Patience::kYieldNs + Patience::kMostAlone * Patience::kYieldNs / 2);
+		found++;
+	}
+	yields = 0;
+	spin(100, 900000);
+	EXPECT_EQ(yields, 0);
+	spin(100, 200000);
+	EXPECT_EQ(yields, 1);
+}
+
+TEST_F(Poller, WhoIsNotAloneAnyMoreSoonYieldsAsAtFirst)
+{
+	for (uint32_t i = 0; i < 2 * Patience::kMostAlone; i++) {
+		spin(100, Patience::kYieldNs + Patience::kMostAlone * Patience::kYieldNs / 2);
+		found++;
+	}
+	const uint64_t begun = now;
+
+	yields = 0;
+	yield_takes = Patience::kYieldNs;
+	for (int i = 0; i < 8; i++) {
+		found++;
+		while (yields <= i)
+			spin(100, 100);
+	}
+	EXPECT_LT(now - begun, 4000000u);
+	found++;
+	spin(100, Patience::kYieldNs + 1000);
+	EXPECT_EQ(yields, 9);
+}
+
 TEST_F(Poller, WaitsSoonWhileItYieldsForLong)
 {
 	yield_takes = Patience::kAwayNs + 1;
@@ -186,7 +220,7 @@ TEST_F(Poller, YieldsForLongNowAndThenAndSpinsOn)
 {
 	for (int i = 0; i < 100; i++) {
 		yield_takes = i % 2 ? 1000 : 2 * Patience::kAwayNs;
-		EXPECT_EQ(spin(100, Patience::kYieldNs + 1000), 0u);
+		EXPECT_EQ(spin(100, 2 * Patience::kYieldNs), 0u);
 		found++;
 	}
 	EXPECT_EQ(yields, 100);
