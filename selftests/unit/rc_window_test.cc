@@ -106,8 +106,10 @@ protected:
 	void first_stretch_comes()
 	{
 		for (u32 i = 0; i < 16; i++)
-			data(i == 0 ? OP_READ_RESP_FIRST : i == 15 ? OP_READ_RESP_LAST :
-								     OP_READ_RESP_MIDDLE, i, 256);
+			data(i == 0  ? OP_READ_RESP_FIRST :
+			     i == 15 ? OP_READ_RESP_LAST :
+				       OP_READ_RESP_MIDDLE,
+			     i, 256);
 	}
 };
 
@@ -189,8 +191,10 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 	ASSERT_EQ(runs.size(), 2u);
 	EXPECT_EQ(rel(runs[1].psn), 8u);
 	for (u32 i = 0; i < 8; i++)
-		data(i == 0 ? OP_READ_RESP_FIRST : i == 7 ? OP_READ_RESP_LAST :
-							    OP_READ_RESP_MIDDLE, i, 256);
+		data(i == 0 ? OP_READ_RESP_FIRST :
+		     i == 7 ? OP_READ_RESP_LAST :
+			      OP_READ_RESP_MIDDLE,
+		     i, 256);
 	runs = send();
 	ASSERT_EQ(runs.size(), 1u);
 	EXPECT_EQ(rel(runs[0].psn), 16u);
