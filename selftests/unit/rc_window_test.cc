@@ -102,13 +102,13 @@ protected:
 		start();
 	}
 
-	// Of a READ, which is asked for by half a window.
-	void first_stretch_comes()
+	// To the first READ, or its first stretch: they are asked for by half a window.
+	void responses(u32 n)
 	{
-		for (u32 i = 0; i < 16; i++)
-			data(i == 0  ? OP_READ_RESP_FIRST :
-			     i == 15 ? OP_READ_RESP_LAST :
-				       OP_READ_RESP_MIDDLE,
+		for (u32 i = 0; i < n; i++)
+			data(i == 0	? OP_READ_RESP_FIRST :
+			     i == n - 1 ? OP_READ_RESP_LAST :
+					  OP_READ_RESP_MIDDLE,
 			     i, 256);
 	}
 };
@@ -136,7 +136,7 @@ TEST_F(RcReqWindow, GrowsWithReads)
 {
 	post(RC_OP_READ, 256 * 100); // by 16
 	EXPECT_EQ(send().size(), 2u);
-	first_stretch_comes();
+	responses(16);
 	// READs may have no more than max_rd_atomic under way, which held this one up
 	EXPECT_EQ(q.window.pkts, 32u);
 
@@ -144,7 +144,7 @@ TEST_F(RcReqWindow, GrowsWithReads)
 	start();
 	post(RC_OP_READ, 256 * 100);
 	EXPECT_EQ(send().size(), 2u);
-	first_stretch_comes();
+	responses(16);
 	EXPECT_EQ(q.window.pkts, 48u);
 }
 
@@ -190,11 +190,7 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
 	EXPECT_EQ(rel(runs[1].psn), 8u);
-	for (u32 i = 0; i < 8; i++)
-		data(i == 0 ? OP_READ_RESP_FIRST :
-		     i == 7 ? OP_READ_RESP_LAST :
-			      OP_READ_RESP_MIDDLE,
-		     i, 256);
+	responses(8);
 	runs = send();
 	ASSERT_EQ(runs.size(), 1u);
 	EXPECT_EQ(rel(runs[0].psn), 16u);
