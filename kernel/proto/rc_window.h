@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 #define RC_WINDOW_MIN		16	/* a loss makes it no smaller */
-#define RC_WINDOW_STEPS		16	/* windows that come through until it is twice as large */
+#define RC_WINDOW_STEPS		16	/* after a loss a window that comes through adds a part in so many */
 
 struct rc_window {
 	u32 pkts;		/* now */

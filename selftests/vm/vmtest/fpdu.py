@@ -30,22 +30,35 @@ def crc32c(data):
     return struct.pack("<I", crc ^ 0xffffffff)
 
 
-def _segment(frame):
-    """((source, its port, destination, its port), seq, flags, payload) of a TCP frame, or None."""
+def _tcp_at(frame):
+    """(where TCP's header is, where IP's length is, what that counts from) of a frame, or None."""
     kind = struct.unpack_from(">H", frame, 12)[0]
     if kind == 0x0800 and frame[23] == 6:
-        tcp = 14 + (frame[14] & 15) * 4
-        end = 14 + struct.unpack_from(">H", frame, 16)[0]
-        source, destination = frame[26:30], frame[30:34]
-    elif kind == 0x86dd and frame[20] == 6:
-        tcp, end = 54, 54 + struct.unpack_from(">H", frame, 18)[0]
-        source, destination = frame[22:38], frame[38:54]
-    else:
+        return 14 + (frame[14] & 15) * 4, 16, 14
+    if kind == 0x86dd and frame[20] == 6:
+        return 54, 18, 54
+    return None
+
+
+def _payload_at(frame, tcp):
+    return tcp + (frame[tcp + 12] >> 4) * 4
+
+
+def _segment(frame):
+    """((source, its port, destination, its port), seq, flags, payload) of a TCP frame, or None."""
+    found = _tcp_at(frame)
+    if not found:
         return None
+    tcp, length, start = found
+    end = start + struct.unpack_from(">H", frame, length)[0]
+    if start == 14:
+        source, destination = frame[26:30], frame[30:34]
+    else:
+        source, destination = frame[22:38], frame[38:54]
     ports = struct.unpack_from(">HH", frame, tcp)
     seq, flags = struct.unpack_from(">I", frame, tcp + 4)[0], frame[tcp + 13]
-    data = frame[tcp + (frame[tcp + 12] >> 4) * 4:end]
-    return (source, ports[0], destination, ports[1]), seq, flags, data
+    return (source, ports[0], destination, ports[1]), seq, flags, \
+        frame[_payload_at(frame, tcp):end]
 
 
 class Stream:
@@ -159,8 +172,8 @@ def connections(path):
 
 def _without(frame, count):
     """A TCP frame without its payload's first bytes. Its checksums are not made anew."""
-    tcp, length = (54, 18) if frame[12:14] == b"\x86\xdd" else (14 + (frame[14] & 15) * 4, 16)
-    payload = tcp + (frame[tcp + 12] >> 4) * 4
+    tcp, length, _ = _tcp_at(frame)
+    payload = _payload_at(frame, tcp)
     head = bytearray(frame[:payload])
     struct.pack_into(">H", head, length, struct.unpack_from(">H", head, length)[0] - count)
     struct.pack_into(">I", head, tcp + 4,
@@ -172,6 +185,7 @@ class _Order:
     """Gives back the frames of one direction in the order of their bytes, each byte once."""
 
     def __init__(self, isn):
+        self.isn = isn
         self._next = (isn + 1) & 0xffffffff
         self._early = []
 
@@ -207,7 +221,8 @@ def write_in_order(path, to):
             if not segment:
                 continue
             key, seq, flags, data = segment
-            if flags & 2:
+            # Not for a SYN that is sent again: data may have come meanwhile.
+            if flags & 2 and (key not in orders or orders[key].isn != seq):
                 orders[key] = _Order(seq)
             ready = orders[key].add(seq, data, frame) if data and key in orders else (frame,)
             for one in ready:
