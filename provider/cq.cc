@@ -223,9 +223,14 @@ Patience::Do note_empty(Cq *cq)
 	advice = cq->patience.empty(clock_ns(CLOCK_MONOTONIC),
 				    ctx->found.load(std::memory_order_relaxed),
 				    ctx->found_at_post.load(std::memory_order_relaxed),
-				    ctx->under_way.load(std::memory_order_relaxed));
-	if (advice.what == Patience::Do::wait)
-		cq->ring.set_wait(static_cast<uint32_t>(advice.wait_ns / 1000), polled != cq);
+				    ctx->under_way.load(std::memory_order_relaxed),
+				    ctx->to_come.load(std::memory_order_relaxed));
+	if (advice.what == Patience::Do::wait) {
+		const bool any_cq = polled != cq;
+
+		cq->ring.set_wait(static_cast<uint32_t>(advice.wait_ns / 1000),
+				  any_cq ? 1 : advice.cqes, any_cq);
+	}
 	polled = cq;
 	return advice.what;
 }

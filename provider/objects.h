@@ -32,11 +32,12 @@ struct Context {
 	bool patient;	      /* who spins on empty CQs is made to wait */
 	/*
 	 * If patient: polls that found something, and as many when an SQ was posted to
-	 * last; WQEs in that SQ.
+	 * last; WQEs in that SQ, and completions that these have.
 	 */
 	std::atomic<uint32_t> found;
 	std::atomic<uint32_t> found_at_post;
 	std::atomic<uint32_t> under_way;
+	std::atomic<uint32_t> to_come;
 	verbs_context vctx;
 };
 
@@ -88,6 +89,7 @@ struct Qp {
 
 	Lock sq_lock;
 	ProducerRing sq;
+	Signals signals; /* if the context is patient */
 	/* ibv_wr_*: between wr_start and wr_complete or wr_abort */
 	tern_send_wqe *wr_wqe; /* the request being built, NULL: none */
 	uint32_t wr_mark;      /* where this batch began */

@@ -19,7 +19,9 @@
  * A completion ends the wait; what else the consumer may be looking for between its
  * polls does not, so no wait is longer than half of what it has gone without already,
  * or a quarter of what it lately went without. In a bulk transfer it is longer: there
- * a completion is never far, and each end of a wait in vain costs as much as one.
+ * a completion is never far, and each end of a wait in vain costs as much as one. There,
+ * too, it is for several at a time of the completions of what is under way, as each end
+ * of a wait takes time from the kernel that brings the rest.
  */
 #ifndef TERN_PROVIDER_PATIENCE_H
 #define TERN_PROVIDER_PATIENCE_H
@@ -29,12 +31,36 @@
 
 namespace tern {
 
+/* How many completions are to come of what is under way in a send queue: an estimate. */
+class Signals {
+public:
+	/* Of each WQE that is posted. */
+	void posted(bool signaled)
+	{
+		run_++;
+		if (!signaled)
+			return;
+		apart_ = std::max(run_, apart_ - (apart_ + 3) / 4);
+		run_ = 0;
+	}
+
+	uint32_t among(uint32_t under_way) const
+	{
+		return under_way / std::max({apart_, run_, 1u});
+	}
+
+private:
+	uint32_t run_ = 0;   /* WQEs since the last with a completion */
+	uint32_t apart_ = 0; /* these are, at most, of late */
+};
+
 class Patience {
 public:
 	enum class Do { spin_on, yield, wait };
 	struct Advice {
 		Do what;
 		uint64_t wait_ns; /* at most, if to wait */
+		uint32_t cqes;	  /* for so many, if so many come */
 	};
 
 	/* Polls further apart than this have other work between them. */
@@ -59,6 +85,9 @@ public:
 	static constexpr uint64_t kBulkGapNs = 200000;
 	static constexpr uint32_t kBulk = 4;
 	static constexpr uint32_t kOneWay = 32;
+	/* Then it waits for one in so many of the completions to come, but for no more than this. */
+	static constexpr uint32_t kOneIn = 8;
+	static constexpr uint32_t kMostCqes = 16;
 	/* So often before each wait that follows. */
 	static constexpr uint32_t kPollsAgain = 4;
 	/* The shortest wait, and the longest. */
@@ -68,9 +97,11 @@ public:
 	/*
 	 * An empty poll at now_ns (any monotonic clock); found counts what polls
 	 * of the whole context have found so far, found_at_post had when something was
-	 * sent last, and under_way what the send queue had to do then.
+	 * sent last, under_way what the send queue had to do then, and to_come how many
+	 * completions that has.
 	 */
-	Advice empty(uint64_t now_ns, uint32_t found, uint32_t found_at_post, uint32_t under_way)
+	Advice empty(uint64_t now_ns, uint32_t found, uint32_t found_at_post, uint32_t under_way,
+		     uint32_t to_come)
 	{
 		const uint64_t before_ns = last_ns_;
 
@@ -83,7 +114,7 @@ public:
 			since_ns_ = now_ns;
 			waited_ = false;
 			begin(now_ns);
-			return {Do::spin_on, 0};
+			return {Do::spin_on, 0, 1};
 		}
 		if (now_ns - before_ns <= kQuickNs)
 			quick_++;
@@ -92,7 +123,7 @@ public:
 
 		const bool deep = under_way >= kBulk || found - found_at_post >= kOneWay;
 
-		return advise(now_ns, deep && gap_ns_ > kBulkGapNs);
+		return advise(now_ns, deep && gap_ns_ > kBulkGapNs, to_come);
 	}
 
 	/* It has yielded for so long. Once may be the host's doing. */
@@ -120,19 +151,21 @@ private:
 				  kMostNs);
 	}
 
-	Advice advise(uint64_t now_ns, bool bulk)
+	Advice advise(uint64_t now_ns, bool bulk, uint32_t to_come)
 	{
 		if (quick_ < (waited_ ? kPollsAgain : kPolls))
-			return {Do::spin_on, 0};
+			return {Do::spin_on, 0, 1};
 		if (!waited_ && !bulk && now_ns - spin_since_ns_ < spin_ns()) {
 			if (now_ns - spin_since_ns_ < yield_ns_)
-				return {Do::spin_on, 0};
+				return {Do::spin_on, 0, 1};
 			yield_ns_ = 2 * (now_ns - spin_since_ns_);
-			return {Do::yield, 0};
+			return {Do::yield, 0, 1};
 		}
 		begin(now_ns);
 		waited_ = true;
-		return {Do::wait, bulk ? kMostNs : wait_ns(now_ns)};
+		if (!bulk)
+			return {Do::wait, wait_ns(now_ns), 1};
+		return {Do::wait, kMostNs, std::clamp(to_come / kOneIn, 1u, kMostCqes)};
 	}
 
 	void begin(uint64_t now_ns)

@@ -123,6 +123,10 @@ public:
 	/* The same for a queue that never wants a doorbell. */
 	void publish_silently() { store_release(mem_.hdr->prod, next_); }
 
+	/* What is filled and not published: from this index to mark(). Of an attached ring. */
+	uint32_t published() const { return load_relaxed(mem_.hdr->prod); }
+	const void *filled(uint32_t index) const { return mem_.slot(index); }
+
 	/* Filled, and not complete yet. Of an attached ring. */
 	uint32_t under_way() const { return next_ - load_relaxed(mem_.hdr->cons); }
 
@@ -204,11 +208,14 @@ public:
 	/* Overran: what is in the ring is all there will ever be. */
 	bool dead() const { return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD; }
 
-	/* How long, at most, the next wait in the kernel lasts, and whether for this CQ only. */
-	void set_wait(uint32_t us, bool any_cq)
+	/*
+	 * How long, at most, the next wait in the kernel lasts, for how many CQEs (1 .. 255),
+	 * and whether for this CQ only.
+	 */
+	void set_wait(uint32_t us, uint32_t cqes, bool any_cq)
 	{
 		std::atomic_ref<uint32_t>(mem_.hdr->wait)
-			.store(us | (any_cq ? uint32_t{TERN_CQ_WAIT_ANY} : 0),
+			.store(us | cqes << 16 | (any_cq ? uint32_t{TERN_CQ_WAIT_ANY} : 0),
 			       std::memory_order_relaxed);
 	}
 

@@ -86,10 +86,13 @@ enum tern_cq_arm {
 /*
  * Waiting for a CQE instead of spinning: IB_USER_VERBS_CMD_POLL_CQ with ne 1.
  * It returns, always without a completion, when the CQ has one, or at latest
- * after as many microseconds as the header's wait says.
+ * after as many microseconds as the header's wait says. If it says how many, sends'
+ * CQEs that come meanwhile end it when they are so many, or when nothing was posted
+ * behind one; a receive's ends it in any case, and so does what was there before.
  */
 enum tern_cq_wait {
 	TERN_CQ_WAIT_US		= 0xffffu,	/* mask */
+	TERN_CQ_WAIT_CQES	= 0xffu << 16,	/* mask: how many; 0 is 1 */
 	TERN_CQ_WAIT_ANY	= 1u << 31,	/* a CQE on any CQ of the context will do */
 };
 #define TERN_CQ_WAIT_MAX_US	4000		/* more is taken for this */

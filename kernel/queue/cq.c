@@ -4,6 +4,7 @@
  * armed, user space's waiting, resize. What kernel consumers do with a CQ is in
  * cq_kernel.c.
  */
+#include <linux/bitfield.h>
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -97,36 +98,51 @@ static void cq_raise_overrun(struct tern_cq *cq)
 /* Who waits, for this CQ or for any of the context. */
 struct cq_waiter {
 	struct wait_queue_entry entry;
-	const struct tern_cq *cq;	/* NULL: any */
+	const struct tern_cq *cq;
+	bool any;
+	u32 prod;			/* of cq: what it waits for */
+};
+
+/* What wakes waiters. */
+struct cq_news {
+	const struct tern_cq *cq;
+	u32 prod;
+	bool urgent;
 };
 
 static int cq_wake_one(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	const struct cq_waiter *waiter = container_of(entry, struct cq_waiter, entry);
+	const struct cq_news *news = key;
 
-	if (waiter->cq && waiter->cq != key)
+	if (waiter->cq != news->cq ? !waiter->any :
+				     !news->urgent && (s32)(news->prod - waiter->prod) < 0)
 		return 0;
 	return default_wake_function(entry, mode, flags, key);
 }
 
-/* A CQE was published. */
-static void cq_wake(struct tern_cq *cq)
+/* A CQE was published, which made prod so much. */
+static void cq_wake(struct tern_cq *cq, u32 prod, bool urgent)
 {
+	struct cq_news news = { cq, prod, urgent };
+
 	/* After cq_disarm()'s full barrier, against that of who begins to wait. */
 	if (cq->user && waitqueue_active(cq->pollers))
-		__wake_up(cq->pollers, TASK_NORMAL, 0, cq);
+		__wake_up(cq->pollers, TASK_NORMAL, 0, &news);
 }
 
-static bool cq_waits(struct tern_cq *cq, u32 *how)
+/* Is there nothing to wait for any more? */
+static bool cq_is_done(struct tern_cq *cq, u32 *how, u32 *prod)
 {
 	unsigned long irq;
-	bool waits;
+	bool done;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	*how = READ_ONCE(cq->ring->hdr->wait);
-	waits = !cq->dead && !cq_unpolled(cq);
+	*prod = cq->prod;
+	done = cq->dead || cq_unpolled(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
-	return waits;
+	return done;
 }
 
 /*
@@ -142,28 +158,30 @@ void tern_cq_wait(struct tern_cq *cq)
 {
 	struct cq_waiter waiter = { .entry = { .func = cq_wake_one, .private = current } };
 	ktime_t limit;
-	u32 how;
+	u32 how, prod;
 
-	if (!cq_waits(cq, &how))
+	if (cq_is_done(cq, &how, &prod))
 		return;
-	if (!(how & TERN_CQ_WAIT_ANY))
-		waiter.cq = cq;
+	waiter.cq = cq;
+	waiter.any = how & TERN_CQ_WAIT_ANY;
+	waiter.prod = prod + max(FIELD_GET(TERN_CQ_WAIT_CQES, how), 1u);
 	limit = ns_to_ktime(min_t(u32, how & TERN_CQ_WAIT_US, TERN_CQ_WAIT_MAX_US) * NSEC_PER_USEC);
 	add_wait_queue(cq->pollers, &waiter.entry);
 	/* With a full barrier: either the CQE is seen here now, or the waiter by who brings it. */
 	set_current_state(TASK_INTERRUPTIBLE);
-	if (cq_waits(cq, &how))
+	if (!cq_is_done(cq, &how, &prod))
 		schedule_hrtimeout_range(&limit, slack_of(limit), HRTIMER_MODE_REL);
 	__set_current_state(TASK_RUNNING);
 	remove_wait_queue(cq->pollers, &waiter.entry);
 }
 
-bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool urgent)
 {
 	bool overrun = false;
 	bool notify = false;
 	bool posted = false;
 	unsigned long irq;
+	u32 prod = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	if (cq->dead) {
@@ -171,6 +189,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 	} else if (cq_has_room(cq)) {
 		cq_append(cq, cqe);
 		notify = cq_disarm(cq, solicited);
+		prod = cq->prod;
 		posted = true;
 	} else {
 		cq->dead = true;
@@ -182,7 +201,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 	if (overrun)
 		cq_raise_overrun(cq);
 	if (posted)
-		cq_wake(cq);
+		cq_wake(cq, prod, urgent);
 	if (notify && cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	return posted;

@@ -33,11 +33,12 @@ void tern_cq_uninit(struct tern_cq *cq);
 /*
  * Append *cqe (timestamp filled in here) and call the completion handler if
  * armed for it: solicited is true for solicited receives and for every error.
+ * Urgent ones end all waits; others those that are for no more than are there now.
  * False if the CQ is (or becomes) dead. Context: any up to softirq; the
  * handler is called without the CQ's lock, in the caller's context, which must
  * keep a QP (so, by ib_core's counts, the CQ) from being destroyed meanwhile.
  */
-bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool urgent);
 
 /*
  * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at

@@ -81,6 +81,12 @@ static inline bool tern_sq_pending(const struct tern_sq *sq)
 	return READ_ONCE(sq->ring->hdr->prod) != sq->head;
 }
 
+/* Is there nothing from index on? */
+static inline bool tern_sq_is_done(const struct tern_sq *sq, u32 index)
+{
+	return sq->head == index && !tern_sq_pending(sq);
+}
+
 /*
  * Kernel posters: copy a WQE with its SGEs/inline bytes in and publish it.
  * 0, -ENOMEM (full), -EINVAL (too many SGEs/bytes). Any context.

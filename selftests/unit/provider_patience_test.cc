@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // When pollers yield and wait where there is one CPU: only who spins, and not at once.
 #include <algorithm>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "patience.h"
+#include "tern-abi.h"
 
 using tern::Patience;
+using tern::Signals;
 
 namespace {
 
@@ -21,8 +24,8 @@ protected:
 		if (answers)
 			found_at_post = found;
 		while (now < end) {
-			const Patience::Advice advice =
-				patience.empty(now += gap_ns, found, found_at_post, under_way);
+			const Patience::Advice advice = patience.empty(
+				now += gap_ns, found, found_at_post, under_way, to_come);
 
 			if (advice.what == Patience::Do::yield) {
 				yields++;
@@ -33,6 +36,7 @@ protected:
 				continue;
 			waits++;
 			last = advice.wait_ns;
+			last_cqes = advice.cqes;
 			now += last;
 			sum += last;
 		}
@@ -52,11 +56,13 @@ protected:
 	Patience patience;
 	uint64_t now = 1000000000;
 	uint64_t last = 0;
+	uint32_t last_cqes = 0;
 	uint64_t yield_takes = 1000;
 	uint32_t found = 0;
 	uint32_t found_at_post = 0;
 	bool answers = true; /* each completion, with a post */
 	uint32_t under_way = 1;
+	uint32_t to_come = 1;
 	int waits = 0;
 	int yields = 0;
 };
@@ -256,6 +262,36 @@ TEST_F(Poller, WhoOnlyReceivesWaitsLongAtOnce)
 	waits_at_once();
 }
 
+TEST_F(Poller, InABulkTransferWaitsForSeveral)
+{
+	constexpr uint32_t one_in = Patience::kOneIn;
+	constexpr uint32_t most = Patience::kMostCqes;
+	const uint32_t wanted[][2] = {{0, 1},
+				      {2 * one_in - 1, 1},
+				      {2 * one_in, 2},
+				      {most * one_in, most},
+				      {1000 * one_in, most}};
+
+	spin(100, Patience::kSpinNs / 2);
+	under_way = 1000;
+	for (const auto &[coming, cqes] : wanted) {
+		found++;
+		to_come = coming;
+		last_cqes = 0;
+		spin(100, Patience::kShortSpinNs);
+		EXPECT_EQ(last_cqes, cqes) << coming << " to come";
+	}
+	static_assert(most <= TERN_CQ_WAIT_CQES >> 16);
+}
+
+TEST_F(Poller, ElseWaitsForOne)
+{
+	under_way = Patience::kBulk - 1;
+	to_come = 1000;
+	EXPECT_NE(spin(100, kLong), 0u);
+	EXPECT_EQ(last_cqes, 1u);
+}
+
 TEST_F(Poller, WithMuchUnderWayButOtherWorkNeverWaits)
 {
 	spin(100, Patience::kSpinNs / 2);
@@ -297,6 +333,55 @@ TEST_F(Poller, InterruptedNowAndThenStillSpins)
 		now += 50000;
 	}
 	EXPECT_NE(sum, 0u);
+}
+
+/* ---- Signals ---- */
+
+/* A post for each letter: s with a completion, u without. */
+void posted(Signals *signals, const std::string &kinds)
+{
+	for (char kind : kinds)
+		signals->posted(kind == 's');
+}
+
+TEST(SignalsTest, EachHasOne)
+{
+	Signals signals;
+
+	posted(&signals, "sss");
+	EXPECT_EQ(signals.among(0), 0u);
+	EXPECT_EQ(signals.among(7), 7u);
+}
+
+TEST(SignalsTest, OneInSoManyHasOne)
+{
+	Signals signals;
+
+	posted(&signals, "uuusuuus");
+	EXPECT_EQ(signals.among(3), 0u);
+	EXPECT_EQ(signals.among(128), 32u);
+	posted(&signals, "uu");
+	EXPECT_EQ(signals.among(128), 32u);
+}
+
+TEST(SignalsTest, WhatHasNoneYetCounts)
+{
+	Signals signals;
+
+	EXPECT_EQ(signals.among(5), 5u);
+	posted(&signals, "s" + std::string(16, 'u'));
+	EXPECT_EQ(signals.among(128), 8u);
+}
+
+TEST(SignalsTest, TheLongestRunCountsForAWhile)
+{
+	Signals signals;
+
+	posted(&signals, std::string(15, 'u') + "s");
+	posted(&signals, "s");
+	EXPECT_EQ(signals.among(120), 10u);
+	posted(&signals, std::string(20, 's'));
+	EXPECT_EQ(signals.among(120), 120u);
 }
 
 } // namespace

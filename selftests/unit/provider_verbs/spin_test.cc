@@ -68,8 +68,11 @@ protected:
 	}
 	uint32_t under_way() { return tern::to_context(ctx)->under_way; }
 
-	/* A list of n sends. */
-	static int post(ibv_qp *qp, size_t n)
+	uint32_t to_come() { return tern::to_context(ctx)->to_come; }
+	uint32_t how() { return kernel.object(cq->handle).state; }
+
+	/* A list of n sends, the last of which has a completion on a QP that asks for it. */
+	static int post(ibv_qp *qp, size_t n, unsigned int last_flags = 0)
 	{
 		ibv_sge sge = {0x1000, 16, 7};
 		std::vector<ibv_send_wr> wr(n);
@@ -81,6 +84,7 @@ protected:
 			wr[i].num_sge = 1;
 			wr[i].opcode = IBV_WR_SEND;
 		}
+		wr[n - 1].send_flags = last_flags;
 		return ibv_post_send(qp, wr.data(), &bad);
 	}
 
@@ -276,6 +280,56 @@ TEST_F(Spin, WithMuchUnderWayWaitsSooner)
 	sq(q.qp).set_cons(Patience::kBulk - 1);
 	ASSERT_EQ(post(q.qp, 1), 0);
 	EXPECT_GE(ns_until_wait(), uint64_t{Patience::kSpinNs});
+}
+
+TEST_F(Spin, CompletionsToComeAreThoseThatWereAskedFor)
+{
+	Queues q;
+
+	make(&q);
+	EXPECT_EQ(post(q.qp, 2, IBV_SEND_SIGNALED), 0);
+	EXPECT_EQ(to_come(), 1u);
+	EXPECT_EQ(post(q.qp, 2, IBV_SEND_SIGNALED), 0);
+	EXPECT_EQ(to_come(), 2u);
+	sq(q.qp).set_cons(4);
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(post(q.qp, 1, IBV_SEND_SIGNALED), 0);
+	EXPECT_EQ(to_come(), 4u);
+}
+
+TEST_F(Spin, WithManyToComeWaitsForSeveral)
+{
+	Queues q;
+	ibv_cq *other = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
+	ibv_wc wc;
+
+	make(&q);
+	ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_RC);
+	attr.cap.max_send_wr = 64;
+	EXPECT_EQ(ibv_destroy_qp(q.qp), 0);
+	q.qp = ibv_create_qp_ex(ctx, &attr);
+	ASSERT_NE(q.qp, nullptr);
+	set_state(q.qp, IBV_QPS_RTS);
+	for (int i = 0; i < 8; i++) {
+		poll(2 * Patience::kBulkGapNs / clock.read_takes_ns);
+		find_one();
+	}
+	for (int i = 0; i < 64; i++)
+		ASSERT_EQ(post(q.qp, 1, IBV_SEND_SIGNALED), 0);
+	ns_until_wait();
+	EXPECT_EQ(how() & TERN_CQ_WAIT_CQES, 64 / Patience::kOneIn << 16);
+	EXPECT_GE(how() & TERN_CQ_WAIT_US, uint32_t{TERN_CQ_WAIT_MAX_US});
+	EXPECT_FALSE(how() & TERN_CQ_WAIT_ANY);
+	/* Who looks at another one, too, may be wanted there. */
+	const int before = kernel.cq_waits;
+
+	while (kernel.cq_waits == before) {
+		ASSERT_EQ(ibv_poll_cq(other, 1, &wc), 0);
+		poll();
+	}
+	EXPECT_EQ(kernel.object(cq->handle).state & TERN_CQ_WAIT_CQES, 1u << 16);
+	EXPECT_TRUE(how() & TERN_CQ_WAIT_ANY);
+	EXPECT_EQ(ibv_destroy_cq(other), 0);
 }
 
 TEST_F(Spin, NothingIsToldToWhoSpinsOn)
