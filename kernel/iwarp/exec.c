@@ -225,16 +225,16 @@ void iw_retry_fn(struct work_struct *work)
 void iw_acker_fn(struct work_struct *work)
 {
 	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, acker);
-	bool paused = false;
+	bool due = false;
 
 	spin_lock_bh(&qp->base.run_lock);
 	if (!qp->base.dead && qp->rx_held) {
-		paused = !iw_ack_goes_on(&qp->ack);
-		if (!paused)
+		due = iw_ack_timer(&qp->ack) != IW_ACK_AGAIN;
+		if (!due)
 			iw_ack_wait(qp);
 	}
 	spin_unlock_bh(&qp->base.run_lock);
-	if (paused)
+	if (due)
 		lock_and_run(qp);
 }
 

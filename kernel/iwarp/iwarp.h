@@ -32,11 +32,11 @@
 /*
  * In a stream of large messages TCP gets back what was read, and so sends an
  * ACK, when it is so much or a quarter of the window, or before that when the
- * work item comes to it; in a steady stream (proto/iw_ack.h) only if nothing has
- * come for a time. Softirqs would do so for each packet, and a sender that gets
- * few bytes acknowledged at a time sends few at a time.
+ * work item comes to it; in a steady stream (proto/iw_ack.h) after a time, twice
+ * this at most. Softirqs would do so for each packet, and a sender that gets few
+ * bytes acknowledged at a time sends few at a time.
  */
-#define IW_ACK_BYTES		(256 << 10)
+#define IW_ACK_BYTES		(1 << 20)
 #define IW_ACK_WAIT		2	/* jiffies: one at least */
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(256 << 10)
@@ -309,7 +309,7 @@ bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
 /* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
 void iw_rx_settle(struct iw_qp *qp);
-/* An ACK waits, for the next bytes or, if none come, for IW_ACK_WAIT. */
+/* An ACK waits, for more bytes or for IW_ACK_WAIT. */
 void iw_ack_wait(struct iw_qp *qp);
 
 #endif

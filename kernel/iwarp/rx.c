@@ -551,6 +551,7 @@ static void give_back(struct iw_qp *qp, struct sock *sk, bool settle)
 		return;
 	}
 	qp->rx_held = 0;
+	iw_ack_sent(&qp->ack);
 	tcp_read_done(sk, n);
 }
 

@@ -6,7 +6,9 @@
  * tried: after IW_ACK_STEADY bytes acknowledges wait, and a timer looks whether
  * bytes go on coming meanwhile. If none come they are sent promptly again, until
  * so many bytes have come, and with each such pause twice as many: who pauses time
- * after time is hardly ever kept waiting.
+ * after time is hardly ever kept waiting. If bytes go on coming, but not so many, the
+ * acknowledge goes at the timer's end: TCP at the other end takes the time for the
+ * path's.
  */
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
@@ -21,6 +23,13 @@ struct iw_ack {
 	u32 seen;	/* of them when the timer began */
 	u32 prompt;	/* bytes to come before acknowledges wait */
 	u8 pauses;
+	bool sent;	/* one was, since the timer began */
+};
+
+enum iw_ack_timer {
+	IW_ACK_AGAIN,	/* the one that waits has not for long: the timer begins again */
+	IW_ACK_DUE,	/* it has */
+	IW_ACK_PAUSE,	/* nothing has come: it is due, and so are the next, at once */
 };
 
 static inline void iw_ack_init(struct iw_ack *a)
@@ -44,17 +53,23 @@ static inline bool iw_ack_may_wait(const struct iw_ack *a)
 static inline void iw_ack_waits(struct iw_ack *a)
 {
 	a->seen = a->came;
+	a->sent = false;
 }
 
-/* The timer's end. Did something come since it began? Else acknowledges are prompt now. */
-static inline bool iw_ack_goes_on(struct iw_ack *a)
+static inline void iw_ack_sent(struct iw_ack *a)
+{
+	a->sent = true;
+}
+
+/* The timer's end, and an acknowledge waits. */
+static inline enum iw_ack_timer iw_ack_timer(struct iw_ack *a)
 {
 	if (a->came != a->seen)
-		return true;
+		return a->sent ? IW_ACK_AGAIN : IW_ACK_DUE;
 	a->prompt = IW_ACK_STEADY << a->pauses;
 	if (a->pauses < IW_ACK_MOST_PAUSES)
 		a->pauses++;
-	return false;
+	return IW_ACK_PAUSE;
 }
 
 #endif

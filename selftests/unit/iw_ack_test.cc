@@ -21,7 +21,7 @@ protected:
 	void pause()
 	{
 		iw_ack_waits(&a);
-		ASSERT_FALSE(iw_ack_goes_on(&a));
+		ASSERT_EQ(iw_ack_timer(&a), IW_ACK_PAUSE);
 	}
 
 	/* How many bytes come before acknowledges wait? */
@@ -60,9 +60,43 @@ TEST_F(IwAck, AsLongAsBytesComeTheyWait)
 	for (int i = 0; i < 100; i++) {
 		iw_ack_waits(&a);
 		come(1);
-		ASSERT_TRUE(iw_ack_goes_on(&a));
+		ASSERT_NE(iw_ack_timer(&a), IW_ACK_PAUSE);
 		ASSERT_TRUE(iw_ack_may_wait(&a));
 	}
+}
+
+TEST_F(IwAck, OneThatHasWaitedForTheWholeTimeIsDue)
+{
+	come(IW_ACK_STEADY);
+	iw_ack_waits(&a);
+	come(1);
+	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
+	iw_ack_sent(&a);
+	iw_ack_waits(&a);
+	come(1);
+	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
+}
+
+TEST_F(IwAck, AfterOneThatWasSentTheNextMayWaitAsLong)
+{
+	come(IW_ACK_STEADY);
+	iw_ack_waits(&a);
+	come(1);
+	iw_ack_sent(&a);
+	come(1);
+	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_AGAIN);
+	iw_ack_waits(&a);
+	come(1);
+	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
+}
+
+TEST_F(IwAck, APauseIsOneWhateverWasSent)
+{
+	come(IW_ACK_STEADY);
+	iw_ack_waits(&a);
+	iw_ack_sent(&a);
+	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_PAUSE);
+	EXPECT_FALSE(iw_ack_may_wait(&a));
 }
 
 TEST_F(IwAck, WhatCameBeforeTheTimerDoesNotCount)
@@ -93,7 +127,7 @@ TEST_F(IwAck, ACountThatGoesRoundIsNoPause)
 	a.came = ~0u;
 	iw_ack_waits(&a);
 	come(1);
-	EXPECT_TRUE(iw_ack_goes_on(&a));
+	EXPECT_NE(iw_ack_timer(&a), IW_ACK_PAUSE);
 }
 
 } // namespace
