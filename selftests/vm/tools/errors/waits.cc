@@ -26,13 +26,16 @@ constexpr int kLong = 20;
 constexpr uint32_t kMany = TERN_CQ_WAIT_CQES >> 16;
 
 // Where rings of this process are mapped.
-std::set<uintptr_t> rings()
+std::set<void *> rings()
 {
 	std::ifstream maps("/proc/self/maps");
-	std::set<uintptr_t> found;
-	for (std::string line; std::getline(maps, line);)
-		if (line.find("/dev/infiniband/uverbs") != std::string::npos)
-			found.insert(std::stoull(line, nullptr, 16));
+	std::set<void *> found;
+	for (std::string line; std::getline(maps, line);) {
+		void *at = nullptr;
+		if (line.find("/dev/infiniband/uverbs") != std::string::npos &&
+		    sscanf(line.c_str(), "%p", &at) == 1)
+			found.insert(at);
+	}
 	return found;
 }
 
@@ -57,9 +60,9 @@ struct Queue {
 	explicit Queue(Env &e)
 		: env(e), pd(make_pd(e.device.context())), others(rings()), cq(e.device, {})
 	{
-		for (uintptr_t each : rings())
+		for (void *each : rings())
 			if (!others.count(each))
-				hdr = reinterpret_cast<tern_ring_hdr *>(each);
+				hdr = static_cast<tern_ring_hdr *>(each);
 		require(hdr, "the CQ's ring is not mapped");
 		arena.emplace(pd.get(), 4096);
 		link.emplace(e.device, pd.get(), cq.get(), cq.get(), LinkOptions{});
@@ -88,7 +91,7 @@ struct Queue {
 
 	Env &env;
 	Pd pd;
-	std::set<uintptr_t> others;
+	std::set<void *> others;
 	Cq cq;
 	tern_ring_hdr *hdr = nullptr;
 	std::optional<Arena> arena;
