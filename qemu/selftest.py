@@ -70,6 +70,23 @@ def time_limit_kills_the_process_group(r):
 
 
 @test
+def killed_is_who_has_ended_with_the_whole_group(r):
+    # The first process of a PID namespace ends only when all in there are reaped, and the
+    # one who has to reap the last, in a group of its own, is stopped.
+    command = r["a"].start("unshare --pid --fork sleep 981 & wait")
+    r["a"].wait_until(["pgrep", "-f", "^sleep 981"], timeout=15)
+    other = r["a"].start("exec nsenter --pid --target $(pgrep -f '^sleep 981') sleep 982")
+    r["a"].wait_until(["pgrep", "-f", "^sleep 982"], timeout=15)
+    r["a"].run("pkill -STOP -x nsenter", check=True)
+    command.kill()
+    time.sleep(1)
+    assert command.running
+    r["a"].run("pkill -CONT -x nsenter", check=True)
+    assert command.wait(timeout=30).rc == 137
+    assert other.wait(timeout=30).rc == 137
+
+
+@test
 def hanging_up_kills_the_command(r):
     child = subprocess.Popen([COMMAND, "run", "--name", NAME, "a", "--", "sleep", "979"])
     r["a"].wait_until(["pgrep", "-f", "^sleep 979"], timeout=15)

@@ -19,6 +19,9 @@ namespace {
 
 constexpr size_t kBacklogMax = 256 * 1024;
 constexpr int64_t kBeatMs = 1000;
+// A killed process may have much to leave behind; one stuck in the kernel never ends.
+constexpr int64_t kGroupEndsMs = 15000;
+constexpr int64_t kGroupLookMs = 10;
 
 int64_t now_ms()
 {
@@ -62,10 +65,12 @@ public:
 			feed();
 			drain(&child_.out, kStdout, 4);
 			drain(&child_.err, kStderr, 4);
-			if (!ended_ && fds[4].revents)
+			if (fds[4].revents)
 				reap();
 			if (!ended_)
 				keep_time();
+			if (reaped_ && !ended_ && group_has_ended())
+				finish(status_.kind, status_.value);
 			port_->flush();
 		}
 	}
@@ -82,8 +87,10 @@ private:
 		fds[1] = {roomy ? child_.out : -1, POLLIN, 0};
 		fds[2] = {roomy ? child_.err : -1, POLLIN, 0};
 		fds[3] = {stdin_.empty() ? -1 : child_.in, POLLOUT, 0};
-		fds[4] = {ended_ ? -1 : child_.pidfd, POLLIN, 0};
+		fds[4] = {reaped_ ? -1 : child_.pidfd, POLLIN, 0};
 		int64_t until = beat_at_;
+		if (reaped_)
+			until = now_ms() + kGroupLookMs;
 		if (limit_at_ && limit_at_ < until)
 			until = limit_at_;
 		int64_t timeout = ended_ ? kBeatMs : until - now_ms();
@@ -107,6 +114,7 @@ private:
 				uint32_t sig;
 				memcpy(&sig, left->payload.data(), 4);
 				kill(-child_.pid, static_cast<int>(sig));
+				killed_ = killed_ || sig == SIGKILL;
 			} else if (left->type == kWinsize && left->payload.size() == 4 &&
 				   child_.in >= 0) {
 				winsize size = {};
@@ -154,12 +162,21 @@ private:
 		int status = 0;
 		if (waitpid(child_.pid, &status, 0) < 0)
 			status = 255 << 8;
-		if (WIFSIGNALED(status))
-			finish(timed_out_ ? kTimedOut : kSignalled,
-			       static_cast<uint32_t>(WTERMSIG(status)));
-		else
-			finish(timed_out_ ? kTimedOut : kExited,
-			       static_cast<uint32_t>(WEXITSTATUS(status)));
+		bool by_signal = WIFSIGNALED(status);
+		uint32_t kind = by_signal ? kSignalled : kExited;
+		status_.kind = timed_out_ ? uint32_t{kTimedOut} : kind;
+		status_.value =
+			static_cast<uint32_t>(by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+		reaped_ = true;
+		group_ends_at_ = now_ms() + kGroupEndsMs;
+	}
+
+	// What is killed has ended when all of its process group has: a shell is gone at once,
+	// while the program that it ran still gives back what it holds.
+	bool group_has_ended()
+	{
+		return !killed_ || (kill(-child_.pid, 0) < 0 && errno == ESRCH) ||
+		       now_ms() >= group_ends_at_;
 	}
 
 	void finish(uint32_t kind, uint32_t value)
@@ -184,6 +201,7 @@ private:
 		}
 		if (limit_at_ && now >= limit_at_) {
 			timed_out_ = true;
+			killed_ = true;
 			limit_at_ =
 				now +
 				200; // again, for a process forked while the first signal went round
@@ -207,7 +225,11 @@ private:
 	std::string stdin_;
 	bool stdin_done_ = false;
 	bool ended_ = false;
+	bool reaped_ = false;
+	bool killed_ = false;
 	bool timed_out_ = false;
+	ExitStatus status_ = {};
+	int64_t group_ends_at_ = 0;
 	int64_t limit_at_ = 0;
 	int64_t beat_at_ = 0;
 };

@@ -2,9 +2,19 @@
 // See bench.h.
 #include "bench.h"
 
+#include <fstream>
+
 #include <poll.h>
 
 namespace vt {
+
+void need_tern(Env &env, const char *what)
+{
+	std::ifstream file(std::string(env.device.context()->device->ibdev_path) + "/node_desc");
+	std::string kind;
+	std::getline(file, kind);
+	env.both_need(kind.starts_with("tern"), what);
+}
 
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s)
 {

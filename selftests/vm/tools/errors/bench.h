@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 // What the error cases share: a fresh connected QP pair with a target region on the
-// server, one work request that is to fail, and asynchronous events.
+// server, one work request that is to fail, asynchronous events, and who is tern.
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
@@ -64,6 +64,9 @@ struct ErrorBench {
 	Arena target;
 	Remote there;
 };
+
+// On both sides, unless this is tern everywhere: skips the case, as one that needs `what`.
+void need_tern(Env &env, const char *what);
 
 // The next asynchronous event of the device, acknowledged; none within limit_s: nullopt.
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -84,14 +83,6 @@ std::set<int> doorbell_files()
 	return found;
 }
 
-void need_tern(Env &env)
-{
-	std::ifstream file(std::string(env.device.context()->device->ibdev_path) + "/node_desc");
-	std::string kind;
-	std::getline(file, kind);
-	env.both_need(kind.starts_with("tern"), "a doorbell file");
-}
-
 // One more context of the device.
 struct Another {
 	explicit Another(const Env &env)
@@ -159,7 +150,7 @@ void moves_data(const Env &env, Device &device)
 
 void one_per_context(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	std::set<int> before = doorbell_files();
 	{
 		Another one(env);
@@ -178,7 +169,7 @@ void one_per_context(Env &env)
 
 void numbers(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	Another one(env);
 	Another two(env);
 	int file = one.file();
@@ -204,7 +195,7 @@ void numbers(Env &env)
 
 void no_room_for_it(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	std::optional<Another> bare;
 	{
 		AtTheLimit now;
@@ -221,7 +212,7 @@ void no_room_for_it(Env &env)
 
 void closed_by_the_program(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	Another one(env);
 	Flusher flusher(one.device);
 	flusher.works(env);
@@ -238,7 +229,7 @@ void closed_by_the_program(Env &env)
 
 void outlives_its_context(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	int copy = -1;
 	unsigned long qpn = 0;
 	{
@@ -261,7 +252,7 @@ void outlives_its_context(Env &env)
 // Destroying a QP, or closing the context, does not wait for who rings.
 void rung_meanwhile(Env &env)
 {
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	std::atomic<unsigned> found = 0;
 	std::atomic<int> odd = 0;
 	for (int context = 0; context < 4; context++) {
@@ -301,7 +292,7 @@ void rung_under_traffic(Env &env)
 {
 	constexpr unsigned long kAhead = 16;
 
-	need_tern(env);
+	need_tern(env, "a doorbell file");
 	Another one(env);
 	int file = one.file();
 	Flusher flusher(one.device);
