@@ -89,25 +89,58 @@ void tern_page_put(struct page *page)
 	spin_unlock(&stack->lock);
 }
 
-void *tern_page_piece(u32 bytes)
+/* Where the current page is filled to. */
+static void *filled_to(const struct stack *stack)
 {
-	struct stack *stack = this_cpu_ptr(&stacks);
-	void *piece = NULL;
+	return page_address(stack->current_page) + stack->fill;
+}
 
-	spin_lock(&stack->lock);
-	if (!stack->current_page || TERN_PAGE_BYTES - stack->fill < bytes) {
+/* With a reference to its page. */
+static __always_inline void *piece_locked(struct stack *stack, u32 bytes)
+{
+	void *piece;
+
+	stack->fill = ALIGN(stack->fill, SMP_CACHE_BYTES);
+	if (!stack->current_page || stack->fill + bytes > TERN_PAGE_BYTES) {
 		if (stack->current_page)
 			put_locked(stack, stack->current_page);
 		stack->current_page = get_locked(stack);
 		stack->fill = 0;
 	}
-	if (stack->current_page) {
-		piece = page_address(stack->current_page) + stack->fill;
-		stack->fill += bytes;
-		get_page(stack->current_page);
-	}
+	if (!stack->current_page)
+		return NULL;
+	piece = filled_to(stack);
+	stack->fill += bytes;
+	get_page(stack->current_page);
+	return piece;
+}
+
+void *tern_page_piece(u32 bytes)
+{
+	struct stack *stack = this_cpu_ptr(&stacks);
+	void *piece;
+
+	spin_lock(&stack->lock);
+	piece = piece_locked(stack, bytes);
 	spin_unlock(&stack->lock);
 	return piece;
+}
+
+void *tern_page_more(const void *behind, u32 bytes)
+{
+	struct stack *stack = this_cpu_ptr(&stacks);
+	void *more;
+
+	spin_lock(&stack->lock);
+	if (stack->current_page && filled_to(stack) == behind &&
+	    stack->fill + bytes <= TERN_PAGE_BYTES) {
+		more = filled_to(stack);
+		stack->fill += bytes;
+	} else {
+		more = piece_locked(stack, bytes);
+	}
+	spin_unlock(&stack->lock);
+	return more;
 }
 
 void tern_pages_init(void)

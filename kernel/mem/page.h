@@ -25,6 +25,13 @@ void tern_page_put(struct page *page);
  */
 void *tern_page_piece(u32 bytes);
 
+/*
+ * More for who has the bytes before `behind`: bytes of any number, at `behind` if
+ * nobody has had a piece since and the page has them; else as a piece of its own,
+ * with a reference to its page. NULL: no memory. BHs off.
+ */
+void *tern_page_more(const void *behind, u32 bytes);
+
 /* At load, and before the end: there are no QPs. */
 void tern_pages_init(void);
 void tern_pages_exit(void);

@@ -12,6 +12,7 @@
 #include <linux/ktime.h>
 
 #include "roce/exec.h"
+#include "uncleared.h"
 
 /* How often a poster goes on with copying, and how many QPs one call runs besides its own. */
 #define ROCE_LOCAL_ROUNDS	8
@@ -19,14 +20,21 @@
 
 struct workqueue_struct *roce_wq;
 
-static void queue_backlog(struct roce_qp *qp, struct sk_buff *skb)
+static void queue_backlog(struct roce_qp *qp, struct roce_rx *rx)
 {
+	struct sk_buff *skb;
+
 	if (skb_queue_len_lockless(&qp->backlog) >= ROCE_RX_BACKLOG_MAX) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
-		kfree_skb(skb);
-		return;
+		roce_rx_done(rx);
+		goto dropped;
 	}
+	skb = roce_rx_keep(rx);
+	if (unlikely(!skb))
+		goto dropped;
 	skb_queue_tail(&qp->backlog, skb);
+	return;
+dropped:
+	tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
 }
 
 void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
@@ -106,6 +114,14 @@ bool roce_batch_send(struct roce_qp *qp)
 	qp->batch.has_requests = false;
 	qp->batch.has_ack = false;
 	return ret != -EAGAIN;	/* other errors: lost, as on the wire */
+}
+
+bool roce_batch_make_room(struct roce_qp *qp, const struct run *run)
+{
+	struct pkt k TERN_UNCLEARED;
+
+	run_pkt(run, 0, &k);
+	return roce_tx_fits(&qp->tx, &k) || roce_batch_send(qp);
 }
 
 /*
@@ -268,10 +284,10 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
 		roce_rx_one(qp, rx);
-		napi_consume_skb(rx->skb, 1);
+		roce_rx_done(rx);
 		return;
 	}
-	queue_backlog(qp, rx->skb);
+	queue_backlog(qp, rx);
 	if (!series->qp) {
 		atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
 		smp_mb__after_atomic();

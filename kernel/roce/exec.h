@@ -49,6 +49,15 @@ void roce_tx_later(struct roce_qp *qp, u64 ns);
  * they stood before it, and it is a matter for later.
  */
 bool roce_batch_send(struct roce_qp *qp);
+bool roce_batch_make_room(struct roce_qp *qp, const struct run *run);
+/* Room for the run's first packet, in the batch or in a new one. False: as roce_batch_send(). */
+static inline bool roce_batch_room(struct roce_qp *qp, const struct run *run)
+{
+	if (likely(!qp->tx.batch.cut_bytes &&
+		   roce_tx_list_fits(&qp->tx.batch, min(run->bytes, run->pmtu))))
+		return true;
+	return roce_batch_make_room(qp, run);
+}
 
 /* ---- complete.c: CQEs, flushing, errors ---- */
 

@@ -18,8 +18,8 @@
 /* As many as a driver hands up at a time. */
 #define ROCE_GRO_PKTS	64
 
-/* skb: held. */
-static bool is_for_us(const struct sock *sk, const struct sk_buff *skb)
+/* ip: skb's network header */
+static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const void *ip)
 {
 	const struct roce_net *rn = rcu_dereference_sk_user_data(sk);
 	union ib_gid gid;
@@ -27,16 +27,10 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb)
 	if (!rn)
 		return false;
 	if (skb->protocol == htons(ETH_P_IPV6))
-		memcpy(&gid, &ipv6_hdr(skb)->daddr, sizeof(gid));
+		memcpy(&gid, &((const struct ipv6hdr *)ip)->daddr, sizeof(gid));
 	else
-		roce_gid_from_ip4(&gid, ip_hdr(skb)->daddr);
+		roce_gid_from_ip4(&gid, ((const struct iphdr *)ip)->daddr);
 	return roce_gid_find(rn, &gid, skb->dev->ifindex, false);
-}
-
-/* skb: not held yet, so its headers may still be where the driver put them; at: from skb's data. */
-static const void *header_at(struct sk_buff *skb, int at)
-{
-	return skb_gro_network_header(skb) + at - skb_network_offset(skb);
 }
 
 /* Is skb's IPv4 identification the one after those of p's packets? */
@@ -52,7 +46,8 @@ static bool is_next_id(const struct sk_buff *p, struct sk_buff *skb)
 static void append(struct sk_buff *p, struct sk_buff *skb)
 {
 	skb_pull(skb, skb_gro_offset(skb));
-	/* what a transmitter on the same host has charged for it is the batch's now */
+	/* a transmitter on the same host is charged for what they were, no more and no less */
+	skb_orphan(p);
 	skb_orphan(skb);
 
 	if (NAPI_GRO_CB(p)->last == p)
@@ -66,6 +61,17 @@ static void append(struct sk_buff *p, struct sk_buff *skb)
 	p->truesize += skb->truesize;
 	skb_shinfo(p)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
 	NAPI_GRO_CB(skb)->same_flow = 1;
+}
+
+/*
+ * The sender's netdev was to cut skb, and nobody has, as it is one between virtual
+ * machines. The stack would do it in front of the socket, but for what tunnels carry.
+ */
+static void let_pass_uncut(const struct sock *sk, struct sk_buff *skb)
+{
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4 && !skb_cloned(skb) &&
+	    is_for_us(sk, skb, skb_gro_network_header(skb)))
+		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
 }
 
 /* The packet held, or batch, that skb is of the flow of. */
@@ -82,23 +88,28 @@ static struct sk_buff *find_held(struct list_head *head)
 /*
  * gro_receive of the UDP sockets: skb's offset is behind the UDP header; of the
  * packets held those with same_flow have its addresses and ports. Returns the one
- * that is to be let go, if any; skb is held then, unless its flush is set.
+ * that is to be let go, if any; skb is held then, unless its flush is set. Who calls has
+ * seen to the UDP checksum, if there is one.
  */
 struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb)
 {
-	const struct udphdr *udp = header_at(skb, skb_gro_offset(skb) - sizeof(*udp));
 	struct sk_buff *p;
 
-	/* checksums were for the stack to look at, of each packet; a tag goes with its packet */
-	if (udp->check || (skb->protocol != htons(ETH_P_IP) && skb->protocol != htons(ETH_P_IPV6)))
+	/* a tag goes with its packet */
+	if (skb->protocol != htons(ETH_P_IP) && skb->protocol != htons(ETH_P_IPV6))
 		NAPI_GRO_CB(skb)->flush = 1;
+	/* and several in one can be no segment of a list */
+	if (skb_is_gso(skb)) {
+		let_pass_uncut(sk, skb);
+		NAPI_GRO_CB(skb)->flush = 1;
+	}
 	p = find_held(head);
 	if (!p)
 		return NULL;
 	if (NAPI_GRO_CB(skb)->flush || !is_next_id(p, skb) ||
 	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
 	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
-	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p)))
+	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, skb_network_header(p))))
 		return p;
 	append(p, skb);
 	return NAPI_GRO_CB(p)->count < ROCE_GRO_PKTS ? NULL : p;

@@ -13,13 +13,11 @@
  */
 static DEFINE_PER_CPU(struct icrc_memo [MEMOS], memos);
 
-u32 roce_icrc_start(const struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
+u32 roce_icrc_start(const u8 *headers, bool ipv6, struct icrc_memo *memo)
 {
-	const u8 *ip = skb_network_header(skb);
-
 	/* As few bytes as the headers have are soonest looked up. */
-	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, memo, ip) :
-		      icrc_start_ipv4(tern_crc32_by_table, memo, ip);
+	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, memo, headers) :
+		      icrc_start_ipv4(tern_crc32_by_table, memo, headers);
 }
 
 /* CRC over [from, to) of skb's data, whatever that consists of. */
@@ -46,18 +44,35 @@ static struct icrc_memo *memo_of(const struct pkt *k)
 	return this_cpu_ptr(&memos[i % MEMOS]);
 }
 
-bool roce_icrc_ok(struct sk_buff *skb, const struct pkt *k, bool ipv6)
+const u8 *roce_skb_frag_flat(const struct sk_buff *skb, u32 at, u32 n)
 {
-	u32 end = skb->len - ICRC_BYTES;
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+	u32 i, bytes = skb_headlen(skb);
+
+	for (i = 0; i < shinfo->nr_frags && at >= bytes; i++) {
+		at -= bytes;
+		bytes = skb_frag_size(&shinfo->frags[i]);
+	}
+	/* i: behind the frag that has it */
+	if (!i || at + n > bytes || PageHighMem(skb_frag_page(&shinfo->frags[i - 1])))
+		return NULL;
+	return skb_frag_address(&shinfo->frags[i - 1]) + at;
+}
+
+bool roce_icrc_ok(struct sk_buff *skb, u32 at, u32 bytes, const u8 *headers, const struct pkt *k,
+		  bool ipv6)
+{
+	u32 end = at + bytes - ICRC_BYTES;
 	u8 trailer[ICRC_BYTES];
 	const u8 *p;
 	u32 crc;
 
-	crc = roce_icrc_start(skb, ipv6, memo_of(k));
-	if (likely(!skb_is_nonlinear(skb)))
-		crc = tern_crc32(crc, skb->data + BTH_BYTES, end - BTH_BYTES);
+	crc = roce_icrc_start(headers, ipv6, memo_of(k));
+	p = roce_skb_flat(skb, at, bytes);
+	if (likely(p))
+		crc = tern_crc32(crc, p + BTH_BYTES, bytes - BTH_BYTES - ICRC_BYTES);
 	else
-		crc = crc_skb(crc, skb, BTH_BYTES, end);
+		crc = crc_skb(crc, skb, at + BTH_BYTES, end);
 
 	p = skb_header_pointer(skb, end, ICRC_BYTES, trailer);
 	return p && get_unaligned_le32(p) == icrc_finish(crc);

@@ -297,14 +297,15 @@ struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *
 	return NULL;
 }
 
-/* The skb's data is shared by the clones; QPs only read it. */
+/* The skb's data is shared by the clones; QPs only read it. One of several packets stays theirs. */
 static void deliver_clone(const struct roce_rx *rx, const struct roce_group *group,
 			  const struct roce_member *member, struct roce_rx_series *series)
 {
 	struct roce_rx copy = *rx;
 
 	copy.dev = group->dev;
-	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
+	if (!rx->uncut)
+		copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
 	if (copy.skb)
 		roce_qp_rx(series, member->qp, &copy);
 	else
@@ -324,5 +325,5 @@ void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int
 		hlist_for_each_entry_rcu(member, &group->members, node)
 			deliver_clone(rx, group, member, series);
 	}
-	consume_skb(rx->skb);
+	roce_rx_done(rx);
 }

@@ -162,14 +162,13 @@ static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent
 
 	payload_begin(&payload, qp, run);
 	for (i = 0; i < run->npkts; i++) {
-		struct sk_buff *skb;
 		void *dst;
 
 		run_pkt(run, i, &k);
-		if (!roce_tx_fits(&qp->tx, k.payload_bytes))
+		if (!roce_tx_fits(&qp->tx, &k))
 			break;
-		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
-		if (!skb) {
+		dst = roce_tx_begin(&qp->tx, &qp->path, &k);
+		if (!dst) {
 			roce_tx_later(qp, NSEC_PER_MSEC);
 			ret = -EAGAIN;
 			break;
@@ -177,11 +176,11 @@ static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent
 		if (k.payload_bytes &&
 		    payload_read(&payload, run->offset + (u64)i * run->pmtu, dst,
 				 k.payload_bytes)) {
-			roce_tx_cancel(skb);
+			roce_tx_cancel(&qp->tx);
 			ret = -EFAULT;
 			break;
 		}
-		roce_tx_end(&qp->tx, &qp->path, skb, &k);
+		roce_tx_end(&qp->tx, &qp->path, &k);
 	}
 	payload_end(&payload);
 	*sent = i;
@@ -249,7 +248,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
 			continue;
 		}
-		if (!roce_tx_fits(&qp->tx, min(run.bytes, run.pmtu)) && !roce_batch_send(qp))
+		if (!roce_batch_room(qp, &run))
 			return false;
 		if (roce_tx_full(&qp->tx, run.bytes))
 			return false;

@@ -262,28 +262,27 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 	*sent = 0;
 	if (run->bytes && roce_tx_full(&qp->tx, run->bytes))
 		return -EAGAIN;
-	if (!roce_tx_fits(&qp->tx, min(run->bytes, run->pmtu)) && !roce_batch_send(qp))
+	if (!roce_batch_room(qp, run))
 		return -EAGAIN;
 	if (run->bytes &&
 	    tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
 			  IB_ACCESS_REMOTE_READ, &span))
 		return -EFAULT;
 	for (i = 0; i < run->npkts; i++) {
-		struct sk_buff *skb;
 		void *dst;
 
 		run_pkt(run, i, &k);
-		if (!roce_tx_fits(&qp->tx, k.payload_bytes))
+		if (!roce_tx_fits(&qp->tx, &k))
 			break;
-		skb = roce_tx_begin(&qp->tx, &qp->path, &k, &dst);
-		if (!skb) {
+		dst = roce_tx_begin(&qp->tx, &qp->path, &k);
+		if (!dst) {
 			roce_tx_later(qp, NSEC_PER_MSEC);
 			ret = -EAGAIN;
 			break;
 		}
 		if (k.payload_bytes)
 			tern_span_read(&span, (u64)i * run->pmtu, dst, k.payload_bytes);
-		roce_tx_end(&qp->tx, &qp->path, skb, &k);
+		roce_tx_end(&qp->tx, &qp->path, &k);
 	}
 	if (run->bytes)
 		tern_span_put(&span);

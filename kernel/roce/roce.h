@@ -14,7 +14,7 @@
 
 #include "objects.h"
 #include "proto/ack_hold.h"
-#include "proto/icrc.h"
+#include "icrc.h"
 #include "proto/pkt.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
@@ -53,7 +53,10 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
  */
 #define ROCE_GSO_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL)
 
-/* Packets of one path that go to the stack together. */
+/*
+ * Packets of one path that go to the stack together: a list, or one packet that
+ * the netdev cuts into them.
+ */
 struct roce_tx_batch {
 	struct sk_buff *head;		/* NULL: none */
 	struct sk_buff *tail;		/* last on head's frag_list, or NULL */
@@ -61,6 +64,16 @@ struct roce_tx_batch {
 	u32 bytes;			/* of the GSO packet: of its segments the UDP payloads only */
 	u32 max_bytes;			/* largest packet */
 	u32 payload_bytes;
+	u16 cut_bytes;			/* UDP payload of each packet, if it is to be cut; or 0 */
+	bool cut_ended;			/* the last is shorter: none may follow */
+	void *end;			/* of the last on head's frags, or NULL */
+};
+
+/* A packet that was begun. */
+struct roce_tx_open {
+	struct sk_buff *skb;		/* NULL: it joins those to be cut */
+	void *at;			/* BTH */
+	u32 bytes;			/* from there to the end of the ICRC */
 };
 
 /*
@@ -73,6 +86,10 @@ struct roce_tx {
 	struct socket *sock;
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
+	struct roce_tx_open open;
+	/* a packet to be cut may have so much; 0: the netdev cuts none. As of the last flush. */
+	u32 cut_max_bytes;
+	u16 cut_max_pkts;
 	u16 ip_id;			/* next IPv4 identification */
 	struct icrc_memo icrc[2];	/* of what goes out: answers, requests */
 	/* what the route cached in sock->sk is for */
@@ -105,30 +122,40 @@ void roce_tx_reset_route(struct roce_tx *tx);
  */
 struct tern_dev *roce_tx_peer_dev(struct roce_tx *tx, const struct roce_path *path);
 
+/* Packets that a list may have, and their bytes. */
+extern u32 roce_tx_list_pkts;
+#define ROCE_TX_BATCH_BYTES	(U16_MAX - MAX_HEADER)
+
+/* Has a batch that is a list, if it is anything yet, room for one more, of so much payload? */
+static inline bool roce_tx_list_fits(const struct roce_tx_batch *batch, u32 payload_bytes)
+{
+	return !batch->head ||
+	       (batch->npkts < roce_tx_list_pkts &&
+		batch->bytes + PKT_HDR_MAX_BYTES + payload_bytes + 3 + ICRC_BYTES <=
+			ROCE_TX_BATCH_BYTES);
+}
+
+/* As much of one that is to be cut. */
+bool roce_tx_cut_fits(const struct roce_tx *tx, const struct pkt *k);
+
+/* Has the batch room for this packet too? */
+static inline bool roce_tx_fits(const struct roce_tx *tx, const struct pkt *k)
+{
+	return tx->batch.cut_bytes ? roce_tx_cut_fits(tx, k) :
+				     roce_tx_list_fits(&tx->batch, k->payload_bytes);
+}
+
 /*
- * Begin a packet: an skb with k's headers built and room for k->payload_bytes
- * at *payload (contiguous), to be filled by the caller; then roce_tx_end().
- * NULL: no memory. roce_tx_cancel() frees it unsent.
+ * Begin a packet, which has the batch's path and fits it: k's headers are built, and
+ * there is room for k->payload_bytes at the address returned, to be filled by the
+ * caller; then roce_tx_end(). NULL: no memory. roce_tx_cancel() forgets it instead.
  */
-struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
-			      void **payload);
-/* Pad, ICRC, UDP, IP: the packet joins the batch, whose path it has and which it fits. */
-void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
-		 const struct pkt *k);
-void roce_tx_cancel(struct sk_buff *skb);
+void *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k);
+/* Pad, ICRC, UDP, IP: the packet joins the batch. */
+void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, const struct pkt *k);
+void roce_tx_cancel(struct roce_tx *tx);
 /* Packets that a batch may have. As many as a driver hands up at a time. */
 #define ROCE_TX_BATCH_PKTS	64
-extern u32 roce_tx_batch_pkts;
-
-/* Has the batch room for one more packet, of so much payload? */
-static inline bool roce_tx_fits(const struct roce_tx *tx, u32 payload_bytes)
-{
-	const struct roce_tx_batch *batch = &tx->batch;
-
-	return !batch->head ||
-	       (batch->npkts < roce_tx_batch_pkts &&
-		batch->bytes + PKT_HDR_MAX_BYTES + payload_bytes + 3 + ICRC_BYTES <= U16_MAX);
-}
 
 /*
  * Route and send the batch, and have none. 0: handed to the stack, or there was
@@ -167,17 +194,20 @@ struct roce_source {
 bool roce_source_ok(const struct roce_source *src, u32 n);
 
 /*
- * What the QP needs from a received packet, valid only in the call. skb->data
- * is at the BTH; length runs to the end of the ICRC; k is parsed, the ICRC is
- * right, the destination address is one of the device's. Without skb: a stretch
+ * What the QP needs from a received packet, valid only in the call: k is parsed, the
+ * ICRC is right, the destination address is one of the device's. Without skb: a stretch
  * of packets, or one, straight from a QP of this host.
  */
 struct roce_rx {
 	struct tern_dev *dev;
-	struct sk_buff *skb;
+	struct sk_buff *skb;		/* whose data has the packet, from byte `at` on: BTH to ICRC */
+	u32 at;
+	u32 bytes;
+	const u8 *headers;		/* network header, UDP, BTH */
 	struct roce_source *src;	/* if there is no skb */
 	struct pkt k;
 	bool mcast;
+	bool uncut;			/* skb has others too, and is not this one's to keep or free */
 };
 
 /* Did copying fail for the sender's reason? Then it is as if nothing had come. */
@@ -193,7 +223,7 @@ static inline const void *roce_rx_flat(const struct roce_rx *rx, u32 n)
 		return NULL;
 	if (!rx->skb)
 		return rx->src->flat ? rx->src->flat + rx->src->off : NULL;
-	return rx->k.hdr_bytes + n <= skb_headlen(rx->skb) ? rx->skb->data + rx->k.hdr_bytes : NULL;
+	return roce_skb_flat(rx->skb, rx->at + rx->k.hdr_bytes, n);
 }
 
 /* Copy n payload bytes starting at payload offset off to a span/SGL or flat memory. */
@@ -203,6 +233,10 @@ int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 
 
 /* Parse skb (again, when it comes from a QP's backlog): false cannot happen for queued skbs. */
 bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx);
+
+/* The packet as an skb of its own, for a backlog. NULL: no memory. Either ends rx. */
+struct sk_buff *roce_rx_keep(struct roce_rx *rx);
+void roce_rx_done(struct roce_rx *rx);
 
 /*
  * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header

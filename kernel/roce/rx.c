@@ -3,7 +3,8 @@
  * Received packets: from the UDP socket to a QP. Nothing in the packet is
  * believed before its lengths and its ICRC are checked, nothing it does is
  * logged, and its payload is never linearised: it is copied once, from where
- * the NIC put it to where the application wants it.
+ * the NIC put it to where the application wants it. So it is with packets that
+ * come as one yet, which no netdev has cut.
  *
  * Also what a QP may ask of the packet it is given.
  */
@@ -74,7 +75,7 @@ static void rx_dest(const struct sk_buff *skb, struct rx_dest *to)
  * gone and the headers linear. IP options and extension headers are refused:
  * the ICRC is defined over the fixed header only (annex A17.3.3).
  */
-static bool rx_trim(struct sk_buff *skb)
+static __always_inline bool rx_trim(struct sk_buff *skb)
 {
 	u32 ip_bytes = is_ipv6(skb) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 	u32 bytes;
@@ -130,25 +131,28 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 {
 	rx->dev = dev;
 	rx->skb = skb;
+	rx->at = 0;
+	rx->bytes = skb->len;
+	rx->headers = skb_network_header(skb);
 	rx->src = NULL;
 	rx->mcast = rx_cb(skb)->mcast;
+	rx->uncut = false;
 	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
 }
 
-/* Everything that can be checked without a QP. False: counted, to be freed. */
-static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
+/* Everything that can be checked without a QP. False: counted. */
+static bool rx_accept(const struct roce_rx *rx)
 {
-	if (unlikely(!roce_rx_parse(dev, skb, rx))) {
-		tern_count(dev, TERN_CNT_RX_MALFORMED);
-		return false;
-	}
-	if (unlikely(!roce_icrc_ok(skb, &rx->k, is_ipv6(skb)))) {
+	struct tern_dev *dev = rx->dev;
+
+	if (unlikely(!roce_icrc_ok(rx->skb, rx->at, rx->bytes, rx->headers, &rx->k,
+				   is_ipv6(rx->skb)))) {
 		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
 		return false;
 	}
 	tern_count(dev, TERN_CNT_RX_PKTS);
 	tern_count_add(dev, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
-	if (unlikely(is_congestion_marked(skb)))
+	if (unlikely(is_congestion_marked(rx->skb)))
 		tern_count(dev, TERN_CNT_RX_CE);
 	if (unlikely(rx->k.op_flags & OPF_CNP)) {
 		tern_count(dev, TERN_CNT_RX_CNP);
@@ -157,44 +161,52 @@ static bool rx_accept(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx 
 	return true;
 }
 
+/* To its QP, if it has one. Ends rx. */
+static __always_inline void rx_deliver(const struct roce_net *rn, const struct rx_dest *to,
+				       struct roce_rx *rx, struct roce_rx_series *series)
+{
+	struct tern_qp *qp;
+
+	if (unlikely(!rx_accept(rx)))
+		goto drop;
+	/* the multicast QPN goes with a multicast address, and only with that */
+	if (unlikely(to->mcast != (rx->k.dqpn == QPN_MCAST))) {
+		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	if (unlikely(to->mcast)) {
+		roce_mcast_deliver(rn, &to->gid, to->iif, rx, series);
+		return;
+	}
+	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
+	if (unlikely(!qp)) {
+		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	roce_qp_rx(series, to_roce_qp(qp), rx);
+	return;
+drop:
+	roce_rx_done(rx);
+}
+
 /* One packet to dev; skb->data is at the UDP header. */
 static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
 		      struct sk_buff *skb, struct roce_rx_series *series)
 {
 	struct roce_rx rx TERN_UNCLEARED;
-	struct tern_qp *qp;
 
-	if (unlikely(!rx_trim(skb))) {
+	if (unlikely(!rx_trim(skb) || !roce_rx_parse(dev, skb, &rx))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
-		goto drop;
-	}
-	if (unlikely(!rx_accept(dev, skb, &rx)))
-		goto drop;
-	/* the multicast QPN goes with a multicast address, and only with that */
-	if (unlikely(to->mcast != (rx.k.dqpn == QPN_MCAST))) {
-		tern_count(dev, TERN_CNT_RX_NO_QP);
-		goto drop;
-	}
-	if (unlikely(to->mcast)) {
-		roce_mcast_deliver(rn, &to->gid, to->iif, &rx, series);
+		kfree_skb(skb);
 		return;
 	}
-	qp = tern_qp_lookup(dev, rx.k.dqpn);
-	if (unlikely(!qp)) {
-		tern_count(dev, TERN_CNT_RX_NO_QP);
-		goto drop;
-	}
-	roce_qp_rx(series, to_roce_qp(qp), &rx);
-	return;
-
-drop:
-	kfree_skb(skb);
+	rx_deliver(rn, to, &rx, series);
 }
 
 /* ---- batches ---- */
 
-/* Of the kind that tx.c and gro.c make? Other offloaded bundles are nobody's of ours. */
-static bool is_batch(const struct sk_buff *skb)
+/* Of the kind that tx.c and gro.c make: whole packets on a list? */
+static bool is_list(const struct sk_buff *skb)
 {
 	return skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST && skb_has_frag_list(skb);
 }
@@ -245,6 +257,68 @@ static struct sk_buff *rx_segment(struct sk_buff *segment, __be16 protocol, cons
 	return segment;
 }
 
+/* Is it one UDP packet yet, which a netdev was to cut (or has put together)? See tx.c. */
+static bool is_uncut(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+
+	return (shinfo->gso_type & (SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST)) == SKB_GSO_UDP_L4 &&
+	       shinfo->gso_size;
+}
+
+/* The headers of a packet to be, which follows upon `before` others and has so many bytes. */
+static void cut_headers(const struct sk_buff *skb, u8 *headers, u32 bytes, u32 before)
+{
+	struct udphdr *udp = (struct udphdr *)(headers + skb_network_header_len(skb));
+
+	udp->len = htons(sizeof(*udp) + bytes);
+	if (is_ipv6(skb)) {
+		((struct ipv6hdr *)headers)->payload_len = udp->len;
+	} else {
+		struct iphdr *ip = (struct iphdr *)headers;
+
+		ip->id = htons(ntohs(ip_hdr(skb)->id) + before);
+		ip->tot_len = htons(sizeof(*ip) + sizeof(*udp) + bytes);
+	}
+}
+
+/* Each of the packets where it is. skb->data is at the UDP header. Frees skb. */
+static void rx_uncut(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+		     struct sk_buff *skb, struct roce_rx_series *series)
+{
+	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + PKT_HDR_MAX_BYTES] __aligned(8);
+	u32 net_bytes = skb_network_header_len(skb) + sizeof(struct udphdr);
+	u32 size = skb_shinfo(skb)->gso_size;
+	struct roce_rx rx TERN_UNCLEARED;
+	u32 at, have, npkts = 0;
+
+	/* that bounds their number */
+	if (size < BTH_BYTES + ICRC_BYTES || !rx_trim(skb)) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+		return;
+	}
+	memcpy(headers, skb_network_header(skb), net_bytes);
+	for (at = 0; at < skb->len; at += rx.bytes) {
+		rx.dev = dev;
+		rx.skb = skb;
+		rx.at = at;
+		rx.bytes = min(size, skb->len - at);
+		rx.headers = headers;
+		rx.src = NULL;
+		rx.mcast = to->mcast;
+		rx.uncut = true;
+		have = min_t(u32, rx.bytes, PKT_HDR_MAX_BYTES);
+		cut_headers(skb, headers, rx.bytes, npkts++);
+		if (unlikely(skb_copy_bits(skb, at, headers + net_bytes, have) ||
+			     pkt_parse(headers + net_bytes, have, rx.bytes, &rx.k) != PKT_OK))
+			tern_count(dev, TERN_CNT_RX_MALFORMED);
+		else
+			rx_deliver(rn, to, &rx, series);
+	}
+	consume_skb(skb);
+}
+
 /* What came through the stack at a time: a packet or a batch of them. */
 static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 {
@@ -264,12 +338,16 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 		return;
 	}
 	tern_poll_came(dev, skb_napi_id(skb));
-	if (skb_is_gso(skb) && unlikely(!is_batch(skb) || !take_apart(skb, &next))) {
+	if (skb_is_gso(skb) && !is_uncut(skb) && unlikely(!is_list(skb) || !take_apart(skb, &next))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);
 		return;
 	}
 	rx_detach(skb, to.loopback, to.mcast);
+	if (skb_is_gso(skb)) {
+		rx_uncut(rn, dev, &to, skb, &series);
+		goto end;
+	}
 	cb = *rx_cb(skb);
 	while (skb) {
 		struct sk_buff *segment = next;
@@ -282,6 +360,7 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 	}
 	/* no memory */
 	kfree_skb_list(skb ? NULL : next);
+end:
 	roce_rx_series_end(&series);
 }
 
@@ -301,10 +380,41 @@ int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
 
 /* ---- what a QP asks of its packet ---- */
 
+/* A copy of one of several, as roce_rx_parse() takes it. */
+static struct sk_buff *copy_of(const struct roce_rx *rx)
+{
+	u32 net_bytes = skb_network_header_len(rx->skb) + sizeof(struct udphdr);
+	struct sk_buff *skb = alloc_skb(net_bytes + rx->bytes, GFP_ATOMIC);
+
+	if (!skb)
+		return NULL;
+	skb->protocol = rx->skb->protocol;
+	*rx_cb(skb) = *rx_cb(rx->skb);
+	skb_reset_network_header(skb);
+	skb_put_data(skb, rx->headers, net_bytes);
+	__skb_pull(skb, net_bytes);
+	if (skb_copy_bits(rx->skb, rx->at, skb_put(skb, rx->bytes), rx->bytes)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	return skb;
+}
+
+struct sk_buff *roce_rx_keep(struct roce_rx *rx)
+{
+	return rx->uncut ? copy_of(rx) : rx->skb;
+}
+
+void roce_rx_done(struct roce_rx *rx)
+{
+	if (!rx->uncut)
+		napi_consume_skb(rx->skb, 1);
+}
+
 /* Where payload byte off is in the skb; false if [off, off + n) is not all payload. */
 static bool rx_range(const struct roce_rx *rx, u32 off, u32 n, u32 *at)
 {
-	*at = rx->k.hdr_bytes + off;
+	*at = rx->at + rx->k.hdr_bytes + off;
 	return off <= rx->k.payload_bytes && n <= rx->k.payload_bytes - off;
 }
 
@@ -319,8 +429,9 @@ int roce_rx_to_span(const struct roce_rx *rx, u32 off, const struct tern_span *s
 		return -EINVAL;
 	if (!rx->skb)
 		return roce_source_to_span(rx->src, off, span, span_off, n);
-	if (likely(at + n <= skb_headlen(rx->skb))) {
-		tern_span_write(span, span_off, rx->skb->data + at, n);
+	p = roce_skb_flat(rx->skb, at, n);
+	if (likely(p)) {
+		tern_span_write(span, span_off, p, n);
 		return 0;
 	}
 	skb_prepare_seq_read(rx->skb, at, at + n, &seq);
@@ -343,8 +454,9 @@ int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 
 		return -EINVAL;
 	if (!rx->skb)
 		return roce_source_to_sgl(rx->src, off, sgl, sgl_off, n);
-	if (likely(at + n <= skb_headlen(rx->skb)))
-		return tern_sgl_write(sgl, sgl_off, rx->skb->data + at, n);
+	p = roce_skb_flat(rx->skb, at, n);
+	if (likely(p))
+		return tern_sgl_write(sgl, sgl_off, p, n);
 
 	skb_prepare_seq_read(rx->skb, at, at + n, &seq);
 	while ((len = skb_seq_read(done, &p, &seq))) {
@@ -361,19 +473,16 @@ int roce_rx_to_sgl(const struct roce_rx *rx, u32 off, struct tern_sgl *sgl, u64 
 
 void roce_rx_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES])
 {
-	const u8 *ip;
-
 	BUILD_BUG_ON(sizeof(struct ipv6hdr) != GRH_BYTES);
 	if (!rx->skb) {
 		roce_source_grh(rx->src, &rx->k, grh);
 		return;
 	}
-	ip = skb_network_header(rx->skb);
 	if (is_ipv6(rx->skb)) {
-		memcpy(grh, ip, GRH_BYTES);
+		memcpy(grh, rx->headers, GRH_BYTES);
 	} else {
 		memset(grh, 0, GRH_BYTES - sizeof(struct iphdr));
-		memcpy(grh + GRH_BYTES - sizeof(struct iphdr), ip, sizeof(struct iphdr));
+		memcpy(grh + GRH_BYTES - sizeof(struct iphdr), rx->headers, sizeof(struct iphdr));
 	}
 }
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets on their way out: one linear skb each, headers built here, routed by
- * a cached dst (route.c), handed to the IP stack's local output. How much of a
- * QP may be in the stack at a time is bounded by its accounting socket.
+ * Packets on their way out: headers built here, routed by a cached dst (route.c),
+ * handed to the IP stack's local output. How much of a QP may be in the stack at a
+ * time is bounded by its accounting socket.
  *
- * A batch goes through the stack once, as a GSO skb whose segments are whole
- * packets on its frag_list (SKB_GSO_FRAGLIST): they may be of any sizes, keep
- * their UDP headers, and need no UDP checksum. The device layer takes it apart
- * in front of a driver; veth takes it as it is, to the receiver at the other end.
+ * A batch goes through the stack once. Mostly it is a GSO skb whose segments are
+ * whole packets on its frag_list, a linear skb each (SKB_GSO_FRAGLIST): they may be
+ * of any sizes, keep their UDP headers, and need no UDP checksum. The device layer
+ * takes it apart in front of a driver; veth takes it as it is, to the receiver at
+ * the other end. If the netdev cuts UDP packets itself (tx-udp-segmentation), and
+ * knows no such lists, a batch is what it cuts: packets of one size, the last may be
+ * shorter, one behind the other on pages, from BTH to ICRC. They leave with UDP
+ * checksums.
  *
  * The headers are complete before the ICRC is computed over them, and the
- * stack leaves the covered ones as they are, or makes them so again when it
- * takes a batch apart: lengths to what they are, IPv4 identifications counting
+ * stack leaves the covered ones as they are, or makes them so again when it or the
+ * netdev takes a batch apart: lengths to what they are, IPv4 identifications counting
  * upwards from the first one's. DF is set and skb->ignore_df
  * stays 0: if the packet is larger than the path's MTU, the stack drops it
  * with -EMSGSIZE, rather than sending fragments that no RDMA NIC reassembles.
@@ -25,9 +29,11 @@
 #include <linux/udp.h>
 #include <linux/if_vlan.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
 #include <net/ipv6.h>
 #include <net/route.h>
 #include <net/sock.h>
+#include <net/udp.h>
 
 #include "crc.h"
 #include "icrc.h"
@@ -35,7 +41,7 @@
 #include "net.h"
 
 /* Of one, until roce_tx_try_batch() has seen that more are treated rightly. */
-u32 roce_tx_batch_pkts __ro_after_init = 1;
+u32 roce_tx_list_pkts __ro_after_init = 1;
 
 /*
  * What the accounting socket's sk_user_data points at. It ends with roce_tx,
@@ -176,64 +182,89 @@ static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
 	return skb;
 }
 
-struct sk_buff *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k,
-			      void **payload)
+/* From BTH to ICRC. */
+static u32 udp_payload_bytes(const struct pkt *k)
+{
+	return opcode_info(k->opcode)->hdr_bytes + ALIGN(k->payload_bytes, 4) + ICRC_BYTES;
+}
+
+bool roce_tx_cut_fits(const struct roce_tx *tx, const struct pkt *k)
+{
+	const struct roce_tx_batch *batch = &tx->batch;
+	u32 bytes = udp_payload_bytes(k);
+
+	return batch->npkts < tx->cut_max_pkts && batch->bytes + bytes <= tx->cut_max_bytes &&
+	       bytes <= batch->cut_bytes && !batch->cut_ended &&
+	       skb_shinfo(batch->head)->nr_frags < MAX_SKB_FRAGS;
+}
+
+void *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k)
 {
 	u32 net_bytes = ip_bytes(path) + sizeof(struct udphdr);
-	u32 hdr_bytes = opcode_info(k->opcode)->hdr_bytes;
-	u32 pad_bytes = -k->payload_bytes & 3;
-	u32 bytes = net_bytes + hdr_bytes + k->payload_bytes + pad_bytes + ICRC_BYTES;
-	struct sk_buff *skb;
-	u8 *p;
+	struct roce_tx_open *open = &tx->open;
 
-	skb = alloc_packet(tx, bytes);
-	if (unlikely(!skb))
-		return NULL;
-
-	skb_reset_network_header(skb);
-	skb_set_transport_header(skb, ip_bytes(path));
-	p = skb_put(skb, bytes);
-	pkt_build(p + net_bytes, k);
-	*payload = p + net_bytes + hdr_bytes;
+	open->bytes = udp_payload_bytes(k);
+	if (tx->batch.cut_bytes) {
+		open->skb = NULL;
+		open->at = tern_page_more(tx->batch.end, open->bytes);
+		if (unlikely(!open->at))
+			return NULL;
+	} else {
+		open->skb = alloc_packet(tx, net_bytes + open->bytes);
+		if (unlikely(!open->skb))
+			return NULL;
+		skb_reset_network_header(open->skb);
+		skb_set_transport_header(open->skb, ip_bytes(path));
+		open->at = skb_put(open->skb, net_bytes + open->bytes) + net_bytes;
+	}
+	pkt_build(open->at, k);
 	/* the pad; the rest of its word is payload that is still to come, if there is one */
-	if (pad_bytes)
-		put_unaligned(0, (u32 *)(p + bytes - ICRC_BYTES) - 1);
-	return skb;
+	if (k->payload_bytes & 3)
+		put_unaligned(0, (u32 *)(open->at + open->bytes - ICRC_BYTES) - 1);
+	return open->at + opcode_info(k->opcode)->hdr_bytes;
 }
 
-void roce_tx_cancel(struct sk_buff *skb)
+void roce_tx_cancel(struct roce_tx *tx)
 {
-	consume_skb(skb);
+	struct roce_tx_open *open = &tx->open;
+
+	if (open->skb)
+		consume_skb(open->skb);
+	else if (open->at != tx->batch.end)
+		put_page(virt_to_head_page(open->at));
 }
 
-static void build_ip4(struct sk_buff *skb, const struct roce_path *path, u16 id)
+/*
+ * The network header and UDP's of a packet with so many bytes behind them. The UDP
+ * checksum is zero: the ICRC does better (RoCEv2 annex).
+ */
+static __always_inline void build_headers(struct roce_tx *tx, const struct roce_path *path,
+					  u8 *headers, u32 bytes)
 {
-	roce_path_ip4(path, ip_hdr(skb), skb->len, id);
-}
+	struct udphdr *udp = (struct udphdr *)(headers + ip_bytes(path));
 
-static void build_ip6(struct sk_buff *skb, const struct roce_path *path)
-{
-	roce_path_ip6(path, ipv6_hdr(skb), skb->len);
-}
-
-/* The UDP checksum is zero: the ICRC does better (RoCEv2 annex). */
-static void build_udp(struct sk_buff *skb, const struct roce_path *path)
-{
-	struct udphdr *udp = udp_hdr(skb);
-
+	bytes += sizeof(*udp);
 	udp->source = path->src_port;
 	udp->dest = htons(ROCE_UDP_PORT);
-	udp->len = htons(skb->len - skb_transport_offset(skb));
+	udp->len = htons(bytes);
 	udp->check = 0;
+	bytes += ip_bytes(path);
+	if (path->ipv6)
+		roce_path_ip6(path, (struct ipv6hdr *)headers, bytes);
+	else
+		roce_path_ip4(path, (struct iphdr *)headers, bytes, tx->ip_id++);
 }
 
-static void put_icrc(struct sk_buff *skb, bool ipv6, struct icrc_memo *memo)
+/* headers: network header, UDP, BTH. The ICRC goes to the end of [at, at + bytes), BTH first. */
+static __always_inline void put_icrc(struct roce_tx *tx, const struct roce_path *path,
+				     const struct pkt *k, const u8 *headers)
 {
-	u8 *after_bth = skb_transport_header(skb) + sizeof(struct udphdr) + BTH_BYTES;
-	u8 *end = skb_tail_pointer(skb) - ICRC_BYTES;
+	struct icrc_memo *memo = &tx->icrc[opcode_info(k->opcode)->flags & OPF_REQUEST ? 1 : 0];
+	u8 *end = tx->open.at + tx->open.bytes - ICRC_BYTES;
+	u8 *after_bth = tx->open.at + BTH_BYTES;
 	u32 crc;
 
-	crc = roce_icrc_start(skb, ipv6, memo);
+	crc = roce_icrc_start(headers, path->ipv6, memo);
 	crc = tern_crc32(crc, after_bth, end - after_bth);
 	put_unaligned_le32(icrc_finish(crc), end);
 }
@@ -256,25 +287,21 @@ static int xmit_result(struct roce_tx *tx, int ret)
 	}
 }
 
-void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buff *skb,
-		 const struct pkt *k)
+/* The first of a batch, or one more of a list. */
+static void end_skb(struct roce_tx *tx, const struct roce_path *path, const struct pkt *k)
 {
 	struct roce_tx_batch *batch = &tx->batch;
+	struct sk_buff *skb = tx->open.skb;
 
-	if (path->ipv6)
-		build_ip6(skb, path);
-	else
-		build_ip4(skb, path, tx->ip_id++);
-	build_udp(skb, path);
-	put_icrc(skb, path->ipv6,
-		 &tx->icrc[opcode_info(k->opcode)->flags & OPF_REQUEST ? 1 : 0]);
+	build_headers(tx, path, skb_network_header(skb), tx->open.bytes);
+	put_icrc(tx, path, k, skb_network_header(skb));
 
 	batch->max_bytes = max(batch->max_bytes, skb->len);
-	batch->payload_bytes += k->payload_bytes;
-	batch->npkts++;
 	if (!batch->head) {
 		batch->head = skb;
 		batch->bytes = skb->len;
+		if (tx->cut_max_bytes)
+			batch->cut_bytes = tx->open.bytes;
 		return;
 	}
 	/* A segment's data begins behind its headers, wherever the stack meets one. */
@@ -287,21 +314,89 @@ void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, struct sk_buf
 	batch->tail = skb;
 }
 
+/* One more that the netdev is to cut off: it gives it the headers that it has here. */
+static void end_cut(struct roce_tx *tx, const struct roce_path *path, const struct pkt *k)
+{
+	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + BTH_BYTES] __aligned(8);
+	struct roce_tx_batch *batch = &tx->batch;
+	struct skb_shared_info *shinfo = skb_shinfo(batch->head);
+	const struct roce_tx_open *open = &tx->open;
+
+	build_headers(tx, path, headers, open->bytes);
+	memcpy(headers + ip_bytes(path) + sizeof(struct udphdr), open->at, BTH_BYTES);
+	put_icrc(tx, path, k, headers);
+
+	if (open->at == batch->end)
+		skb_frag_size_add(&shinfo->frags[shinfo->nr_frags - 1], open->bytes);
+	else
+		skb_fill_page_desc(batch->head, shinfo->nr_frags, virt_to_head_page(open->at),
+				   open->at - page_address(virt_to_head_page(open->at)),
+				   open->bytes);
+	batch->head->truesize += open->bytes;
+	batch->end = open->at + open->bytes;
+	batch->bytes += open->bytes;
+	batch->cut_ended = open->bytes < batch->cut_bytes;
+}
+
+void roce_tx_end(struct roce_tx *tx, const struct roce_path *path, const struct pkt *k)
+{
+	if (tx->open.skb)
+		end_skb(tx, path, k);
+	else
+		end_cut(tx, path, k);
+	tx->batch.payload_bytes += k->payload_bytes;
+	tx->batch.npkts++;
+}
+
 /* The packets on head's frag_list become its segments. */
-static void make_gso(struct sk_buff *head, const struct roce_tx_batch *batch)
+static void make_list(struct sk_buff *head, const struct roce_tx_batch *batch)
 {
 	struct sk_buff *skb;
 
 	skb_shinfo(head)->gso_type = ROCE_GSO_TYPE;
-	skb_shinfo(head)->gso_segs = batch->npkts;
 	/* of the first, by which the stack knows that the list is as it was made */
 	skb_shinfo(head)->gso_size = head->len - skb_transport_offset(head) - sizeof(struct udphdr);
 	skb_walk_frags(head, skb)
 		head->truesize += skb->truesize;
+	head->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+/*
+ * The netdev cuts head, if it is more than one packet, and completes the checksum of
+ * each. Of one too: GRO tells flows with checksums from those without, and would pass
+ * some packets by others.
+ */
+static void make_cut(struct sk_buff *head, const struct roce_path *path,
+		     const struct roce_tx_batch *batch)
+{
+	u32 udp_bytes = batch->bytes - skb_transport_offset(head);
+
+	if (batch->npkts > 1) {
+		skb_shinfo(head)->gso_type = SKB_GSO_UDP_L4;
+		skb_shinfo(head)->gso_size = batch->cut_bytes;
+	}
+	head->ip_summed = CHECKSUM_PARTIAL;
+	head->csum_start = skb_transport_header(head) - head->head;
+	head->csum_offset = offsetof(struct udphdr, check);
+	udp_hdr(head)->check =
+		path->ipv6 ? ~udp_v6_check(udp_bytes, &path->v6.saddr, &path->v6.daddr, 0) :
+			     ~udp_v4_check(udp_bytes, path->v4.saddr, path->v4.daddr, 0);
+}
+
+/* The batch's head becomes all of it. */
+static void make_batch(struct sk_buff *head, const struct roce_path *path,
+		       const struct roce_tx_batch *batch)
+{
+	if (batch->cut_bytes)
+		make_cut(head, path, batch);
+	else if (batch->npkts > 1)
+		make_list(head, batch);
+	if (batch->npkts == 1)
+		return;
+	skb_shinfo(head)->gso_segs = batch->npkts;
 	head->data_len = batch->bytes - head->len;
 	head->len = batch->bytes;
 	udp_hdr(head)->len = htons(head->len - skb_transport_offset(head));
-	head->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
 /* skb: one packet, or a batch of npkts. The route is held by the caller's RCU section. */
@@ -321,7 +416,10 @@ static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_ent
 					    ip_local_out(net, sk, skb));
 }
 
-/* The path has no room for the largest packet: the stack is to say so of each. */
+/*
+ * The path has no room for the largest packet of a list: the stack is to say so of
+ * each. (Of a packet to be cut it finds out.)
+ */
 static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
 		     struct sk_buff *head)
 {
@@ -341,6 +439,21 @@ static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct ds
 	return ret;
 }
 
+/* Does dst's netdev cut packets? */
+static void look_at_netdev(struct roce_tx *tx, struct dst_entry *dst)
+{
+	const struct net_device *ndev = dst->dev;
+	netdev_features_t features = READ_ONCE(ndev->features);
+
+	tx->cut_max_bytes = 0;
+	/* a list goes to a netdev that knows it with less work, and IPsec would cut itself */
+	if (!(features & NETIF_F_GSO_UDP_L4) || features & NETIF_F_GSO_FRAGLIST ||
+	    dst_xfrm(dst) || READ_ONCE(ndev->gso_max_size) <= MAX_HEADER)
+		return;
+	tx->cut_max_bytes = min_t(u32, READ_ONCE(ndev->gso_max_size), U16_MAX) - MAX_HEADER;
+	tx->cut_max_pkts = min_t(u32, READ_ONCE(ndev->gso_max_segs), ROCE_TX_BATCH_PKTS);
+}
+
 int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct roce_tx_batch batch = tx->batch;
@@ -356,12 +469,14 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 	if (IS_ERR(dst)) {
 		kfree_skb(batch.head);
 		ret = PTR_ERR(dst);
-	} else if (batch.npkts > 1 && unlikely(batch.max_bytes > dst_mtu(dst))) {
-		ret = xmit_each(tx, path, dst, batch.head);
 	} else {
-		if (batch.npkts > 1)
-			make_gso(batch.head, &batch);
-		ret = xmit(tx, path, dst, batch.head, batch.npkts);
+		look_at_netdev(tx, dst);
+		if (batch.tail && unlikely(batch.max_bytes > dst_mtu(dst))) {
+			ret = xmit_each(tx, path, dst, batch.head);
+		} else {
+			make_batch(batch.head, path, &batch);
+			ret = xmit(tx, path, dst, batch.head, batch.npkts);
+		}
 	}
 	rcu_read_unlock();
 
@@ -410,9 +525,9 @@ bool roce_tx_try_batch(void)
 
 	list = skb_segment_list(head, NETIF_F_SG, 0);
 	if (!IS_ERR(list) && head->truesize == truesize)
-		roce_tx_batch_pkts = ROCE_TX_BATCH_PKTS;
+		roce_tx_list_pkts = ROCE_TX_BATCH_PKTS;
 	if (!IS_ERR(list))
 		kfree_skb_list(list);
 	kfree_skb(head);
-	return roce_tx_batch_pkts > 1;
+	return roce_tx_list_pkts > 1;
 }

@@ -60,7 +60,6 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 {
 	u32 bytes = tern_wqe_bytes(wqe);
 	struct roce_path path;
-	struct sk_buff *skb;
 	struct pkt k;
 	void *dst;
 
@@ -82,17 +81,17 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		*status = IB_WC_LOC_PROT_ERR;
 		return 0;
 	}
-	skb = roce_tx_begin(&qp->tx, &path, &k, &dst);
-	if (!skb) {
+	dst = roce_tx_begin(&qp->tx, &path, &k);
+	if (!dst) {
 		roce_tx_later(qp, NSEC_PER_MSEC);
 		return -EAGAIN;
 	}
 	if (copy_payload(qp, wqe, dst, bytes)) {
-		roce_tx_cancel(skb);
+		roce_tx_cancel(&qp->tx);
 		*status = IB_WC_LOC_PROT_ERR;
 		return 0;
 	}
-	roce_tx_end(&qp->tx, &path, skb, &k);
+	roce_tx_end(&qp->tx, &path, &k);
 	if (roce_tx_flush(&qp->tx, &path) == -EAGAIN) {
 		roce_tx_later(qp, ROCE_TX_RETRY_NS);
 		return -EAGAIN;

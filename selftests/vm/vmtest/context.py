@@ -93,9 +93,10 @@ class Test:
                        % (device, gid)).out.strip()
         return int(out) if out else None
 
-    def wait_port(self, guest, port, limit_s=15):
-        """Wait until something listens on a TCP port."""
-        guest.wait_until("grep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6" % port,
+    def wait_port(self, guest, port, limit_s=15, netns=None):
+        """Wait until something listens on a TCP port, in a network namespace maybe."""
+        guest.wait_until("%sgrep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6"
+                         % ("ip netns exec %s " % netns if netns else "", port),
                          timeout=limit_s, every=0.05)
 
     def wait_cm_listen(self, guest, limit_s=15):
