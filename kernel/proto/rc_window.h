@@ -38,6 +38,16 @@ static inline void rc_window_init(struct rc_window *w, u32 pkts, u32 max)
 	w->full = false;
 }
 
+/* What it may become from now on, no less than it began with. Not for one that stays the same. */
+static inline void rc_window_limit(struct rc_window *w, u32 max)
+{
+	if (w->min == w->max)
+		return;
+	w->max = max;
+	if (w->pkts > max)
+		w->pkts = max;
+}
+
 static inline void rc_window_acked(struct rc_window *w, u32 pkts)
 {
 	if (!w->full || w->pkts >= w->max)

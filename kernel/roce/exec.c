@@ -103,6 +103,8 @@ bool roce_batch_send(struct roce_qp *qp)
 		return true;
 	ret = roce_tx_flush(&qp->tx, &qp->path);
 	qp->now_ns = 0;
+	if (unlikely(qp->window_cut != !!qp->tx.cut_max_bytes) && qp->req_ready)
+		roce_window_suit(qp);
 
 	if (unlikely(ret == -EAGAIN)) {
 		if (qp->batch.has_requests)

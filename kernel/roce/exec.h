@@ -49,6 +49,8 @@ void roce_tx_later(struct roce_qp *qp, u64 ns);
  * they stood before it, and it is a matter for later.
  */
 bool roce_batch_send(struct roce_qp *qp);
+/* What the requester may have under way becomes what suits the netdev that tx.cut_max_bytes is of. */
+void roce_window_suit(struct roce_qp *qp);
 bool roce_batch_make_room(struct roce_qp *qp, const struct run *run);
 /* Room for the run's first packet, in the batch or in a new one. False: as roce_batch_send(). */
 static inline bool roce_batch_room(struct roce_qp *qp, const struct run *run)

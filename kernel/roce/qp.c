@@ -13,16 +13,28 @@
 
 /*
  * Unacknowledged packets of a requester: to begin with what fits the queues of a
- * virtual interface, and at most what keeps the fastest of paths busy.
+ * virtual interface, and at most what keeps the fastest of paths busy. A netdev that
+ * cuts batches carries more in the same time, and its queues see a batch as one.
  */
 #define ROCE_WINDOW_PKTS	256
 #define ROCE_WINDOW_MAX_PKTS	1024
 #define ROCE_WINDOW_MAX_BYTES	(2u << 20)
+#define ROCE_WINDOW_CUT_FACTOR	4
 
-static u32 max_window(u32 pmtu)
+static u32 max_window(u32 pmtu, bool cut)
 {
-	return clamp(ROCE_WINDOW_MAX_BYTES / pmtu, (u32)ROCE_WINDOW_PKTS,
-		     (u32)ROCE_WINDOW_MAX_PKTS);
+	u32 factor = cut ? ROCE_WINDOW_CUT_FACTOR : 1;
+
+	return clamp(factor * ROCE_WINDOW_MAX_BYTES / pmtu, (u32)ROCE_WINDOW_PKTS,
+		     factor * ROCE_WINDOW_MAX_PKTS);
+}
+
+void roce_window_suit(struct roce_qp *qp)
+{
+	struct rc_window *window = qp->local.req ? &qp->local.wire_window : &qp->req.window;
+
+	qp->window_cut = qp->tx.cut_max_bytes;
+	rc_window_limit(window, max_window(qp->req.cfg.pmtu, qp->window_cut));
 }
 
 /*
@@ -157,7 +169,7 @@ static void start_requester(struct roce_qp *qp)
 		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
 		.sq_psn = attr->sq_psn,
 		.window = ROCE_WINDOW_PKTS,
-		.max_window = max_window(ib_mtu_enum_to_int(attr->path_mtu)),
+		.max_window = max_window(ib_mtu_enum_to_int(attr->path_mtu), false),
 		.ack_timeout_ns = ack_timeout_ns(attr->timeout),
 	};
 
@@ -168,6 +180,7 @@ static void start_requester(struct roce_qp *qp)
 	qp->req.una = qp->base.sq.head;
 	qp->req.tail = qp->base.sq.head;
 	qp->local.req = false;
+	qp->window_cut = false;
 	qp->req_ready = true;
 }
 

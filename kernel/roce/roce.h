@@ -299,6 +299,7 @@ struct roce_qp {
 	struct ack_hold hold;
 	struct rc_res *res;
 	bool req_ready;			/* RTS reached since RESET */
+	bool window_cut;		/* the requester's limit is that for a netdev that cuts */
 	bool resp_ready;		/* RTR reached since RESET */
 
 	struct roce_local local;

@@ -38,6 +38,28 @@ TEST(RcWindow, GrowsByAllThatIsAcknowledgedUntilALoss)
 	EXPECT_EQ(w.pkts, 1000u);
 }
 
+TEST(RcWindow, MayBecomeMoreOrLessOnceItsLimitIsAnother)
+{
+	rc_window w = full_window(64, 1000);
+
+	rc_window_acked(&w, 0xffffff);
+	rc_window_limit(&w, 4000);
+	EXPECT_EQ(w.pkts, 1000u);
+	rc_window_acked(&w, 2500);
+	EXPECT_EQ(w.pkts, 3500u);
+	rc_window_limit(&w, 1000);
+	EXPECT_EQ(w.pkts, 1000u);
+	rc_window_acked(&w, 1);
+	EXPECT_EQ(w.pkts, 1000u);
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 500u);
+
+	w = full_window(64, 64);
+	rc_window_limit(&w, 1000);
+	rc_window_acked(&w, 64);
+	EXPECT_EQ(w.pkts, 64u);
+}
+
 TEST(RcWindow, GrowsOnlyIfItIsWhatHoldsTheRequesterUp)
 {
 	rc_window w;
