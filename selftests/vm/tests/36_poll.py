@@ -58,17 +58,17 @@ def _switched(t):
     t.case("and no thread is left", not _threads(t, t.a))
 
 
-def _ping_pong(t):
-    """Server's and client's command of a ping-pong that runs until it is stopped."""
-    command = "ib_send_lat -F -s 2%s -d " % (" -R" if t.pair == "ww" else "")
-    return command + t.dev(t.b), command + t.dev(t.a) + " " + t.b.address
+def _ping_pong(t, messages):
+    """The command of a ping-pong, but for the device and the server's address."""
+    return "ib_send_lat -F -s 2%s -n %d" % (" -R" if t.pair == "ww" else "", messages)
 
 
 def _rings(t):
     """Doorbells, and what the thread found, of one end of a ping-pong."""
     before = [_counter(t, t.a, name) for name in ("doorbells", "poll_runs")]
-    server, client = ("%s -n %d" % (command, MESSAGES) for command in _ping_pong(t))
-    t.pair_case("%d messages to and fro" % MESSAGES, server, client, port=PORT, timeout=60)
+    command = _ping_pong(t, MESSAGES)
+    t.pair_case("%d messages to and fro" % MESSAGES, "%s -d %s" % (command, t.dev(t.b)),
+                "%s -d %s %s" % (command, t.dev(t.a), t.b.address), port=PORT, timeout=60)
     return [_counter(t, t.a, name) - n for name, n in zip(("doorbells", "poll_runs"), before)]
 
 
@@ -87,23 +87,19 @@ def _saves_calls(t):
     _set(t, 0)
 
 
-def _wait_for_more(t):
-    """Until the ping-pong has sent some more."""
+def _more(t):
+    """A condition: the ping-pong has sent some more since this was called."""
     sent = "$(cat /sys/class/infiniband/%s/ports/1/hw_counters/requests_sent)" % t.dev(t.a)
     now = int(t.run(t.a, "echo " + sent, check=True).out)
-    t.a.wait_until("test %s -gt %d" % (sent, now + MESSAGES), timeout=20)
+    return "test %s -gt %d" % (sent, now + MESSAGES)
 
 
 def _sleeps(t):
     """A program has its QP in RTS, and nothing to say for a while; then it goes on."""
     _set(t, 20000)
     threads = [(guest, _threads(t, guest)[0]) for guest in t.guests]
-    server, client = (command + " -n 5000000" for command in _ping_pong(t))
-    server = t.start(t.b, server, 90)
-    t.wait_port(t.b, PORT)
-    client = t.start(t.a, client, 90)
+    server, client = t.endless(_ping_pong(t, 5000000), _more(t))
     try:
-        _wait_for_more(t)
         for guest, pid in threads:
             t.case("guest %s: traffic wakes it" % guest.name, _cpu_s(t, guest, pid) > 0)
         for turn in ("first", "second"):
@@ -114,13 +110,10 @@ def _sleeps(t):
             took = [_cpu_s(t, *thread) - s for thread, s in zip(threads, before)]
             t.case("idle, it takes no CPU time (%s time)" % turn, max(took) <= 2 * TICK_S, took)
             t.run(t.a, "pkill -CONT ib_send_lat", check=True)
-            _wait_for_more(t)
+            t.a.wait_until(_more(t), timeout=20)
             t.case("and wakes again (%s time)" % turn, server.running and client.running)
     finally:
-        server.kill(9)
-        client.kill(9)
-        server.wait(timeout=30)
-        client.wait(timeout=30)
+        t.kill(server, client)
 
 
 def _same_results(t):

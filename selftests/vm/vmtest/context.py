@@ -128,7 +128,7 @@ class Test:
             command.wait(timeout=30)
 
     def endless(self, command, moves, host=None):
-        """perftest over rdma_cm that this test ends; returns (server, client).
+        """A run of perftest that this test ends; returns (server, client).
 
         Waits until `moves`, a shell condition in a, or the client's end.
         """
@@ -137,7 +137,7 @@ class Test:
             self.wait_port(self.b, 18515)
             client = self.start(self.a, "%s -d %s %s" % (command, self.dev(self.a),
                                                          host or self.b.address), 90)
-            self.a.wait_until("%s || ! pgrep ib_write_bw" % moves, timeout=20)
+            self.a.wait_until("%s || ! pgrep %s" % (moves, command.split()[0]), timeout=20)
             # Whoever crashed is seen to have ended.
             self.sleep(0.5)
             if client.running or not perftest.lost_race(client.wait()):
