@@ -203,7 +203,7 @@ bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
 			return false;
 		break;
 	case IW_TURN_NONE:
-		if (qp->tx.fill - qp->tx.sent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk))
+		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk))
 			return false;
 		break;
 	default:

@@ -12,6 +12,7 @@
 #ifndef TERN_IWARP_H
 #define TERN_IWARP_H
 
+#include <linux/bvec.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
@@ -54,6 +55,8 @@
  * not begun to leave, and spend their poster's time on them alone.
  */
 #define IW_UNSENT_BYTES		(256 << 10)
+/* FPDUs are given to TCP so many pages at a time, at most. */
+#define IW_TX_PAGES		4
 /*
  * A Send that finds no receive WQE waits for one so long, in the socket, before
  * it ends the stream: verbs programs know RNR, and post late.
@@ -132,12 +135,15 @@ struct iw_ep {
 	u32 num_children;
 };
 
-/* What is on its way into the socket: FPDUs back to back in a page. */
+/*
+ * What is on its way into the socket: FPDUs back to back in pages, of which the
+ * socket has references of its own.
+ */
 struct iw_tx {
-	struct page *page;		/* compound; the socket has references of its own */
-	u32 fill;			/* written */
-	u32 sent;			/* taken by the socket */
-	u64 pos;			/* of fill in the stream, for markers */
+	struct bio_vec out[IW_TX_PAGES];	/* compound; what of each is to be sent */
+	u32 last;			/* the one that is written to */
+	u32 unsent;			/* bytes of all that the socket has not taken */
+	u64 pos;			/* of what is written in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
 	bool draining;			/* posters need not ring: somebody will look */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */

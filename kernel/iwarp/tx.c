@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Output of an iWARP QP: WQEs into the engine, its segments into FPDUs, these
- * back to back into pages that the socket takes as they are. Payload is copied
- * once, there; so an application that changes its buffer after the CRC was
- * computed harms itself only.
+ * back to back into pages that the socket takes as they are, several at once of
+ * long messages, for each time TCP sends is a doorbell of the NIC. Payload is
+ * copied once, there; so an application that changes its buffer after the CRC
+ * was computed harms itself only.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -109,29 +110,83 @@ static void take_posted(struct iw_qp *qp)
 
 void iw_tx_uninit(struct iw_tx *tx)
 {
-	if (tx->page)
-		put_page(tx->page);
-	tx->page = NULL;
+	u32 i;
+
+	for (i = 0; i < IW_TX_PAGES; i++) {
+		if (tx->out[i].bv_page)
+			put_page(tx->out[i].bv_page);
+		tx->out[i].bv_page = NULL;
+	}
 	kvfree(tx->bounce);
 	tx->bounce = NULL;
+}
+
+/* The page that is written to is full: the next, if there is one. */
+static bool tx_next_page(struct iw_tx *tx)
+{
+	struct bio_vec *last = &tx->out[tx->last];
+
+	if (last->bv_len) {
+		if (tx->last + 1 == IW_TX_PAGES)
+			return false;	/* first what is there */
+		last++;
+	} else if (last->bv_page) {
+		tern_page_put(last->bv_page);
+	}
+	*last = (struct bio_vec){ .bv_page = tern_page_get() };
+	if (!last->bv_page)
+		return false;
+	tx->last = last - tx->out;
+	return true;
 }
 
 /* Room for an FPDU of the largest size; false: not now. */
 static inline bool tx_room(struct iw_tx *tx)
 {
-	if (tx->page && TERN_PAGE_BYTES - tx->fill >= IW_MAX_FPDU_BYTES)
+	const struct bio_vec *last = &tx->out[tx->last];
+
+	if (last->bv_page &&
+	    TERN_PAGE_BYTES - last->bv_offset - last->bv_len >= IW_MAX_FPDU_BYTES)
 		return true;
-	if (tx->sent != tx->fill)
-		return false;	/* first what is there */
-	if (tx->page)
-		tern_page_put(tx->page);
-	tx->page = tern_page_get();
-	tx->fill = 0;
-	tx->sent = 0;
-	return tx->page;
+	return tx_next_page(tx);
 }
 
-/* What is written to the socket. False: it takes no more now, or never. */
+/* Where the next FPDU goes, if there is room. */
+static inline u8 *tx_at(const struct iw_tx *tx)
+{
+	const struct bio_vec *last = &tx->out[tx->last];
+
+	return (u8 *)page_address(last->bv_page) + last->bv_offset + last->bv_len;
+}
+
+static inline void tx_written(struct iw_tx *tx, u32 bytes)
+{
+	tx->out[tx->last].bv_len += bytes;
+	tx->unsent += bytes;
+	tx->pos += bytes;
+}
+
+/* The socket has them. The page that is written to stays. */
+static void tx_taken(struct iw_tx *tx, u32 bytes)
+{
+	u32 pages = 0;
+
+	tx->unsent -= bytes;
+	while (pages < tx->last && bytes >= tx->out[pages].bv_len) {
+		bytes -= tx->out[pages].bv_len;
+		tern_page_put(tx->out[pages].bv_page);
+		pages++;
+	}
+	tx->out[pages].bv_offset += bytes;
+	tx->out[pages].bv_len -= bytes;
+	if (!pages)
+		return;
+	memmove(tx->out, tx->out + pages, (tx->last + 1 - pages) * sizeof(*tx->out));
+	memset(tx->out + tx->last + 1 - pages, 0, pages * sizeof(*tx->out));
+	tx->last -= pages;
+}
+
+/* What is written to the socket. False: it takes no more now, or never. BHs off. */
 static bool tx_push(struct iw_qp *qp, struct sock *sk)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -140,15 +195,17 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 	/* In the middle of a message more is sure to follow: TCP waits for full segments. */
 	if (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp))
 		flags |= MSG_MORE;
-	while (tx->sent != tx->fill) {
-		int ret = tern_tcp_send_page(sk, tx->page, tx->sent, tx->fill - tx->sent, flags);
+	while (tx->unsent) {
+		/* The last may have nothing yet. */
+		u32 pages = tx->last + !!tx->out[tx->last].bv_len;
+		int ret = tern_tcp_send_pages(sk, tx->out, pages, tx->unsent, flags);
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)
 				set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 			return false;
 		}
-		tx->sent += ret;
+		tx_taken(tx, ret);
 		tern_count(qp->base.dev, TERN_CNT_TX_PKTS);
 		tern_count_add(qp->base.dev, TERN_CNT_TX_BYTES, ret);
 	}
@@ -161,12 +218,16 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
  */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 {
-	int most = sk->sk_wmem_queued + 2 * TERN_PAGE_BYTES;
+	int most = sk->sk_wmem_queued + (IW_TX_PAGES + 1) * TERN_PAGE_BYTES;
+	bool all;
 
 	if (sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
-	return tx_push(qp, sk);
+	local_bh_disable();
+	all = tx_push(qp, sk);
+	local_bh_enable();
+	return all;
 }
 
 /* ---- FPDUs ---- */
@@ -193,7 +254,7 @@ static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
 static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
 {
 	struct iw_tx *tx = &qp->tx;
-	u8 *at = (u8 *)page_address(tx->page) + tx->fill;
+	u8 *at = tx_at(tx);
 	u8 *p = qp->terms.tx_markers ? tx->bounce : at;
 	u32 ulpdu = seg->hdr_bytes + seg->bytes;
 	u32 pad = mpa_pad_bytes(ulpdu);
@@ -212,8 +273,7 @@ static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
 	if (qp->terms.crc)
 		crc = cpu_to_le32(~tern_crc32c(~0, at, n));
 	memcpy(at + n, &crc, MPA_CRC_BYTES);
-	tx->fill += n + MPA_CRC_BYTES;
-	tx->pos += n + MPA_CRC_BYTES;
+	tx_written(tx, n + MPA_CRC_BYTES);
 	return 0;
 }
 
@@ -339,7 +399,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	if (tx->fin)
 		return false;
 	/* As most often when something has come in. */
-	if (!tx->draining && !tx->closing && tx->sent == tx->fill && !is_due(qp))
+	if (!tx->draining && !tx->closing && !tx->unsent && !is_due(qp))
 		return false;
 	set_draining(qp, true);
 	for (;;) {
@@ -347,8 +407,9 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 
 		if (may_send(qp))
 			take_posted(qp);
+		/* Draining stays on: the work item goes on, or room brings us back. */
 		if (!budget-- || (s64)(tx->pos - budget_end) >= 0)
-			return true;	/* draining stays on: the work item goes on */
+			return tx_push(qp, sk);
 		if (!have_room(qp, sk))
 			return false;	/* the same; room brings us back */
 		if (tx->rtr && may_request(qp) && !iw_req_in_message(&qp->req)) {

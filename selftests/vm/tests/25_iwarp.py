@@ -6,8 +6,8 @@ from riglib.rping import rping
 PAIRS = ("ww", "ws", "sw")
 LIMIT = 300
 SIZES = (2, 1024, 65536, 1 << 20)
-# IW_UNSENT_BYTES, and the page that is handed over when that is not reached yet.
-UNSENT_MOST = (256 << 10) + (32 << 10)
+# IW_UNSENT_BYTES, and the pages that are handed over when that is not reached yet.
+UNSENT_MOST = (256 << 10) + 4 * (32 << 10)
 UNSENT_SAMPLES = 3
 
 # What perftest's streams of this guest have not sent yet, again and again until it is stopped.

@@ -10,19 +10,38 @@
 
 #include <linux/version.h>
 
-/* Bytes taken, or an error; the socket is locked. Takes references to the page as needed. */
-static inline int tern_tcp_send_page(struct sock *sk, struct page *page, int offset, size_t size,
-				     int flags)
+/*
+ * bytes in n pieces to TCP, which is told to send when it has all it takes. Bytes
+ * taken, or an error; the socket is locked. Takes references to the pages as needed.
+ */
+static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bvec, u32 n,
+				      size_t bytes, int flags)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-	return tcp_sendpage_locked(sk, page, offset, size, flags);
+	int taken = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		/*
+		 * If the socket does not take the next one there is nobody who tells it to
+		 * send this one, but for an acknowledgement.
+		 */
+		bool hold = i + 1 < n && tcp_sk(sk)->packets_out;
+		int ret = tcp_sendpage_locked(sk, bvec[i].bv_page, bvec[i].bv_offset, bvec[i].bv_len,
+					      flags | (hold ? MSG_SENDPAGE_NOTLAST : 0));
+
+		if (ret < 0)
+			return taken ? taken : ret;
+		taken += ret;
+		if (ret != bvec[i].bv_len)
+			break;
+	}
+	return taken;
 #else
 	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
-	struct bio_vec bvec;
 
-	bvec_set_page(&bvec, page, size, offset);
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bvec, 1, size);
-	return tcp_sendmsg_locked(sk, &msg, size);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bvec, n, bytes);
+	return tcp_sendmsg_locked(sk, &msg, bytes);
 #endif
 }
 
