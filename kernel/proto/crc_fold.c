@@ -2,39 +2,51 @@
 /*
  * Folding. The polynomial of CRC-32C divides
  *
- *     x^209 + x^144 + x^54 + x^39 + x^14 + 1
+ *     x^407 + x^289 + x^279 + x^215 + x^161 + x^151 + x^97 + x^87 + x^64 + 1
  *
- * So a message has the CRC it had when a bit is taken out of it and put in,
- * that is XORed, 65, 155, 170, 195 and 209 bits behind its place: the
- * differences of the exponents to the first. Done to all words but the last
- * four this leaves zeros, which have no CRC, and those four. No delay is less
- * than a word, so each word is folded whole, and none more than four, so the
- * words to fold in are at hand in registers.
+ * So a message has the CRC it had when a bit is taken out of it and put in, that is
+ * XORed, 118, 128, 192, ... and 407 bits behind its place: the differences of the
+ * exponents to the first. Done to all words but the last seven this leaves zeros,
+ * which have no CRC, and those seven. No delay is less than a word, so each word is
+ * folded whole, and what is to be folded in is at hand in registers.
  *
- * That of CRC-32 divides
+ * A delay of 64 q + r bits puts in the word q before, shifted, and the rest of the
+ * word before that. What counts is how few shifts and XORs a word takes, and those
+ * whose r is the same are shifted together: of these nine delays four are of whole
+ * words, three have r 54, two r 23. And with e(k) for w(k) ^ w(k+1), the word k
+ * before and the one before that, they are, by r,
  *
- *     x^300 + x^155 + x^117 + x^89 + 1
+ *      0:  w(2) ^ w(3) ^ w(4) ^ w(5)  =  e(2) ^ e(4)
+ *     23:  w(5) ^ w(6)                =  e(5)
+ *     54:  w(1) ^ w(3) ^ w(4)         =  w(1) ^ e(3)
  *
- * with delays of 145, 183, 211 and 300 bits: five words.
+ * where e(2) is e(3) a word later, and so on: 12 operations a word. (Of all multiples
+ * whose delays are of 64 bits and more and reach over eight words at most the one with
+ * the fewest terms has five delays, each with an r of its own, and takes 20.)
  *
- * Of all multiples with six terms or fewer whose delays are of 64 bits and more
- * the first ends first, and the second next to first: that would have a term
- * more, and also reach over five words.
+ * That of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
+ *
+ *      0:  w(2)
+ *     28:  w(2)
+ *     37:  w(3) ^ w(4)
+ *     55:  w(3) ^ w(4)
+ *
+ * which takes 14 operations, and keeps five words.
  */
 #include "proto/crc_fold.h"
 
-#define MOST_KEPT	5
+#define MOST_KEPT	7
+#define MOST_AT_ONCE	6
 
-/* The register goes into a word that is folded: the first of those that are kept. */
-static_assert(CRC_FOLD_LEAST / 8 >= 2 * MOST_KEPT);
+/* The register goes into a word that is looked up or folded, not into one that is kept. */
+static_assert(CRC_FOLD_LEAST / 8 >= MOST_KEPT + MOST_AT_ONCE);
 
-/* The words that are folded into one, the nearest first. */
+/* Of the words before the one that is next, the nearest is 1. */
 struct before {
-	u64 w1, w2, w3, w4, w5;
+	u64 w1, w2, w3, w4;
+	u64 e1, e2, e3, e4, e5, e6;
+	u64 shifted;		/* for the word before: what of e or w is shifted anew for each */
 };
-
-/* A word, and what is put in there of those before it. */
-typedef u64 (*put_in_fn)(u64 word, const struct before *b);
 
 /* Of two words in a row, far first, the 64 bits that end so many before near does. */
 static __always_inline u64 across(u64 near, u64 far, unsigned int bits)
@@ -42,71 +54,109 @@ static __always_inline u64 across(u64 near, u64 far, unsigned int bits)
 	return near << bits | far >> (64 - bits);
 }
 
-static __always_inline u64 put_in_crc32(u64 word, const struct before *b)
+static __always_inline u64 put_in_crc32(u64 word, struct before *b)
 {
-	return word ^ across(b->w4, b->w5, 300 - 256) ^ across(b->w3, b->w4, 211 - 192) ^
-	       across(b->w2, b->w3, 183 - 128) ^ across(b->w2, b->w3, 145 - 128);
+	u64 near = b->w3 ^ b->w4;
+
+	word ^= b->w2 ^ across(b->w2, b->w3, 28) ^ across(near, b->shifted, 37) ^
+		across(near, b->shifted, 55);
+	b->shifted = near;
+	return word;
 }
 
-static __always_inline u64 put_in_crc32c(u64 word, const struct before *b)
+static __always_inline void shift_in_crc32(u64 word, struct before *b)
 {
-	return word ^ across(b->w2, b->w3, 155 - 128) ^ across(b->w2, b->w3, 170 - 128) ^
-	       across(b->w3, b->w4, 195 - 192) ^ across(b->w3, b->w4, 209 - 192) ^
-	       across(b->w1, b->w2, 65 - 64);	/* last, for it is the last to be known */
-}
-
-/* The next word, to be folded or, at the end, nothing. */
-static __always_inline void shift_in(struct before *b, u64 word)
-{
-	b->w5 = b->w4;
 	b->w4 = b->w3;
 	b->w3 = b->w2;
 	b->w2 = b->w1;
 	b->w1 = word;
 }
 
-static __always_inline void fold_word(struct before *b, const u8 *p, u64 crc, put_in_fn put_in)
+static __always_inline u64 put_in_crc32c(u64 word, struct before *b)
 {
-	shift_in(b, put_in(get_unaligned_le64(p) ^ crc, b));
+	u64 near = b->w1 ^ b->e3;
+
+	word ^= b->e2 ^ b->e4 ^ across(b->e5, b->e6, 23) ^ across(near, b->shifted, 54);
+	b->shifted = near;
+	return word;
 }
 
-/* kept: how many words the longest delay reaches over, four or five. */
-static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table, put_in_fn put_in,
-				const size_t kept)
+static __always_inline void shift_in_crc32c(u64 word, struct before *b)
+{
+	b->e6 = b->e5;
+	b->e5 = b->e4;
+	b->e4 = b->e3;
+	b->e3 = b->e2;
+	b->e2 = b->e1;
+	b->e1 = word ^ b->w1;
+	b->w1 = word;
+}
+
+static __always_inline u64 take_word(const u8 **p)
+{
+	u64 word = get_unaligned_le64(*p);
+
+	*p += 8;
+	return word;
+}
+
+/* What a stretch is folded by. */
+struct folding {
+	u64 (*put_in)(u64 word, struct before *b);	/* a word with what is put in there */
+	void (*shift_in)(u64 word, struct before *b);	/* then it is the one before */
+	size_t at_once;		/* so many words: as many as are in line, so that none is moved */
+	size_t kept;		/* words that the longest delay reaches over */
+};
+
+static __always_inline void fold_word(const struct folding *f, struct before *b, const u8 **p,
+				      u64 reg)
+{
+	f->shift_in(f->put_in(take_word(p) ^ reg, b), b);
+}
+
+static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
+				const struct folding f)
 {
 	struct before b = { 0 };
-	u64 rest[MOST_KEPT];
-	u64 reg = crc;
-	size_t i;
+	u8 rest[8 * MOST_KEPT];
+	size_t folded, i;
+	u64 reg;
 
 	if (n < CRC_FOLD_LEAST)
 		return table(crc, p, n);
 
-	/* By so many that no word is moved to be the one before. */
-	for (i = n / 8 - kept; i >= kept; i -= kept, p += 8 * kept) {
-		fold_word(&b, p, reg, put_in);
-		fold_word(&b, p + 8, 0, put_in);
-		fold_word(&b, p + 16, 0, put_in);
-		fold_word(&b, p + 24, 0, put_in);
-		if (kept == MOST_KEPT)
-			fold_word(&b, p + 32, 0, put_in);
+	folded = n / 8 - f.kept;
+	i = folded % f.at_once;
+	reg = table(crc, p, 8 * i);
+	p += 8 * i;
+	for (i = folded / f.at_once; i; i--) {
+		fold_word(&f, &b, &p, reg);
+		fold_word(&f, &b, &p, 0);
+		fold_word(&f, &b, &p, 0);
+		fold_word(&f, &b, &p, 0);
+		if (f.at_once == MOST_AT_ONCE) {
+			fold_word(&f, &b, &p, 0);
+			fold_word(&f, &b, &p, 0);
+		}
 		reg = 0;
 	}
-	for (; i; i--, p += 8)
-		fold_word(&b, p, 0, put_in);
-	for (i = 0; i < kept; i++, p += 8) {
-		put_unaligned_le64(put_in(get_unaligned_le64(p), &b), &rest[i]);
-		shift_in(&b, 0);
+	/* Nothing is put in there of one another. */
+	for (i = 0; i < f.kept; i++) {
+		put_unaligned_le64(f.put_in(take_word(&p), &b), rest + 8 * i);
+		f.shift_in(0, &b);
 	}
-	return table(table(0, (const u8 *)rest, 8 * kept), p, n % 8);
+	return table(table(0, rest, 8 * f.kept), p, n % 8);
 }
+
+static const struct folding of_crc32 = { put_in_crc32, shift_in_crc32, 4, 5 };
+static const struct folding of_crc32c = { put_in_crc32c, shift_in_crc32c, MOST_AT_ONCE, MOST_KEPT };
 
 u32 crc32_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, put_in_crc32, 5);
+	return fold(crc, p, n, table, of_crc32);
 }
 
 u32 crc32c_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, put_in_crc32c, 4);
+	return fold(crc, p, n, table, of_crc32c);
 }
