@@ -20,10 +20,12 @@ static int __init tern_init(void)
 	err = tern_crc_init();
 	if (err)
 		return err;
-	tern_pages_init();
-	err = tern_roce_init();
+	err = tern_pages_init();
 	if (err)
 		goto crc_exit;
+	err = tern_roce_init();
+	if (err)
+		goto pages_exit;
 	err = tern_iwarp_init();
 	if (err)
 		goto roce_exit;
@@ -37,6 +39,8 @@ iwarp_exit:
 	tern_iwarp_exit();
 roce_exit:
 	tern_roce_exit();
+pages_exit:
+	tern_pages_exit();
 crc_exit:
 	tern_crc_exit();
 	return err;

@@ -5,44 +5,67 @@
  * to again, which costs less than a new one: many kernels clear each page that they
  * give out.
  *
- * Each CPU keeps pages that have been filled, the last one on top. Those there are
- * the least likely to be free, and if they are, the most likely to be in the CPU's
- * cache: a few are looked at, then the oldest. If that is not free either there is a
- * new one, and beyond TERN_PAGES_KEPT the oldest is left to who else has it. The
- * last QP's end empties all.
+ * Each CPU keeps pages that have been filled, in a ring, the last one on top. Those
+ * there are the least likely to be free, and if they are, the most likely to be in the
+ * CPU's cache: a few are looked at, then the oldest. If that is not free either there
+ * is a new one, and beyond TERN_PAGES_KEPT the oldest is left to who else has it. The
+ * last QP's end empties all, and a shrinker gives back what is free when memory is short.
  */
 #include <linux/atomic.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/shrinker.h>
 #include <linux/spinlock.h>
 
 #include "mem/page.h"
 
 #define LOOK_AT		8
+#define SHRINKER_NAME	"tern-pages"
+
+static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
 
 struct stack {
-	spinlock_t lock;	/* against empty() only */
+	spinlock_t lock;	/* against those of other CPUs: empty(), the shrinker */
+	u32 oldest;		/* free-running index of a page */
 	u32 n;
 	struct page *page[TERN_PAGES_KEPT];
 	struct page *current_page;	/* of which pieces are given out; NULL: none */
 	u32 fill;			/* bytes of it that are */
 };
 
-static DEFINE_PER_CPU(struct stack, stacks);
+static struct stack __percpu *stacks;	/* too large for a module's own share of per-CPU memory */
 static atomic_t users = ATOMIC_INIT(0);
+static struct shrinker *shrinker;
 
-static struct page *take(struct stack *stack, u32 i)
+/* The i-th page, the oldest is 0. */
+static struct page **page_at(struct stack *stack, u32 i)
 {
-	struct page *page = stack->page[i];
+	return &stack->page[(stack->oldest + i) % TERN_PAGES_KEPT];
+}
 
+static struct page *take_oldest(struct stack *stack)
+{
+	struct page *page = *page_at(stack, 0);
+
+	stack->oldest++;
 	stack->n--;
-	memmove(&stack->page[i], &stack->page[i + 1], (stack->n - i) * sizeof(page));
 	return page;
 }
 
-static bool is_free(const struct stack *stack, u32 i)
+/* i: of one of the last few. */
+static struct page *take(struct stack *stack, u32 i)
 {
-	return page_count(stack->page[i]) == 1;
+	struct page *page = *page_at(stack, i);
+
+	stack->n--;
+	for (; i < stack->n; i++)
+		*page_at(stack, i) = *page_at(stack, i + 1);
+	return page;
+}
+
+static bool is_free(const struct page *page)
+{
+	return page_count(page) == 1;
 }
 
 static struct page *get_locked(struct stack *stack)
@@ -50,16 +73,16 @@ static struct page *get_locked(struct stack *stack)
 	u32 i;
 
 	for (i = stack->n; i > 0 && stack->n - i < LOOK_AT; i--)
-		if (is_free(stack, i - 1))
+		if (is_free(*page_at(stack, i - 1)))
 			return take(stack, i - 1);
-	if (stack->n && is_free(stack, 0))
-		return take(stack, 0);
+	if (stack->n && is_free(*page_at(stack, 0)))
+		return take_oldest(stack);
 	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
 }
 
 struct page *tern_page_get(void)
 {
-	struct stack *stack = this_cpu_ptr(&stacks);
+	struct stack *stack = this_cpu_ptr(stacks);
 	struct page *page;
 
 	spin_lock(&stack->lock);
@@ -76,13 +99,13 @@ static void put_locked(struct stack *stack, struct page *page)
 		return;
 	}
 	if (stack->n == TERN_PAGES_KEPT)
-		put_page(take(stack, 0));
-	stack->page[stack->n++] = page;
+		put_page(take_oldest(stack));
+	*page_at(stack, stack->n++) = page;
 }
 
 void tern_page_put(struct page *page)
 {
-	struct stack *stack = this_cpu_ptr(&stacks);
+	struct stack *stack = this_cpu_ptr(stacks);
 
 	spin_lock(&stack->lock);
 	put_locked(stack, page);
@@ -117,7 +140,7 @@ static __always_inline void *piece_locked(struct stack *stack, u32 bytes)
 
 void *tern_page_piece(u32 bytes)
 {
-	struct stack *stack = this_cpu_ptr(&stacks);
+	struct stack *stack = this_cpu_ptr(stacks);
 	void *piece;
 
 	spin_lock(&stack->lock);
@@ -128,7 +151,7 @@ void *tern_page_piece(u32 bytes)
 
 void *tern_page_more(const void *behind, u32 bytes)
 {
-	struct stack *stack = this_cpu_ptr(&stacks);
+	struct stack *stack = this_cpu_ptr(stacks);
 	void *more;
 
 	spin_lock(&stack->lock);
@@ -143,12 +166,76 @@ void *tern_page_more(const void *behind, u32 bytes)
 	return more;
 }
 
-void tern_pages_init(void)
+/* ---- memory is short ---- */
+
+/* In pages of the kernel's. */
+static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 {
+	unsigned long n = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		spin_lock_init(&per_cpu_ptr(&stacks, cpu)->lock);
+		n += READ_ONCE(per_cpu_ptr(stacks, cpu)->n);
+	return n ? n << TERN_PAGE_ORDER : SHRINK_EMPTY;
+}
+
+/* Looks at each of the stack's once, the oldest first. How many it has given back. */
+static u32 give_back(struct stack *stack, u32 most)
+{
+	u32 looked_at, gone = 0;
+
+	spin_lock_bh(&stack->lock);
+	for (looked_at = stack->n; looked_at && gone < most; looked_at--) {
+		struct page *page = take_oldest(stack);
+
+		if (is_free(page)) {
+			put_page(page);
+			gone++;
+		} else {
+			*page_at(stack, stack->n++) = page;
+		}
+	}
+	spin_unlock_bh(&stack->lock);
+	return gone;
+}
+
+static unsigned long give_back_some(struct shrinker *s, struct shrink_control *sc)
+{
+	u32 most = DIV_ROUND_UP(sc->nr_to_scan, 1UL << TERN_PAGE_ORDER);
+	u32 gone = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		gone += give_back(per_cpu_ptr(stacks, cpu), most - gone);
+	return gone ? (unsigned long)gone << TERN_PAGE_ORDER : SHRINK_STOP;
+}
+
+/* ---- from load to the end ---- */
+
+static int add_shrinker(void)
+{
+	shrinker = tern_shrinker_alloc(SHRINKER_NAME);
+	if (!shrinker)
+		return -ENOMEM;
+	shrinker->count_objects = count_kept;
+	shrinker->scan_objects = give_back_some;
+	shrinker->seeks = DEFAULT_SEEKS;
+	return tern_shrinker_register(shrinker, SHRINKER_NAME);
+}
+
+int tern_pages_init(void)
+{
+	int cpu, err;
+
+	stacks = alloc_percpu(struct stack);
+	if (!stacks)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		spin_lock_init(&per_cpu_ptr(stacks, cpu)->lock);
+	err = add_shrinker();
+	if (err)
+		free_percpu(stacks);
+	return err;
 }
 
 void tern_pages_use(void)
@@ -160,7 +247,7 @@ static void empty(struct stack *stack)
 {
 	spin_lock_bh(&stack->lock);
 	while (stack->n)
-		put_page(take(stack, stack->n - 1));
+		put_page(take_oldest(stack));
 	if (stack->current_page)
 		put_page(stack->current_page);
 	stack->current_page = NULL;
@@ -174,13 +261,15 @@ void tern_pages_unuse(void)
 	if (!atomic_dec_and_test(&users))
 		return;
 	for_each_possible_cpu(cpu)
-		empty(per_cpu_ptr(&stacks, cpu));
+		empty(per_cpu_ptr(stacks, cpu));
 }
 
 void tern_pages_exit(void)
 {
 	int cpu;
 
+	shrinker_free(shrinker);
 	for_each_possible_cpu(cpu)
-		WARN_ON(per_cpu_ptr(&stacks, cpu)->n || per_cpu_ptr(&stacks, cpu)->current_page);
+		WARN_ON(per_cpu_ptr(stacks, cpu)->n || per_cpu_ptr(stacks, cpu)->current_page);
+	free_percpu(stacks);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Pages of 2^TERN_PAGE_ORDER for what goes out, used again when the network stack
- * is done with them. Each CPU keeps TERN_PAGES_KEPT at most, and none while there
- * is no QP.
+ * is done with them. Each CPU keeps TERN_PAGES_KEPT at most, as many as were under
+ * way at a time; none while there is no QP, and those that are not in use until the
+ * kernel runs short of memory.
  */
 #ifndef TERN_MEM_PAGE_H
 #define TERN_MEM_PAGE_H
@@ -11,7 +12,7 @@
 
 #define TERN_PAGE_ORDER	3
 #define TERN_PAGE_BYTES	(PAGE_SIZE << TERN_PAGE_ORDER)
-#define TERN_PAGES_KEPT	64
+#define TERN_PAGES_KEPT	256		/* a power of two: 8 MiB, two full TCP windows */
 
 /* One with no other references, of any content. NULL: no memory. BHs off. */
 struct page *tern_page_get(void);
@@ -32,8 +33,8 @@ void *tern_page_piece(u32 bytes);
  */
 void *tern_page_more(const void *behind, u32 bytes);
 
-/* At load, and before the end: there are no QPs. */
-void tern_pages_init(void);
+/* At load, and before the end: there are no QPs. May sleep. -ENOMEM. */
+int tern_pages_init(void);
 void tern_pages_exit(void);
 /* There is a QP more, or less: the last one's pages are given back. */
 void tern_pages_use(void);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernel asks for memory back: pages kept for what goes out are given back, under load too."""
+
+PAIRS = ("tt", "ww")
+LIMIT = 150
+
+_TRACE = "/sys/kernel/tracing"
+_SHRUNK = _TRACE + "/events/vmscan/mm_shrink_slab_end/enable"
+_ASK = "echo 2 >/proc/sys/vm/drop_caches"
+
+
+def _by_cm(t):
+    return t.pair == "ww"
+
+
+def _under_load(t):
+    """All the while, in both guests."""
+    asking = [t.start(guest, "while :; do %s; done" % _ASK, 100) for guest in t.guests]
+    if _by_cm(t):
+        t.pair_case("verified data while memory is asked for", "/tern/viwarp",
+                    "/tern/viwarp " + t.b.address, port=7471, want="verified")
+    else:
+        t.tool("vverify", "-m rc/write -m rc/read -m rc/send -m uc/write",
+               prefix="while memory is asked for: ")
+    for command in asking:
+        t.case("it was asked for until the end", command.running)
+        command.kill(9)
+        command.wait()
+
+
+def _given_back(t, guest):
+    """By tern's shrinker, when all are asked once."""
+    t.run(guest, "mountpoint -q {0} || mount -t tracefs none {0}; echo >{0}/trace; echo 1 >{1}; {2}; "
+                 "echo 0 >{1}".format(_TRACE, _SHRUNK, _ASK), check=True)
+    lines = t.run(guest, r"grep '\[tern\]' %s/trace; true" % _TRACE).out.splitlines()
+    return sum(max(0, int(line.split()[-1])) for line in lines), "\n".join(lines)
+
+
+def _of_a_qp(t):
+    """A transfer that stands still, and so sends nothing, but whose QP is there."""
+    sent = "$(cat /sys/class/infiniband/%s/ports/1/hw_counters/tx_bytes)" % t.dev(t.a)
+    server, client = t.endless("ib_write_bw -F -s 1048576 -n 5000000%s"
+                               % (" -R" if _by_cm(t) else ""), "[ %s -gt 100000000 ]" % sent)
+    try:
+        t.run(t.a, "pkill -STOP ib_write_bw", check=True)
+        t.a.wait_until("n={0}; sleep 0.5; [ {0} = $n ]".format(sent), timeout=20)
+        pages, lines = _given_back(t, t.a)
+        t.case("what it has filled is given back", pages >= 8, "%d pages\n%s" % (pages, lines))
+        pages, lines = _given_back(t, t.a)
+        t.case("once", pages < 8, "%d pages\n%s" % (pages, lines))
+    finally:
+        t.kill(server, client)
+
+
+def run(t):
+    _under_load(t)
+    _of_a_qp(t)
