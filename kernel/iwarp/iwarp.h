@@ -40,7 +40,7 @@
 #define IW_ACK_BYTES		(1 << 20)
 #define IW_ACK_WAIT		2	/* jiffies: one at least */
 /* Bytes in and out per visit; more is for the work item. */
-#define IW_BUDGET_BYTES		(256 << 10)
+#define IW_BUDGET_BYTES		(1 << 20)
 #define IW_RCVBUF_BYTES		(512 << 10)
 /*
  * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of
@@ -56,7 +56,7 @@
  */
 #define IW_UNSENT_BYTES		(256 << 10)
 /* FPDUs are given to TCP so many pages at a time, at most. */
-#define IW_TX_PAGES		4
+#define IW_TX_PAGES		8
 /*
  * A Send that finds no receive WQE waits for one so long, in the socket, before
  * it ends the stream: verbs programs know RNR, and post late.

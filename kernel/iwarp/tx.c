@@ -186,6 +186,14 @@ static void tx_taken(struct iw_tx *tx, u32 bytes)
 	tx->last -= pages;
 }
 
+/* TCP has none. With nothing under way, so that no ACK will come, it has no memory. */
+static void wait_for_room(struct iw_qp *qp, struct sock *sk)
+{
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (tcp_rtx_and_write_queues_empty(sk) && !qp->base.dead)
+		mod_delayed_work(iw_wq, &qp->retry, 1);
+}
+
 /* What is written to the socket. False: it takes no more now, or never. BHs off. */
 static bool tx_push(struct iw_qp *qp, struct sock *sk)
 {
@@ -202,7 +210,7 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)
-				set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+				wait_for_room(qp, sk);
 			return false;
 		}
 		tx_taken(tx, ret);
