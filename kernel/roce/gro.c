@@ -18,28 +18,52 @@
 /* As many as a driver hands up at a time. */
 #define ROCE_GRO_PKTS	64
 
-/* ip: skb's network header */
+/*
+ * Where in skb, and in what is held of its flow, the IP header is, without options or
+ * extension headers. (Which of GRO's own offsets tells it, before the UDP header is
+ * behind, is not the same in all kernels.)
+ */
+static u32 ip_at(const struct sk_buff *skb)
+{
+	u32 bytes = NAPI_GRO_CB(skb)->is_ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+
+	return skb_gro_offset(skb) - sizeof(struct udphdr) - bytes;
+}
+
+/* skb's, or NULL. */
+static const void *ip_of(struct sk_buff *skb)
+{
+	return skb_gro_header(skb, skb_gro_offset(skb), ip_at(skb));
+}
+
+/* ip: skb's header, or NULL. */
 static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const void *ip)
 {
 	const struct roce_net *rn = rcu_dereference_sk_user_data(sk);
 	union ib_gid gid;
 
-	if (!rn)
+	if (!rn || !ip)
 		return false;
-	if (skb->protocol == htons(ETH_P_IPV6))
-		memcpy(&gid, &((const struct ipv6hdr *)ip)->daddr, sizeof(gid));
-	else
+	if (NAPI_GRO_CB(skb)->is_ipv6) {
+		const struct ipv6hdr *ip6 = ip;
+
+		if (ip6->nexthdr != IPPROTO_UDP)
+			return false;
+		memcpy(&gid, &ip6->daddr, sizeof(gid));
+	} else {
 		roce_gid_from_ip4(&gid, ((const struct iphdr *)ip)->daddr);
+	}
 	return roce_gid_find(rn, &gid, skb->dev->ifindex, false);
 }
 
 /* Is skb's IPv4 identification the one after those of p's packets? */
 static bool is_next_id(const struct sk_buff *p, struct sk_buff *skb)
 {
-	const struct iphdr *ip = skb_gro_network_header(skb);
+	const struct iphdr *held = (const struct iphdr *)(p->data + ip_at(skb));
+	const struct iphdr *ip = ip_of(skb);
 
-	return ip->version == 6 ||
-	       ip->id == htons(ntohs(ip_hdr(p)->id) + NAPI_GRO_CB(p)->count);
+	return NAPI_GRO_CB(skb)->is_ipv6 ||
+	       (ip && ip->id == htons(ntohs(held->id) + NAPI_GRO_CB(p)->count));
 }
 
 /* p: the first of the batch; skb: its offset is behind the UDP header. */
@@ -70,7 +94,7 @@ static void append(struct sk_buff *p, struct sk_buff *skb)
 static void let_pass_uncut(const struct sock *sk, struct sk_buff *skb)
 {
 	if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4 && !skb_cloned(skb) &&
-	    is_for_us(sk, skb, skb_gro_network_header(skb)))
+	    is_for_us(sk, skb, ip_of(skb)))
 		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
 }
 
@@ -109,18 +133,20 @@ struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct
 	if (NAPI_GRO_CB(skb)->flush || !is_next_id(p, skb) ||
 	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
 	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
-	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, skb_network_header(p))))
+	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, p->data + ip_at(skb))))
 		return p;
 	append(p, skb);
 	return NAPI_GRO_CB(p)->count < ROCE_GRO_PKTS ? NULL : p;
 }
 
-/* gro_complete: skb, with more than itself on its list, goes to the stack. */
+/* gro_complete: skb, with more than itself on its list, goes to the stack. nhoff: as for receive. */
 int roce_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 {
 	skb_shinfo(skb)->gso_type = ROCE_GSO_TYPE;
 	skb_shinfo(skb)->gso_segs = NAPI_GRO_CB(skb)->count;
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	/* the stack made it the batch's, and would send it on in the first packet */
+	((struct udphdr *)(skb->data + nhoff) - 1)->check = 0;
 	/* nothing is inside of which headers would be known */
 	skb->encapsulation = 0;
 	return 0;

@@ -286,7 +286,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	tern_qp_set_attr(base, attr, mask);
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		qp->path = path;
-		roce_tx_reset_route(&qp->tx);
+		roce_tx_new_path(&qp->tx, &qp->path);
 	}
 	if (res)
 		swap(qp->res, res);

@@ -87,7 +87,7 @@ struct roce_tx {
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
 	struct roce_tx_open open;
-	/* a packet to be cut may have so much; 0: the netdev cuts none. As of the last flush. */
+	/* a packet to be cut may have so much; 0: the netdev cuts none. As of the last flush, or a new path. */
 	u32 cut_max_bytes;
 	u16 cut_max_pkts;
 	u16 ip_id;			/* next IPv4 identification */
@@ -112,8 +112,11 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
  * themselves. May sleep. Not from space(). Nothing is sent by tx after it.
  */
 void roce_tx_uninit(struct roce_tx *tx);
-/* Forget the cached route (path changed). */
-void roce_tx_reset_route(struct roce_tx *tx);
+/*
+ * A path it had not: routed anew, and its first batch is what its netdev wants, or GRO
+ * would pass it by those that follow. BHs off. By the owner of the run lock.
+ */
+void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path);
 
 /*
  * The device of this very stack that packets to path would come in by, over

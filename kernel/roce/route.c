@@ -14,12 +14,6 @@
 
 #include "net.h"
 
-void roce_tx_reset_route(struct roce_tx *tx)
-{
-	if (tx->sock)
-		sk_dst_reset(tx->sock->sk);
-}
-
 static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct net *net = tx->dev->net;

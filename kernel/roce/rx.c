@@ -292,8 +292,9 @@ static void rx_uncut(const struct roce_net *rn, struct tern_dev *dev, const stru
 	struct roce_rx rx TERN_UNCLEARED;
 	u32 at, have, npkts = 0;
 
-	/* that bounds their number */
-	if (size < BTH_BYTES + ICRC_BYTES || !rx_trim(skb)) {
+	/* not all kernels bound their number */
+	if (size < BTH_BYTES + ICRC_BYTES || !rx_trim(skb) ||
+	    DIV_ROUND_UP(skb->len, size) > UDP_MAX_SEGMENTS) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);
 		return;

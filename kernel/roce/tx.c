@@ -454,6 +454,18 @@ static void look_at_netdev(struct roce_tx *tx, struct dst_entry *dst)
 	tx->cut_max_pkts = min_t(u32, READ_ONCE(ndev->gso_max_segs), ROCE_TX_BATCH_PKTS);
 }
 
+void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct dst_entry *dst;
+
+	sk_dst_reset(tx->sock->sk);
+	rcu_read_lock();
+	dst = roce_tx_route(tx, path);
+	if (!IS_ERR(dst))
+		look_at_netdev(tx, dst);
+	rcu_read_unlock();
+}
+
 int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct roce_tx_batch batch = tx->batch;
