@@ -9,19 +9,21 @@
 #include <linux/preempt.h>
 
 #define TERN_BEST_ROUNDS	8
+#define TERN_BEST_CALLS		16	/* of a round: some clocks go by hundreds of ns */
 
-/* ns of the best of TERN_BEST_ROUNDS calls: what disturbs makes them longer only. Process context. */
+/* ns of the best of TERN_BEST_ROUNDS: what disturbs makes them longer only. Process context. */
 static inline u64 tern_best_ns(void (*once)(void *arg), void *arg)
 {
 	u64 best = U64_MAX;
-	int i;
+	int i, calls;
 
 	for (i = 0; i < TERN_BEST_ROUNDS; i++) {
 		u64 began;
 
 		preempt_disable();
 		began = ktime_get_ns();
-		once(arg);
+		for (calls = 0; calls < TERN_BEST_CALLS; calls++)
+			once(arg);
 		best = min(best, ktime_get_ns() - began);
 		preempt_enable();
 	}
