@@ -9,13 +9,14 @@ void ack_hold_message(struct ack_hold *h, u64 now_ns)
 	if (h->since_ns)
 		h->prompt = 0;	/* two without a reply in between */
 	h->since_ns = now_ns;
+	h->unanswered++;
 }
 
 bool ack_hold_may_wait(struct ack_hold *h, u64 now_ns)
 {
 	u64 ns = (u64)h->reply_ns * ACK_HOLD_TIMES;
 
-	if (h->prompt < ACK_HOLD_PROMPT || !h->since_ns) {
+	if (!ack_hold_is_for(h)) {
 		h->until_ns = 0;
 		return false;
 	}
@@ -36,6 +37,7 @@ void ack_hold_reply(struct ack_hold *h, u64 now_ns)
 	u64 ns = now_ns - h->since_ns;
 
 	h->until_ns = 0;
+	h->unanswered = 0;
 	if (!h->since_ns)
 		return;
 	h->since_ns = 0;

@@ -9,7 +9,8 @@
  * ones in a row acknowledges wait, for a few times as long as replies took; one
  * that waited in vain, or a second message before the reply, and they are sent
  * at once again. IBTA 9.7.5.1.2 leaves coalescing to the responder; the longest
- * wait is covered by the device's Local CA ACK Delay.
+ * wait is covered by the device's Local CA ACK Delay. Of who has not replied to several
+ * messages in a row nothing is watched until it does: to ask for the time costs time.
  *
  * Sans-IO: times are nanoseconds of one monotonic clock, never 0.
  */
@@ -24,6 +25,7 @@ extern "C" {
 
 enum {
 	ACK_HOLD_PROMPT		= 4,		/* replies in a row, before the first wait */
+	ACK_HOLD_UNANSWERED	= 8,		/* messages in a row: it does not reply */
 	ACK_HOLD_TIMES		= 32,		/* the time that replies take */
 	ACK_HOLD_MIN_NS		= 20000,
 	ACK_HOLD_MAX_NS		= 4000000,	/* also: a later reply is none */
@@ -34,10 +36,24 @@ struct ack_hold {
 	u64 until_ns;		/* an acknowledge waits; 0: none does */
 	u32 reply_ns;		/* how long replies take: the longest, slowly forgotten */
 	u8 prompt;		/* replies in a row */
+	u8 unanswered;		/* messages in a row, up to ACK_HOLD_UNANSWERED */
 };
+
+/* Might ack_hold_may_wait() say yes? */
+static inline bool ack_hold_is_for(const struct ack_hold *h)
+{
+	return h->prompt >= ACK_HOLD_PROMPT && h->since_ns;
+}
 
 /* An acknowledge is due of a message that came just now, or before: may it wait? */
 bool ack_hold_may_wait(struct ack_hold *h, u64 now_ns);
+
+/* Is ack_hold_message() to be told of messages? */
+static inline bool ack_hold_watches(const struct ack_hold *h)
+{
+	return h->unanswered < ACK_HOLD_UNANSWERED;
+}
+
 /* A message came that wants an acknowledge. */
 void ack_hold_message(struct ack_hold *h, u64 now_ns);
 /* A request goes out, and with it the acknowledge that waits. */

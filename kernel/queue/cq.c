@@ -60,10 +60,12 @@ static void cq_append(struct tern_cq *cq, struct tern_cqe *cqe)
 {
 	struct tern_cqe *slot = tern_ring_slot(cq->ring, cq->prod);
 
-	cqe->timestamp_ns = ktime_get_raw_ns();
-	memset(cqe->reserved, 0, sizeof(cqe->reserved));
-	if (cq->user)
+	/* Kernel consumers see neither. */
+	if (cq->user) {
+		cqe->timestamp_ns = ktime_get_raw_ns();
+		memset(cqe->reserved, 0, sizeof(cqe->reserved));
 		cqe->qp_context = 0;
+	}
 	*slot = *cqe;
 	smp_store_release(&cq->ring->hdr->prod, ++cq->prod);
 }

@@ -160,7 +160,7 @@ static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
-	if (k->ack_req && qp->base.type == IB_QPT_RC && rx->skb)
+	if (k->ack_req && qp->base.type == IB_QPT_RC && rx->skb && ack_hold_watches(&qp->hold))
 		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
@@ -297,7 +297,8 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 /* Will a request go with the ACK, or may it wait for one? It does not within a message. */
 static bool ack_may_wait(struct roce_qp *qp)
 {
-	if (qp->resp.in_msg || tern_sq_pending(&qp->base.sq) || qp->base.state == IB_QPS_ERR) {
+	if (!ack_hold_is_for(&qp->hold) || qp->resp.in_msg || tern_sq_pending(&qp->base.sq) ||
+	    qp->base.state == IB_QPS_ERR) {
 		qp->hold.until_ns = 0;
 		return false;
 	}

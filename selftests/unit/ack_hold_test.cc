@@ -92,6 +92,25 @@ TEST_F(AckHold, ASecondMessageBeforeTheReplyEndsIt)
 	EXPECT_EQ(h.until_ns, 0u);
 }
 
+TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
+{
+	for (int i = 0; i < ACK_HOLD_UNANSWERED; i++) {
+		EXPECT_TRUE(ack_hold_watches(&h)) << i;
+		EXPECT_FALSE(waits());
+	}
+	EXPECT_FALSE(ack_hold_watches(&h));
+	/* Of many messages that nobody was told of one had a reply: how soon is not known. */
+	now += 2ull * ACK_HOLD_MAX_NS;
+	ack_hold_reply(&h, now);
+	EXPECT_TRUE(ack_hold_watches(&h));
+	EXPECT_EQ(h.reply_ns, 0u);
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++) {
+		EXPECT_FALSE(ack_hold_is_for(&h)) << i;
+		turn(10 * kUs);
+	}
+	EXPECT_TRUE(waits());
+}
+
 TEST_F(AckHold, RequestsThatAnswerNothingTeachNothing)
 {
 	for (int i = 0; i < 2 * ACK_HOLD_PROMPT; i++)
