@@ -20,9 +20,8 @@
  *     23:  w(5) ^ w(6)                =  e(5)
  *     54:  w(1) ^ w(3) ^ w(4)         =  w(1) ^ e(3)
  *
- * where e(2) is e(3) a word later, and so on: 12 operations a word. (Of all multiples
- * whose delays are of 64 bits and more and reach over eight words at most the one with
- * the fewest terms has five delays, each with an r of its own, and takes 20.)
+ * where e(2) is e(3) a word later, and so on: 12 operations a word. (The shortest one of
+ * six terms has five delays only, but each with an r of its own, and takes 20.)
  *
  * That of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
  *
