@@ -376,7 +376,7 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 	if (!tx_push(qp, sk) || waits)
 		return false;
 	if (!sk_stream_memory_free(sk)) {
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		wait_for_room(qp, sk);
 		return false;
 	}
 	if (tx_room(&qp->tx))

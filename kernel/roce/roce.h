@@ -87,7 +87,10 @@ struct roce_tx {
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
 	struct roce_tx_open open;
-	/* a packet to be cut may have so much; 0: the netdev cuts none. As of the last flush, or a new path. */
+	/*
+	 * A packet to be cut may have so much; 0: the netdev cuts none. As of the last flush,
+	 * or of a new path.
+	 */
 	u32 cut_max_bytes;
 	u16 cut_max_pkts;
 	u16 ip_id;			/* next IPv4 identification */

@@ -137,9 +137,9 @@ void ends(Queue &queue, uint32_t how, Queue &to, const char *kinds, const char *
 	for (int i = 0; i < kTries; i++)
 		if (lasts(queue, how, to, kinds) < kLimitS)
 			return;
-	// Where all is slow by design a message takes longer than a wait may.
-	if (slow() <= 1)
-		fail("%s: %d waits went on to their end", what, kTries);
+	if (slow() > 1)
+		skip("%s: not on this machine, where a message takes longer than a wait", what);
+	fail("%s: %d waits went on to their end", what, kTries);
 }
 
 void goes_on(Queue &queue, uint32_t how, Queue &to, const char *kinds, const char *what)
