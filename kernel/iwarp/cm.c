@@ -83,6 +83,7 @@ static void ep_run(struct iw_ep *ep)
 {
 	iw_sock_attach_data(ep);
 	lock_sock(ep->sock->sk);
+	iw_sock_set_pacing(ep->sock->sk);
 	iw_run_all(ep->qp, ep->sock->sk);
 	release_sock(ep->sock->sk);
 }

@@ -122,16 +122,19 @@ static void hand_off(struct iw_qp *qp)
 static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	bool pending = qp->rx_pending;
+	bool rx = why >= IW_BYTES || pending;
 	u32 budget = 1024;
 	bool more = false;
 
 	if (qp->base.dead)
 		return false;
 	if (qp->ready && sk) {
-		if (why >= IW_BYTES || pending)
+		if (rx)
 			more |= iw_rx(qp, sk, why == IW_SETTLE);
 		reap(qp);
 		more |= iw_tx_run(qp, sk, why);
+		if (rx)
+			iw_rx_end(qp, sk);
 		reap(qp);
 		/* The endpoint waits for it with the peer's FIN. */
 		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))

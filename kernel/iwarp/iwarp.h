@@ -47,6 +47,7 @@
  * the stream, instead of TCP's 2^-10 s, for ACKs held back slow that pace as
  * TCP sees it. With 2^-8 s a bulk stream fills netdevs' rings, and short messages
  * of other QPs wait behind it. tcp_limit_output_bytes bounds it all the same.
+ * Of a netdev that does not cut segments itself TCP's is enough to fill the ring.
  */
 #define IW_PACING_SHIFT		9
 /*
@@ -172,6 +173,8 @@ struct iw_qp {
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
 	u32 rx_held;			/* bytes read that TCP has not got back */
+	u32 rx_unfinished;		/* bytes of the FPDU that is not whole yet; 0: unknown */
+	bool rx_settle;			/* TCP is to get them now, whatever they are */
 	struct iw_ack ack;		/* under run_lock */
 	struct delayed_work acker;	/* an ACK waits */
 	bool last_wqe_told;
@@ -241,6 +244,8 @@ void iw_ep_reset(struct iw_ep *ep, int status);
 /* ---- sock.c: may sleep ---- */
 int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock);
 void iw_sock_prepare(struct sock *sk);
+/* For the netdev that its connection goes by. The socket is locked. */
+void iw_sock_set_pacing(struct sock *sk);
 void iw_sock_set_tos(struct sock *sk, u8 tos);
 /* Bound to port 0, it gets one at connect: any that is free toward that peer. */
 void iw_sock_pick_port(struct socket *sock);
@@ -309,6 +314,9 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 /* ---- rx.c, tx.c: run_lock held, socket locked, but in the last two ---- */
 /* True: budget spent, more to do. */
 bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
+/* After what is to be sent, which takes the ACK along. */
+void iw_rx_end(struct iw_qp *qp, struct sock *sk);
+bool iw_ack_due(const struct iw_qp *qp, struct sock *sk);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 /* The socket locked, but nobody else is at the QP any more. */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);

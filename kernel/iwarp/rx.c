@@ -536,14 +536,22 @@ static u32 ack_bytes(struct sock *sk)
 	return min_t(u32, IW_ACK_BYTES, tcp_sk(sk)->rcv_wnd / 4);
 }
 
+/* Is what was read to go back to TCP now? */
+bool iw_ack_due(const struct iw_qp *qp, struct sock *sk)
+{
+	u32 n = qp->rx_held;
+
+	return qp->rx_settle || n <= inet_csk(sk)->icsk_ack.rcv_mss || n >= ack_bytes(sk);
+}
+
 /* What was read to TCP, which sends an ACK for it. */
-static void give_back(struct iw_qp *qp, struct sock *sk, bool settle)
+static void give_back(struct iw_qp *qp, struct sock *sk)
 {
 	u32 n = qp->rx_held;
 
 	if (!n)
 		return;
-	if (!settle && n > inet_csk(sk)->icsk_ack.rcv_mss && n < ack_bytes(sk)) {
+	if (!iw_ack_due(qp, sk)) {
 		if (iw_ack_may_wait(&qp->ack))
 			iw_ack_wait(qp);
 		else
@@ -563,7 +571,8 @@ void iw_rx_settle(struct iw_qp *qp)
 		return;
 	lock_sock(sk);
 	spin_lock_bh(&qp->base.run_lock);
-	give_back(qp, sk, true);
+	qp->rx_settle = true;
+	give_back(qp, sk);
 	spin_unlock_bh(&qp->base.run_lock);
 	release_sock(sk);
 }
@@ -621,7 +630,13 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 	}
 	iw_ack_came(&qp->ack, taken);
 	qp->rx_held += taken;
-	give_back(qp, sk, settle);
-	want_bytes(qp, sk, unfinished);
+	qp->rx_settle = settle;
+	qp->rx_unfinished = unfinished;
 	return more;
+}
+
+void iw_rx_end(struct iw_qp *qp, struct sock *sk)
+{
+	give_back(qp, sk);
+	want_bytes(qp, sk, qp->rx_unfinished);
 }

@@ -18,7 +18,6 @@ void iw_sock_prepare(struct sock *sk)
 	tcp_sock_set_nodelay(sk);
 	/* Segments are built in softirqs, too. */
 	sk->sk_allocation = GFP_ATOMIC;
-	sk_pacing_shift_update(sk, IW_PACING_SHIFT);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, IW_UNSENT_BYTES);
 	/*
 	 * FPDUs are taken whole, so the window must have room for the largest from
@@ -41,6 +40,14 @@ int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
 	/* Inherited by what a listener accepts. */
 	iw_sock_prepare(sk);
 	return 0;
+}
+
+void iw_sock_set_pacing(struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	if (dst && dst->dev->features & NETIF_F_ALL_TSO)
+		sk_pacing_shift_update(sk, IW_PACING_SHIFT);
 }
 
 void iw_sock_set_tos(struct sock *sk, u8 tos)

@@ -398,6 +398,14 @@ static inline bool is_due(const struct iw_qp *qp)
 	       iw_resp_pending(&qp->resp) || qp->tx.rtr;
 }
 
+/* Is it a READ's turn that leaves later, with more of them? Something will come for it. */
+static bool read_waits(const struct iw_qp *qp, struct sock *sk, enum iw_why why)
+{
+	if (!iw_req_may_wait(&qp->req))
+		return false;
+	return why == IW_ROOM || (iw_req_far_ahead(&qp->req) && !iw_ack_due(qp, sk));
+}
+
 static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	struct iw_tx *tx = &qp->tx;
@@ -427,7 +435,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		/* Turn by turn, so that neither direction starves the other. */
 		if (iw_resp_pending(&qp->resp) && may_respond(qp))
 			any = send_response(qp);
-		if (may_request(qp) && !(why == IW_ROOM && iw_req_may_wait(&qp->req)) &&
+		if (may_request(qp) && !read_waits(qp, sk, why) &&
 		    (!any || have_room(qp, sk)))
 			any |= send_request(qp);
 		if (any && is_due(qp))

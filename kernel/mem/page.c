@@ -5,11 +5,13 @@
  * to again, which costs less than a new one: many kernels clear each page that they
  * give out.
  *
- * Each CPU keeps pages that have been filled, in a ring, the last one on top. Those
- * there are the least likely to be free, and if they are, the most likely to be in the
- * CPU's cache: a few are looked at, then the oldest. If that is not free either there
- * is a new one, and beyond TERN_PAGES_KEPT the oldest is left to who else has it. The
- * last QP's end empties all, and a shrinker gives back what is free when memory is short.
+ * Each CPU keeps pages that have been filled, in a ring, in this order. The last few
+ * are the least likely to be free, and if they are, the most likely to be in the CPU's
+ * cache: so these are looked at first. Then the oldest, as many as are free, go to a
+ * pile, of which the last is taken: however many pages are kept, those in use are
+ * no more than are under way. If there is none there is a new one, and beyond
+ * TERN_PAGES_KEPT the oldest is left to who else has it. The last QP's end empties
+ * all, and a shrinker gives back what is free when memory is short.
  */
 #include <linux/atomic.h>
 #include <linux/mm.h>
@@ -26,9 +28,11 @@ static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
 
 struct stack {
 	spinlock_t lock;	/* against those of other CPUs: empty(), the shrinker */
-	u32 oldest;		/* free-running index of a page */
+	u32 oldest;		/* free-running index of a page in the ring */
 	u32 n;
 	struct page *page[TERN_PAGES_KEPT];
+	u32 n_free;
+	struct page *pile[TERN_PAGES_KEPT];	/* nobody else has these */
 	struct page *current_page;	/* of which pieces are given out; NULL: none */
 	u32 fill;			/* bytes of it that are */
 };
@@ -75,8 +79,10 @@ static struct page *get_locked(struct stack *stack)
 	for (i = stack->n; i > 0 && stack->n - i < LOOK_AT; i--)
 		if (is_free(*page_at(stack, i - 1)))
 			return take(stack, i - 1);
-	if (stack->n && is_free(*page_at(stack, 0)))
-		return take_oldest(stack);
+	for (i = 0; i < LOOK_AT && stack->n && is_free(*page_at(stack, 0)); i++)
+		stack->pile[stack->n_free++] = take_oldest(stack);
+	if (stack->n_free)
+		return stack->pile[--stack->n_free];
 	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
 }
 
@@ -98,8 +104,8 @@ static void put_locked(struct stack *stack, struct page *page)
 		put_page(page);
 		return;
 	}
-	if (stack->n == TERN_PAGES_KEPT)
-		put_page(take_oldest(stack));
+	if (stack->n + stack->n_free == TERN_PAGES_KEPT)
+		put_page(stack->n_free ? stack->pile[--stack->n_free] : take_oldest(stack));
 	*page_at(stack, stack->n++) = page;
 }
 
@@ -175,7 +181,8 @@ static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		n += READ_ONCE(per_cpu_ptr(stacks, cpu)->n);
+		n += READ_ONCE(per_cpu_ptr(stacks, cpu)->n) +
+		     READ_ONCE(per_cpu_ptr(stacks, cpu)->n_free);
 	return n ? n << TERN_PAGE_ORDER : SHRINK_EMPTY;
 }
 
@@ -185,6 +192,8 @@ static u32 give_back(struct stack *stack, u32 most)
 	u32 looked_at, gone = 0;
 
 	spin_lock_bh(&stack->lock);
+	for (; stack->n_free && gone < most; gone++)
+		put_page(stack->pile[--stack->n_free]);
 	for (looked_at = stack->n; looked_at && gone < most; looked_at--) {
 		struct page *page = take_oldest(stack);
 
@@ -248,6 +257,8 @@ static void empty(struct stack *stack)
 	spin_lock_bh(&stack->lock);
 	while (stack->n)
 		put_page(take_oldest(stack));
+	while (stack->n_free)
+		put_page(stack->pile[--stack->n_free]);
 	if (stack->current_page)
 		put_page(stack->current_page);
 	stack->current_page = NULL;
@@ -270,6 +281,7 @@ void tern_pages_exit(void)
 
 	shrinker_free(shrinker);
 	for_each_possible_cpu(cpu)
-		WARN_ON(per_cpu_ptr(stacks, cpu)->n || per_cpu_ptr(stacks, cpu)->current_page);
+		WARN_ON(per_cpu_ptr(stacks, cpu)->n || per_cpu_ptr(stacks, cpu)->n_free ||
+			per_cpu_ptr(stacks, cpu)->current_page);
 	free_percpu(stacks);
 }

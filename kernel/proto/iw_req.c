@@ -39,11 +39,18 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
 	s->body_sent = false;
 	s->msn = 0;
 	s->done_bytes = 0;
+	q->others += s->op != IW_OP_READ;
 	q->head++;
 	return true;
 }
 
 /* ---- sending ---- */
+
+static void next_turn(struct iw_req *q)
+{
+	q->others -= iw_req_sqe(q, q->cur)->op != IW_OP_READ;
+	q->cur++;
+}
 
 /* May the queued work request begin now? */
 static bool sqe_begin(struct iw_req *q, struct iw_sqe *s)
@@ -179,7 +186,7 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 {
-	for (; q->state == IW_REQ_READY && q->cur != q->head; q->cur++) {
+	for (; q->state == IW_REQ_READY && q->cur != q->head; next_turn(q)) {
 		struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
 		if (s->state > IW_SQE_ACTIVE)
@@ -239,8 +246,10 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 	if (op_has_response(s->op)) {
 		if (!q->rd_out++)
 			q->resp = q->cur;
+		if (s->op == IW_OP_READ)
+			q->rd_bytes += s->length;
 		s->state = IW_SQE_SENT;
-		q->cur++;
+		next_turn(q);
 		return;
 	}
 	s->done_bytes += seg->bytes;
@@ -250,7 +259,7 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 		s->body_sent = true;
 		return;
 	}
-	q->cur++;
+	next_turn(q);
 	sqe_complete(q, s, IW_ST_SUCCESS);
 }
 
@@ -264,7 +273,7 @@ void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status)
 		iw_req_fail(q, slot, status);
 		return;
 	}
-	q->cur++;
+	next_turn(q);
 	sqe_complete(q, s, IW_ST_SUCCESS);
 }
 
@@ -356,6 +365,8 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 	s->done_bytes += act->bytes;
 	if (!last)
 		return;
+	if (s->op == IW_OP_READ)
+		q->rd_bytes -= s->length;
 	advance_resp(q);
 	sqe_complete(q, s, IW_ST_SUCCESS);
 }
@@ -438,4 +449,5 @@ void iw_req_flush(struct iw_req *q)
 {
 	q->state = IW_REQ_ERROR;
 	q->rd_out = 0;
+	q->rd_bytes = 0;
 }

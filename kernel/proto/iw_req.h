@@ -86,11 +86,13 @@ struct iw_sqe {
 /*
  * With so many READs and atomics under way the next response is not far: it takes
  * along short READs that are posted meanwhile, many requests in a segment, and who
- * posts more need not ring.
+ * posts more need not ring. With so many bytes of READs to come, others may wait
+ * until enough of them have come for an acknowledge, and leave with that.
  */
 enum {
 	IW_READS_AHEAD		= 16,
 	IW_SHORT_READ_BYTES	= 16384,
+	IW_READ_BYTES_AHEAD	= 2 << 20,
 };
 
 struct iw_req_cfg {
@@ -114,7 +116,9 @@ struct iw_req {
 	u32 tail;		/* oldest slot that is not reaped */
 	u32 resp;		/* oldest slot that waits for a response, if rd_out */
 
+	u32 others;		/* that are no READs, from cur on */
 	u32 rd_out;		/* READs and atomics under way */
+	u64 rd_bytes;		/* of these READs, as a whole */
 	u32 send_msn;		/* of the next message on each queue: the first is 1 */
 	u32 read_msn;
 	u32 atomic_resp_msn;	/* expected */
@@ -203,13 +207,23 @@ static inline u32 iw_req_next_bytes(const struct iw_req *q)
 	return s->length - s->done_bytes;
 }
 
-/* Is it a READ's turn that may wait for the next response, and leave with what that brings? */
+/* Are so many bytes to come that READs may wait for the next acknowledge? */
+static inline bool iw_req_far_ahead(const struct iw_req *q)
+{
+	return q->rd_bytes >= IW_READ_BYTES_AHEAD;
+}
+
+/*
+ * Is it a READ's turn that may wait for the next response, and leave with what that
+ * brings? With anything else behind it, no: that would have to wait as well.
+ */
 static inline bool iw_req_may_wait(const struct iw_req *q)
 {
 	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
-	return q->rd_out >= IW_READS_AHEAD && q->cur != q->head && s->op == IW_OP_READ &&
-	       s->state == IW_SQE_QUEUED && s->length <= IW_SHORT_READ_BYTES;
+	return q->cur != q->head && !q->others && s->state == IW_SQE_QUEUED &&
+	       (iw_req_far_ahead(q) ||
+		(q->rd_out >= IW_READS_AHEAD && s->length <= IW_SHORT_READ_BYTES));
 }
 
 /* The stream has taken it, whole. */

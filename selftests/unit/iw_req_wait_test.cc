@@ -14,10 +14,10 @@ protected:
 	}
 
 	/* So many are sent, and not answered. */
-	void under_way(u32 n, u8 op = IW_OP_READ)
+	void under_way(u32 n, u8 op = IW_OP_READ, u32 length = 8)
 	{
 		for (u32 i = 0; i < n; i++)
-			post(op, 8);
+			post(op, length);
 		ASSERT_EQ(send().size(), n);
 	}
 
@@ -67,6 +67,66 @@ TEST_F(IwReqWait, ALongReadDoesNotWait)
 	EXPECT_TRUE(waits(IW_OP_READ, IW_SHORT_READ_BYTES));
 	send();
 	EXPECT_FALSE(waits(IW_OP_READ, IW_SHORT_READ_BYTES + 1));
+}
+
+TEST_F(IwReqWait, ALongReadWaitsWithManyBytesUnderWay)
+{
+	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD - 1);
+	EXPECT_FALSE(iw_req_far_ahead(&q));
+	EXPECT_FALSE(waits(IW_OP_READ, 1));
+	send();
+	EXPECT_TRUE(iw_req_far_ahead(&q));
+	EXPECT_TRUE(waits(IW_OP_READ, IW_READ_BYTES_AHEAD));
+}
+
+TEST_F(IwReqWait, BytesOfAtomicsAreNotOnTheirWay)
+{
+	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD - 1);
+	under_way(1, IW_OP_FETCH_ADD);
+	EXPECT_FALSE(iw_req_far_ahead(&q));
+}
+
+TEST_F(IwReqWait, AWholeReadIsUnderWayUntilItsLastByte)
+{
+	constexpr u16 kPiece = 1 << 14;
+
+	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD);
+	under_way(1, IW_OP_READ, 5);
+	for (u32 at = 0; at < IW_READ_BYTES_AHEAD; at += kPiece) {
+		EXPECT_TRUE(iw_req_far_ahead(&q));
+		ASSERT_EQ(read_resp(0, at, kPiece, at + kPiece == IW_READ_BYTES_AHEAD).kind,
+			  IW_REQ_PLACE);
+	}
+	EXPECT_FALSE(iw_req_far_ahead(&q));
+	EXPECT_EQ(q.rd_bytes, 5u);
+	ASSERT_EQ(read_resp(1, 0, 5, true).kind, IW_REQ_PLACE);
+	EXPECT_EQ(q.rd_bytes, 0u);
+}
+
+TEST_F(IwReqWait, AfterAnErrorNoBytesAreUnderWay)
+{
+	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD);
+	iw_req_flush(&q);
+	EXPECT_FALSE(iw_req_far_ahead(&q));
+}
+
+TEST_F(IwReqWait, ManyReadsOfTheLargestSizeDoNotOverflow)
+{
+	under_way(4, IW_OP_READ, 1u << 31);
+	EXPECT_TRUE(iw_req_far_ahead(&q));
+}
+
+TEST_F(IwReqWait, AReadWithSomethingElseBehindItDoesNotWait)
+{
+	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+		start(4 * IW_READS_AHEAD);
+		under_way(IW_READS_AHEAD);
+		ASSERT_TRUE(waits(IW_OP_READ)) << int{op};
+		EXPECT_FALSE(waits(op)) << int{op};
+		/* Gone, it keeps none from waiting. */
+		send();
+		EXPECT_TRUE(waits(IW_OP_READ)) << int{op};
+	}
 }
 
 TEST_F(IwReqWait, NothingElseWaits)

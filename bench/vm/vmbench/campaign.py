@@ -14,7 +14,7 @@ from riglib import GuestLost, Rig, RigError
 from vmtest import context, where
 from vmtest.lab import Lab
 
-from . import clock, kinds
+from . import clock, kinds, places
 from .cases import LINKS, NO_CRC, RXE_612, SUBJECTS, Case
 from .measure import Measure
 from .store import Point
@@ -105,15 +105,17 @@ class Campaign:
                         net=LINKS[setting.link], mtu=max(self.options.mtus))
         try:
             self._lab.up()
-            self._check_clocks(setting)
+            self._settle(setting)
             self._remember(setting)
             for mtu in self.options.mtus:
                 self._mtu(setting, mtu)
         finally:
             self._lab.down()
 
-    def _check_clocks(self, setting):
+    def _settle(self, setting):
+        """After each boot: the guests' CPUs, and whether their clocks are right."""
         for _ in range(3):
+            self._place(setting)
             paces = [clock.pace(guest) for guest in self._lab.guests()]
             text = ", ".join("%.3f" % pace for pace in paces)
             if all(abs(pace - 1) <= clock.TOLERANCE for pace in paces):
@@ -124,6 +126,15 @@ class Campaign:
             raise RigError("no guests with right clocks: is the host too busy to boot them?")
         self.facts.setdefault("guests' seconds in one of the host", []).append(
             "%s: %s" % (setting.text(), text))
+
+    def _place(self, setting):
+        guests = self._lab.guests()
+        shares = places.shares(len(guests), setting.vcpus) if self.options.pin else []
+        for guest, cpus in zip(guests, shares):
+            places.pin(guest, cpus)
+        self.facts.setdefault("guests' CPUs", {})[setting.text()] = "; ".join(
+            "%s on %s" % (guest.name, ",".join(map(str, sorted(cpus))))
+            for guest, cpus in zip(guests, shares)) or "any"
 
     def _remember(self, setting):
         rig = Rig.attach(RIG)
@@ -157,7 +168,7 @@ class Campaign:
                     self._miss(Point(setting.link, mtu, setting.vcpus, subject, left[0].name))
                     left.pop(0)
                 self._lab.reboot()
-                self._check_clocks(setting)
+                self._settle(setting)
         self._say("%s: given up in this round" % subject)
 
     def _prepare(self, pair, mtu, subject):

@@ -64,6 +64,8 @@ def _arguments():
                         help="of a run, instead of the case's own (0.8 to 2.5)")
     parser.add_argument("--quick", action="store_true",
                         help="one round of some cases, plain link, MTU 1500, a second a run")
+    parser.add_argument("--no-pin", dest="pin", action="store_false",
+                        help="let the guests have any of the host's CPUs, instead of half each")
     parser.add_argument("--limit", type=float, default=180, metavar="MINUTES",
                         help="measure no longer, and report what there is (180)")
     parser.add_argument("--out", default=os.path.join(where.BUILD, "bench"), metavar="DIR",
