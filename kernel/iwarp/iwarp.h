@@ -173,8 +173,9 @@ struct iw_qp {
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
 	u32 rx_held;			/* bytes read that TCP has not got back */
+	/* From iw_rx() to iw_rx_end(): */
 	u32 rx_unfinished;		/* bytes of the FPDU that is not whole yet; 0: unknown */
-	bool rx_settle;			/* TCP is to get them now, whatever they are */
+	bool rx_settle;			/* TCP is to get what is held, however little */
 	struct iw_ack ack;		/* under run_lock */
 	struct delayed_work acker;	/* an ACK waits */
 	bool last_wqe_told;
@@ -316,6 +317,7 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
 /* After what is to be sent, which takes the ACK along. */
 void iw_rx_end(struct iw_qp *qp, struct sock *sk);
+/* Between the two: will iw_rx_end() have an ACK sent? */
 bool iw_ack_due(const struct iw_qp *qp, struct sock *sk);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 /* The socket locked, but nobody else is at the QP any more. */

@@ -44,10 +44,14 @@ int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
 
 void iw_sock_set_pacing(struct sock *sk)
 {
-	const struct dst_entry *dst = __sk_dst_get(sk);
+	const struct dst_entry *dst;
 
-	if (dst && dst->dev->features & NETIF_F_ALL_TSO)
+	/* The netdev may be on its way out: the route would have another then. */
+	rcu_read_lock();
+	dst = __sk_dst_get(sk);
+	if (dst && READ_ONCE(dst->dev)->features & NETIF_F_ALL_TSO)
 		sk_pacing_shift_update(sk, IW_PACING_SHIFT);
+	rcu_read_unlock();
 }
 
 void iw_sock_set_tos(struct sock *sk, u8 tos)
