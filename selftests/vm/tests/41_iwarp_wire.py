@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP's wire as a stranger sees it: tcpdump, tshark, and the CRC of every FPDU by a table."""
 
+import collections
 import os
 import shutil
 import socket
@@ -40,21 +41,19 @@ def _capture(t, family):
 
 
 def _by_tshark(t, family, captured, seen):
-    path = captured.replace(".pcap", "-in-order.pcap")
-    fpdu.write_in_order(captured, path)
+    path = captured.replace(".pcap", "-by-message.pcap")
+    fpdu.write_by_message(seen.connections, path)
     for severity in ("error", "warning"):
-        # TCP's own doubts (a segment seen late, a reset) are not about iWARP.
-        bad = wire.tshark(path, "_ws.expert.severity == %s and !tcp.analysis.flags and "
-                          "!tcp.flags.reset" % severity, ("frame.number", "_ws.expert.message"))
+        bad = wire.tshark(path, "_ws.expert.severity == %s" % severity,
+                          ("frame.number", "_ws.expert.message"))
         t.case("ipv%s: tshark has no %s" % (family, severity), not bad, str(bad[:10]))
     bad = wire.tshark(path, "_ws.malformed", ("frame.number", "iwarp_rdma.opcode"))
     t.case("ipv%s: tshark finds nothing malformed" % family, not bad, str(bad[:10]))
     rows = wire.tshark(path, "iwarp_mpa", ("iwarp_rdma.opcode", "iwarp_mpa.key.req",
                                            "iwarp_mpa.key.rep"))
-    opcodes = {name for row in rows for name in row[0].split(",") if name}
-    # It may take payload for a message's start: more kinds than there are do no harm.
-    t.case("ipv%s: tshark sees every kind of message" % family,
-           set(range(len(fpdu.OPCODES))) <= {int(text, 16) for text in opcodes}, str(opcodes))
+    opcodes = collections.Counter(fpdu.opcode_name(int(row[0], 16)) for row in rows if row[0])
+    t.case("ipv%s: tshark sees every FPDU, of the same kind" % family, opcodes == seen.opcodes,
+           "%s, not %s" % (dict(opcodes), dict(seen.opcodes)))
     frames = sum(1 for row in rows if row[1] or row[2])
     t.case("ipv%s: tshark sees every MPA frame" % family, frames == sum(seen.frames.values()),
            "%d of %s" % (frames, dict(seen.frames)))

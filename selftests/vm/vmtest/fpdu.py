@@ -12,6 +12,11 @@ OPCODES = ("Write", "Read Request", "Read Response", "Send", "Send-Inv", "Send-S
 _KEYS = {b"MPA ID Req Frame": "request", b"MPA ID Rep Frame": "reply"}
 
 
+def opcode_name(opcode):
+    """The name of a message's opcode."""
+    return OPCODES[opcode] if opcode < len(OPCODES) else "opcode %d" % opcode
+
+
 def _table():
     for value in range(256):
         for _ in range(8):
@@ -64,9 +69,11 @@ def _segment(frame):
 class Stream:
     """One direction of a connection: its bytes, its MPA frame, its FPDUs."""
 
-    def __init__(self, source, isn):
-        self.source, self.isn = source, isn
+    def __init__(self, source, isn, syn):
+        self.source, self.isn, self.syn = source, isn, syn
         self._parts = {}
+        # The bytes of its MPA frame and of each FPDU, in order.
+        self.pieces = []
         self.kind, self.flags, self.revision, self.private = None, 0, 0, b""
         self.fpdus, self.trouble = [], []
 
@@ -95,6 +102,7 @@ class Stream:
             return b""
         self.flags, self.revision, length = struct.unpack_from(">BBH", data, 16)
         self.private = data[20:20 + length]
+        self.pieces.append(data[:20 + length])
         return data[20 + length:]
 
     @property
@@ -111,6 +119,7 @@ class Stream:
             if end + 4 > len(data):
                 break
             self.fpdus.append(Fpdu(data[at + 2:at + 2 + length]))
+            self.pieces.append(data[at:end + 4])
             crc = crc32c(data[at:end]) if with_crc else bytes(4)
             if data[end:end + 4] != crc:
                 self.trouble.append("FPDU %d (%s): CRC %s, should be %s" % (
@@ -139,7 +148,7 @@ class Fpdu:
     @property
     def name(self):
         """Of its message."""
-        return OPCODES[self.opcode] if self.opcode < len(OPCODES) else "opcode %d" % self.opcode
+        return opcode_name(self.opcode)
 
     def __str__(self):
         where = "stag %#x to %#x" % (self.stag, self.offset) if self.tagged else \
@@ -158,11 +167,11 @@ def connections(path):
         key, seq, flags, data = segment
         reverse = key[2:] + key[:2]
         if flags & 0x12 == 2 and (key not in open_now or open_now[key].isn != seq):
-            open_now[key] = Stream(key[0], seq)
+            open_now[key] = Stream(key[0], seq, frame)
             open_now.pop(reverse, None)
             found.append((key, open_now[key], None))
         elif flags & 0x12 == 0x12 and reverse in open_now and key not in open_now:
-            open_now[key] = Stream(key[0], seq)
+            open_now[key] = Stream(key[0], seq, frame)
             at = max(i for i, entry in enumerate(found) if entry[0] == reverse)
             found[at] = (reverse, found[at][1], open_now[key])
         elif data and key in open_now:
@@ -170,63 +179,41 @@ def connections(path):
     return [(here, there) for _, here, there in found if there]
 
 
-def _without(frame, count):
-    """A TCP frame without its payload's first bytes. Its checksums are not made anew."""
-    tcp, length, _ = _tcp_at(frame)
-    payload = _payload_at(frame, tcp)
-    head = bytearray(frame[:payload])
-    struct.pack_into(">H", head, length, struct.unpack_from(">H", head, length)[0] - count)
-    struct.pack_into(">I", head, tcp + 4,
-                     (struct.unpack_from(">I", head, tcp + 4)[0] + count) & 0xffffffff)
-    return bytes(head) + frame[payload + count:]
+def _head(syn):
+    """What a stream's segments begin with, as far as TCP's sequence number, taken from its SYN."""
+    return bytearray(syn[:_tcp_at(syn)[0] + 4])
 
 
-class _Order:
-    """Gives back the frames of one direction in the order of their bytes, each byte once."""
-
-    def __init__(self, isn):
-        self.isn = isn
-        self._next = (isn + 1) & 0xffffffff
-        self._early = []
-
-    def add(self, seq, data, frame):
-        """The frames that can follow, now that this one is here."""
-        self._early.append((seq, len(data), frame))
-        progress = True
-        while progress:
-            progress = False
-            for entry in list(self._early):
-                seq, length, frame = entry
-                old = (self._next - seq) & 0xffffffff
-                if old >> 31:
-                    continue
-                self._early.remove(entry)
-                if old < length:
-                    self._next = (seq + length) & 0xffffffff
-                    yield _without(frame, old) if old else frame
-                    progress = True
+def _frame(head, seq, ack, data):
+    """A TCP segment without options, of such a head. It has no checksums."""
+    frame = head + struct.pack(">IIBBHHH", seq & 0xffffffff, ack & 0xffffffff, 0x50, 0x18,
+                               0xffff, 0, 0) + data
+    _, length, start = _tcp_at(frame)
+    struct.pack_into(">H", frame, length, len(frame) - start)
+    return frame
 
 
-def write_in_order(path, to):
-    """Copy a capture as if TCP had never sent anything twice or out of order.
+def write_by_message(found, to):
+    """Write connections as if each MPA frame and each FPDU had gone in a segment of its own.
 
-    A dissector that looks at segments as they come takes the middle of one for the start of a
-    message after a retransmission, and finds it malformed.
+    A dissector that looks at segments as they come loses step with FPDUs that lie across them,
+    and then takes payload for headers, which may or may not make sense.
     """
-    orders = {}
     with open(to, "wb") as out:
+        def write(frame):
+            out.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+
         out.write(struct.pack("<IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, 1 << 18, 1))
-        for number, frame, _ in wire.frames(path):
-            segment = _segment(frame)
-            if not segment:
-                continue
-            key, seq, flags, data = segment
-            # Not for a SYN that is sent again: data may have come meanwhile.
-            if flags & 2 and (key not in orders or orders[key].isn != seq):
-                orders[key] = _Order(seq)
-            ready = orders[key].add(seq, data, frame) if data and key in orders else (frame,)
-            for one in ready:
-                out.write(struct.pack("<IIII", number, 0, len(one), len(one)) + one)
+        for pair in found:
+            for stream in pair:
+                write(stream.syn)
+            # Both MPA frames come before any FPDU, the request first.
+            for first, last in ((0, 1), (1, None)):
+                for stream, other in (pair, pair[::-1]):
+                    seq = stream.isn + 1 + sum(map(len, stream.pieces[:first]))
+                    for piece in stream.pieces[first:last]:
+                        write(_frame(_head(stream.syn), seq, other.isn + 1, piece))
+                        seq += len(piece)
 
 
 class Summary:
@@ -235,6 +222,8 @@ class Summary:
     def __init__(self, path):
         self.messages = collections.defaultdict(collections.Counter)
         self.frames = collections.Counter()
+        # FPDUs by kind, where a message may have several.
+        self.opcodes = collections.Counter()
         self.wrong = []
         self.fpdus = 0
         self.connections = connections(path)
@@ -250,6 +239,7 @@ class Summary:
             self.frames["reject" if stream.rejects else stream.kind] += 1
         for fpdu in stream.fpdus:
             self.fpdus += 1
+            self.opcodes[fpdu.name] += 1
             if fpdu.versions != (1, 1):
                 self.wrong.append("%s: versions %s" % (fpdu, fpdu.versions))
             if fpdu.last:
