@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel asks for memory back: pages kept for what goes out are given back, under load too."""
+"""Short of memory: kept pages are given back, under load too; iWARP while TCP has none."""
 
 PAIRS = ("tt", "ww")
 LIMIT = 150
@@ -7,6 +7,7 @@ LIMIT = 150
 _TRACE = "/sys/kernel/tracing"
 _SHRUNK = _TRACE + "/events/vmscan/mm_shrink_slab_end/enable"
 _ASK = "echo 2 >/proc/sys/vm/drop_caches"
+_TCP_MEM = "/proc/sys/net/ipv4/tcp_mem"
 _QUIETLY = "echo 4 >/proc/sys/vm/drop_caches"  # no line in the kernel log each time
 
 
@@ -55,6 +56,43 @@ def _of_a_qp(t):
         t.kill(server, client)
 
 
+def _pressures(t):
+    """How often TCP has come to be short of memory, in either guest."""
+    total = 0
+    for guest in t.guests:
+        names, values = t.run(guest, "grep ^TcpExt: /proc/net/netstat",
+                              check=True).out.splitlines()
+        total += int(dict(zip(names.split(), values.split()))["TCPMemoryPressures"])
+    return total
+
+
+def _of_tcp(t):
+    """TCP has memory for a page at a time, in both guests, half of the time, beside bulk."""
+    before = _pressures(t)
+    usual = t.run(t.a, "cat " + _TCP_MEM, check=True).out.strip()
+    server, client = t.endless("ib_write_bw -F -R -s 1048576 -n 5000000", "true")
+    refusing = [t.start(guest, "while :; do echo 0 0 0 >{0}; sleep 0.3; echo {1} >{0}; sleep 0.3; "
+                               "done".format(_TCP_MEM, usual), 100) for guest in t.guests]
+    try:
+        t.pair_case("verified data while TCP has hardly any memory", "/tern/viwarp",
+                    "/tern/viwarp " + t.b.address, port=7471, want="verified")
+        for _ in range(20):
+            if _pressures(t) > before:
+                break
+            t.sleep(1)
+        t.case("TCP was short of it", _pressures(t) > before)
+        t.case("bulk beside it until the end",
+               all(command.running for command in (server, client, *refusing)))
+    finally:
+        t.kill(server, client)
+        for command, guest in zip(refusing, t.guests):
+            command.kill(9)
+            command.wait()
+            t.run(guest, "echo %s >%s" % (usual, _TCP_MEM))
+
+
 def run(t):
     _under_load(t)
     _of_a_qp(t)
+    if _by_cm(t):
+        _of_tcp(t)
