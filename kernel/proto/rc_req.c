@@ -96,8 +96,9 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	if (psns_since(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
 	/* two stretches in flight keep the responder busy, if it allows two */
-	s->read_pkts = q->cfg.max_rd_atomic > 1 && q->window.pkts > 1 ? q->window.pkts / 2 :
-									q->window.pkts;
+	s->read_pkts = rc_window_usual(&q->window);
+	if (q->cfg.max_rd_atomic > 1 && s->read_pkts > 1)
+		s->read_pkts /= 2;
 	s->first_psn = q->psn_next;
 	q->psn_next = sqe_end_psn(s);
 	s->state = RC_SQE_ACTIVE;
@@ -419,19 +420,26 @@ static void fail_oldest(struct rc_req *q, enum rc_status status)
 	rc_req_flush(q);
 }
 
-/* One more attempt from psn on, or the end. A repeated NAK for it costs nothing. */
-static void retry(struct rc_req *q, u64 now_ns, u32 psn)
+/* One more attempt from psn on. False: no, or the end. A repeated NAK for it costs nothing. */
+static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	if (!go_back(q, psn))
-		return;
+		return false;
 	if (!q->retry_left) {
 		fail_oldest(q, RC_ST_RETRY_EXC_ERR);
-		return;
+		return false;
 	}
 	q->retry_left--;
 	q->recovering = true;
-	rc_window_lost(&q->window);
 	arm_timer(q, now_ns);
+	return true;
+}
+
+/* The peer, or what it sent, says that something from psn on was lost. */
+static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
+{
+	if (retry(q, now_ns, psn))
+		rc_window_lost(&q->window);
 }
 
 /* From psn_una was on so many packets are acknowledged. */
@@ -490,7 +498,7 @@ static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
 	act->event = RC_EV_IMPLIED_NAK;
 	/* All that is in flight behind the lost response tells the same; go back once. */
 	if (!q->recovering)
-		retry(q, now_ns, q->psn_una);
+		retry_lost(q, now_ns, q->psn_una);
 }
 
 /* ---- receiving ---- */
@@ -546,7 +554,7 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 
 	if (code == 0) {
 		act->event = RC_EV_SEQ_NAK;
-		retry(q, now_ns, k->psn);
+		retry_lost(q, now_ns, k->psn);
 		return;
 	}
 	if (code >= ARRAY_SIZE(status)) {
@@ -677,7 +685,8 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 		return RC_EV_NONE;
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
-	retry(q, now_ns, q->psn_una);
+	if (retry(q, now_ns, q->psn_una))
+		rc_window_restart(&q->window);
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		arm_timer(q, now_ns);	/* went back before, and could not send since */
 	return RC_EV_TIMEOUT;

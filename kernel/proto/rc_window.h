@@ -4,7 +4,8 @@
  * that an acknowledge takes is not known beforehand, so it is tried, as TCP does
  * (RFC 5681): the window grows by all that is acknowledged as long as it is what
  * holds the requester up; each loss halves it, and from then on it grows by a
- * sixteenth of itself for each window of packets that comes through.
+ * sixteenth of itself for each window of packets that comes through. After a time
+ * without any answer it begins again with one packet.
  */
 #ifndef TERN_PROTO_RC_WINDOW_H
 #define TERN_PROTO_RC_WINDOW_H
@@ -15,7 +16,7 @@
 extern "C" {
 #endif
 
-#define RC_WINDOW_MIN		16	/* a loss makes it no smaller */
+#define RC_WINDOW_MIN		16	/* a loss that is told of makes it no smaller */
 #define RC_WINDOW_STEPS		16	/* after a loss a window that comes through adds a part in so many */
 
 struct rc_window {
@@ -66,9 +67,32 @@ static inline void rc_window_lost(struct rc_window *w)
 {
 	if (w->min == w->max)
 		return;
-	w->pkts = w->pkts / 2 > w->min ? w->pkts / 2 : w->min;
-	w->threshold = w->pkts;
+	w->threshold = w->pkts / 2 > w->min ? w->pkts / 2 : w->min;
+	if (w->pkts > w->threshold)
+		w->pkts = w->threshold;
 	w->acked = 0;
+}
+
+/*
+ * Nothing came back for too long (RFC 5681 3.1): one packet, then by all that is
+ * acknowledged, as at the beginning, to half of what it was. A queue that drops what
+ * stayed too long takes the first of several, so that a peer, which says only once
+ * what it misses, would see nothing of use in any of them; the last one in the queue
+ * it spares (RFC 8289 4.2).
+ */
+static inline void rc_window_restart(struct rc_window *w)
+{
+	if (w->min == w->max)
+		return;
+	if (w->pkts > 1)
+		rc_window_lost(w);
+	w->pkts = 1;
+}
+
+/* What it has if it is not about to begin again. */
+static inline u32 rc_window_usual(const struct rc_window *w)
+{
+	return w->pkts > w->min ? w->pkts : w->min;
 }
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
  * programs without a doorbell file.
  * Context: any, IRQs may be off.
  */
+#include "uncleared.h"
 #include "verbs/verbs.h"
 
 static_assert(sizeof(struct ib_sge) == sizeof(struct tern_sge));
@@ -117,29 +118,29 @@ static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 }
 
 /* Kernel virtual addresses: virtual DMA, and inline data needs no mapping at all. */
-static int copy_inline(struct tern_send_wqe *wqe, const struct tern_sq *sq,
-		       const struct ib_send_wr *wr, u8 *data)
+static noinline int post_inline(struct tern_qp *qp, struct tern_send_wqe *wqe,
+				const struct ib_send_wr *wr)
 {
+	u8 data[TERN_MAX_INLINE] TERN_UNCLEARED;
 	u32 bytes = 0;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		if (sge->length > sq->max_inline - bytes)
+		if (sge->length > qp->sq.max_inline - bytes)
 			return -EINVAL;
 		memcpy(data + bytes, (void *)(uintptr_t)sge->addr, sge->length);
 		bytes += sge->length;
 	}
 	wqe->num_sge = 0;
 	wqe->inline_bytes = bytes;
-	return 0;
+	return tern_sq_post(&qp->sq, wqe, data, bytes);
 }
 
 static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 {
 	struct tern_send_wqe wqe = {};
-	u8 data[TERN_MAX_INLINE];
 	int err;
 
 	if (wr->num_sge < 0 || wr->num_sge > U16_MAX || wr->send_flags & ~TERN_SEND_FLAGS_ALL)
@@ -147,12 +148,8 @@ static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 	err = fill_header(&wqe, qp, wr);
 	if (err)
 		return err;
-	if (wqe.num_sge && wqe.flags & TERN_SEND_INLINE) {
-		err = copy_inline(&wqe, &qp->sq, wr, data);
-		if (err)
-			return err;
-		return tern_sq_post(&qp->sq, &wqe, data, wqe.inline_bytes);
-	}
+	if (wqe.num_sge && wqe.flags & TERN_SEND_INLINE)
+		return post_inline(qp, &wqe, wr);
 	if (wqe.num_sge > qp->sq.max_sge)
 		return -EINVAL;
 	return tern_sq_post(&qp->sq, &wqe, wr->sg_list, wqe.num_sge * sizeof(struct tern_sge));

@@ -103,6 +103,54 @@ TEST(RcWindow, NoLossMakesItSmallerThanTheLeast)
 	EXPECT_EQ(w.pkts, 4u);
 }
 
+TEST(RcWindow, BeginsAgainWithOnePacketAfterATimeWithoutAnswer)
+{
+	rc_window w = full_window(640, 2000);
+
+	rc_window_restart(&w);
+	EXPECT_EQ(w.pkts, 1u);
+	// Silence goes on: that says nothing more of how much the path takes.
+	rc_window_restart(&w);
+	EXPECT_EQ(w.pkts, 1u);
+	// By all that is acknowledged up to half of what it was, then by steps.
+	rc_window_acked(&w, 1);
+	EXPECT_EQ(w.pkts, 2u);
+	rc_window_acked(&w, 318);
+	EXPECT_EQ(w.pkts, 320u);
+	rc_window_acked(&w, 320);
+	EXPECT_EQ(w.pkts, 340u);
+}
+
+TEST(RcWindow, ALossWhileItIsSmallMakesItNoLarger)
+{
+	rc_window w = full_window(640, 2000);
+
+	rc_window_restart(&w);
+	rc_window_acked(&w, 3);
+	EXPECT_EQ(w.pkts, 4u);
+	rc_window_lost(&w);
+	EXPECT_EQ(w.pkts, 4u);
+	rc_window_acked(&w, 4);
+	EXPECT_EQ(w.pkts, 8u);
+}
+
+TEST(RcWindow, OneThatStaysAsItIsBeginsNeverAgain)
+{
+	rc_window w = full_window(64, 64);
+
+	rc_window_restart(&w);
+	EXPECT_EQ(w.pkts, 64u);
+}
+
+TEST(RcWindow, WhatIsUsualIsNoLessThanTheLeast)
+{
+	rc_window w = full_window(64, 1000);
+
+	EXPECT_EQ(rc_window_usual(&w), 64u);
+	rc_window_restart(&w);
+	EXPECT_EQ(rc_window_usual(&w), static_cast<u32>(RC_WINDOW_MIN));
+}
+
 // ---- in the requester ----
 
 class RcReqWindow : public RcReq {
@@ -180,15 +228,44 @@ TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 	EXPECT_EQ(asked, 4u);
 }
 
-TEST_F(RcReqWindow, IsHalvedByATimeout)
+TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 {
 	post(RC_OP_WRITE, 256 * 1000);
-	send();
+	EXPECT_EQ(packets(send()), 32u);
 	time_out();
-	EXPECT_EQ(q.window.pkts, static_cast<u32>(RC_WINDOW_MIN));
+	auto runs = send();
+	ASSERT_EQ(packets(runs), 1u);
+	EXPECT_EQ(rel(runs[0].psn), 0u);
+	EXPECT_TRUE(runs[0].ack_req);
+	ack(0);
+	EXPECT_EQ(packets(send()), 2u);
+	ack(2);
+	EXPECT_EQ(packets(send()), 4u);
+	ack(6);
+	EXPECT_EQ(packets(send()), 8u);
+	ack(14);
 	EXPECT_EQ(packets(send()), 16u);
-	ack(15);
+	// half of what it was: from here by steps
+	ack(30);
 	EXPECT_EQ(packets(send()), 17u);
+}
+
+// Then nothing of use comes through, and the peer has said once what it misses.
+TEST_F(RcReqWindow, AQueueThatDropsTheFirstOfSeveralEndsNothing)
+{
+	post(RC_OP_WRITE, 256 * 40);
+	u32 next = 0;
+	for (int i = 0; i < 200 && next < 40; i++) {
+		auto runs = send();
+		ASSERT_FALSE(runs.empty());
+		EXPECT_EQ(rel(runs[0].psn), next);
+		if (packets(runs) == 1)
+			ack(next++);
+		else
+			time_out();
+	}
+	EXPECT_EQ(next, 40u);
+	EXPECT_EQ(reap().size(), 1u);
 }
 
 TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
@@ -200,12 +277,24 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 	EXPECT_EQ(send().size(), 4u);
 	time_out();
 	auto runs = send();
-	ASSERT_EQ(runs.size(), 2u);
-	EXPECT_EQ(rel(runs[1].psn), 8u);
+	ASSERT_EQ(runs.size(), 1u);
+	EXPECT_EQ(rel(runs[0].psn), 0u);
 	responses(8);
 	runs = send();
 	ASSERT_EQ(runs.size(), 1u);
-	EXPECT_EQ(rel(runs[0].psn), 16u);
+	EXPECT_EQ(rel(runs[0].psn), 8u);
+}
+
+TEST_F(RcReqWindow, AReadThatBeginsWhileItIsSmallIsNotAskedForPacketByPacket)
+{
+	post(RC_OP_WRITE, 256 * 2);
+	send();
+	time_out();
+	EXPECT_EQ(q.window.pkts, 1u);
+	u32 read = post(RC_OP_READ, 256 * 100);
+	ack(1);
+	send();
+	EXPECT_EQ(ring[read].read_pkts, RC_WINDOW_MIN / 2u);
 }
 
 TEST_F(RcReqWindow, RnrAndTheLocalQueueAreNoLoss)
