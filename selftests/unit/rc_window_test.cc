@@ -115,7 +115,11 @@ TEST(RcWindow, BeginsAgainWithOnePacketAfterATimeWithoutAnswer)
 	// By all that is acknowledged up to half of what it was, then by steps.
 	rc_window_acked(&w, 1);
 	EXPECT_EQ(w.pkts, 2u);
-	rc_window_acked(&w, 318);
+	rc_window_acked(&w, 30);
+	EXPECT_EQ(w.pkts, 32u);
+	rc_window_acked(&w, 32);
+	EXPECT_EQ(w.pkts, 64u);
+	rc_window_acked(&w, 256);
 	EXPECT_EQ(w.pkts, 320u);
 	rc_window_acked(&w, 320);
 	EXPECT_EQ(w.pkts, 340u);
