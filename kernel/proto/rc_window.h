@@ -51,6 +51,8 @@ static inline void rc_window_limit(struct rc_window *w, u32 max)
 
 static inline void rc_window_acked(struct rc_window *w, u32 pkts)
 {
+	u32 most = w->max;
+
 	if (!w->full || w->pkts >= w->max)
 		return;
 	if (w->pkts >= w->threshold) {
@@ -59,8 +61,10 @@ static inline void rc_window_acked(struct rc_window *w, u32 pkts)
 			return;
 		w->acked = 0;
 		pkts = (w->pkts + RC_WINDOW_STEPS - 1) / RC_WINDOW_STEPS;
+	} else if (w->threshold < most) {
+		most = w->threshold;
 	}
-	w->pkts = pkts < w->max - w->pkts ? w->pkts + pkts : w->max;
+	w->pkts = pkts < most - w->pkts ? w->pkts + pkts : most;
 }
 
 static inline void rc_window_lost(struct rc_window *w)
