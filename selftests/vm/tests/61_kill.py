@@ -16,11 +16,15 @@ def _start_bulk(t, tool):
 
 
 def _kill_in_queue(t):
-    """What QPs had in a queueing discipline does not count once they are gone."""
+    """What QPs had in a queueing discipline does not count once they are gone.
+
+    The rate is so low that a window of a few packets, as after a time-out, is still there when
+    the client has been killed.
+    """
     for _ in range(4):
         client, server = _start_bulk(t, "ib_write_bw")
         try:
-            t.run(t.a, "tc qdisc replace dev eth0 root tbf rate 1mbit burst 80k limit 4mb",
+            t.run(t.a, "tc qdisc replace dev eth0 root tbf rate 64kbit burst 5k limit 4mb",
                   check=True)
             t.sleep(0.5)
             t.kill(client)
