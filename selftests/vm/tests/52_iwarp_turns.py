@@ -31,6 +31,17 @@ def _taken(t, host):
     return {int(port): int(taken) for port, taken in map(str.split, lines)}
 
 
+def _settled(t, host):
+    """_taken() once the ACKs that were on their way are there."""
+    before, after = None, _taken(t, host)
+    for _ in range(20):
+        if after == before:
+            break
+        t.sleep(0.5)
+        before, after = after, _taken(t, host)
+    return after
+
+
 def _stalled(t):
     """Some QPs hear nothing for a time: that keeps neither each other nor those of others."""
     t.run(t.b, _ADDRESS % "replace", check=True)
@@ -39,7 +50,7 @@ def _stalled(t):
     t.run(t.b, _ADDRESS % "del", check=True)
     # All have written something that nobody takes.
     t.a.wait_until("[ $(%s) -ge %d ]" % (_BUSY % _SECOND, _QPS), timeout=20)
-    before = _taken(t, _SECOND)
+    before = _settled(t, _SECOND)
     _verified(t, "bulk", "beside them: ", "-S 0")
     t.case("they have stalled", _taken(t, _SECOND) == before, before)
     t.run(t.b, _ADDRESS % "add", check=True)
