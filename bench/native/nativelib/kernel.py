@@ -40,6 +40,9 @@ _PATCHES = (
     ("arch/um/Makefile", "-mcmodel=large", "-mcmodel=small"),
     ("arch/x86/Makefile.um", "KBUILD_CFLAGS += -fno-builtin -m64", "KBUILD_CFLAGS += -m64"),
     ("arch/x86/Makefile.um", "ifeq ($(CONFIG_CC_IS_CLANG),y)", "ifeq (y,y)"),
+    # Addresses compared, and set, by words of 64 bits.
+    ("arch/x86/um/Kconfig", "\tselect DCACHE_WORD_ACCESS\n",
+     "\tselect DCACHE_WORD_ACCESS\n\tselect HAVE_EFFICIENT_UNALIGNED_ACCESS\n"),
 )
 
 
