@@ -14,6 +14,7 @@
 #include "proto/crc_fold.h"
 
 #define SAMPLE_BYTES	4096	/* some of what a packet, or an FPDU, has */
+#define SHORT_BYTES	80	/* of a WRITE of 64 bytes, behind the BTH */
 /* Below it the CPU's registers cost more to save than they are worth. */
 #define CRYPTO_LEAST	256
 
@@ -22,9 +23,17 @@
 /* The crypto layer's, by carry-less multiplication perhaps; NULL: it has none. */
 static struct crypto_shash *crypto_crc32;
 
-u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n)
+/* By tables of its own, or an instruction: some CPUs have one for this polynomial. */
+static u32 crc32_by_kernel(u32 crc, const u8 *p, size_t n)
 {
 	return crc32_le(crc, p, n);
+}
+
+DEFINE_STATIC_CALL(tern_crc32_short, crc32_slice);
+
+u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n)
+{
+	return static_call(tern_crc32_short)(crc, p, n);
 }
 
 static u32 crc32_by_folding(u32 crc, const u8 *p, size_t n)
@@ -83,27 +92,28 @@ DEFINE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 
 struct sample {
 	crc_fn fn;
-	const void *bytes;
+	const void *p;
+	size_t n;
 };
 
 static void crc_of_sample(void *arg)
 {
 	const struct sample *s = arg;
-	u32 crc = s->fn(~0, s->bytes, SAMPLE_BYTES);
+	u32 crc = s->fn(~0, s->p, s->n);
 
 	/* A result that nobody wants need not be computed. */
 	barrier_data(&crc);
 }
 
-/* The first of those that are equal. Some may be NULL, not all. */
-static crc_fn quickest_of(const crc_fn *fns, int n, const void *p)
+/* For so many bytes; the first of those that are equal. Some may be NULL, not all. */
+static crc_fn quickest_of(const crc_fn *fns, int n, const void *p, size_t bytes)
 {
 	u64 best = U64_MAX;
 	crc_fn quickest = NULL;
 	int i;
 
 	for (i = 0; i < n; i++) {
-		struct sample s = { .fn = fns[i], .bytes = p };
+		struct sample s = { .fn = fns[i], .p = p, .n = bytes };
 		u64 ns = fns[i] ? tern_best_ns(crc_of_sample, &s) : U64_MAX;
 
 		if (ns < best) {
@@ -117,6 +127,7 @@ static crc_fn quickest_of(const crc_fn *fns, int n, const void *p)
 int tern_crc_init(void)
 {
 	const crc_fn crc32c_fns[] = { crc32c_by_cpu, tern_crc32c_by_table, crc32c_by_folding };
+	const crc_fn short_fns[] = { crc32_slice, crc32_by_kernel };
 	crc_fn crc32_fns[] = { tern_crc32_by_table, crc32_by_folding, NULL };
 	void *p = kzalloc(SAMPLE_BYTES, GFP_KERNEL);
 
@@ -125,10 +136,13 @@ int tern_crc_init(void)
 	find_crypto_crc32();
 	if (crypto_crc32)
 		crc32_fns[2] = crc32_by_crypto;
+	static_call_update(tern_crc32_short,
+			   quickest_of(short_fns, ARRAY_SIZE(short_fns), p, SHORT_BYTES));
+	/* These go by the one above. */
 	static_call_update(tern_crc32_quickest,
-			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p));
+			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p, SAMPLE_BYTES));
 	static_call_update(tern_crc32c_quickest,
-			   quickest_of(crc32c_fns, ARRAY_SIZE(crc32c_fns), p));
+			   quickest_of(crc32c_fns, ARRAY_SIZE(crc32c_fns), p, SAMPLE_BYTES));
 	kfree(p);
 	return 0;
 }

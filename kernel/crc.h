@@ -8,14 +8,15 @@
 #ifndef TERN_CRC_H
 #define TERN_CRC_H
 
-#include <linux/crc32.h>
 #include <linux/static_call.h>
 #include <linux/types.h>
 
 #include "proto/crc_fold.h"
+#include "proto/crc_slice.h"
 
 u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n);
 u32 tern_crc32c_by_table(u32 crc, const u8 *p, size_t n);
+DECLARE_STATIC_CALL(tern_crc32_short, crc32_slice);
 DECLARE_STATIC_CALL(tern_crc32_quickest, tern_crc32_by_table);
 DECLARE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 
@@ -24,7 +25,7 @@ static inline u32 tern_crc32(u32 crc, const void *p, size_t n)
 {
 	/* Whichever is the quickest leaves these to the tables. */
 	if (n < CRC_FOLD_LEAST)
-		return crc32_le(crc, p, n);
+		return static_call(tern_crc32_short)(crc, p, n);
 	return static_call(tern_crc32_quickest)(crc, p, n);
 }
 

@@ -7,6 +7,8 @@
  * other. As a CRC is linear, the difference of two headers' registers is the
  * register that the difference of the headers leaves.
  */
+#include "crc_entries.h"
+#include "crc_slice.h"
 #include "icrc.h"
 #include "pkt.h"
 
@@ -18,32 +20,6 @@ enum {
 	MASKED_MAX_BYTES = IPV6_BYTES + UDP_BYTES + BTH_BYTES,
 };
 
-/* CRC-32 is linear, so the eight entries for single bits give all the others. */
-#define BIT_ENTRY(i, bit, entry)	((i) & (bit) ? (entry) : 0u)
-#define ENTRY_OF(i, b0, b1, b2, b3, b4, b5, b6, b7)			\
-	(BIT_ENTRY(i, 0x01, b0) ^ BIT_ENTRY(i, 0x02, b1) ^		\
-	 BIT_ENTRY(i, 0x04, b2) ^ BIT_ENTRY(i, 0x08, b3) ^		\
-	 BIT_ENTRY(i, 0x10, b4) ^ BIT_ENTRY(i, 0x20, b5) ^		\
-	 BIT_ENTRY(i, 0x40, b6) ^ BIT_ENTRY(i, 0x80, b7))
-#define ENTRY(i, ...)		ENTRY_OF(i, __VA_ARGS__)
-#define ENTRIES4(i, ...)						\
-	ENTRY(i, __VA_ARGS__), ENTRY((i) + 1, __VA_ARGS__),		\
-	ENTRY((i) + 2, __VA_ARGS__), ENTRY((i) + 3, __VA_ARGS__)
-#define ENTRIES16(i, ...)						\
-	ENTRIES4(i, __VA_ARGS__), ENTRIES4((i) + 4, __VA_ARGS__),	\
-	ENTRIES4((i) + 8, __VA_ARGS__), ENTRIES4((i) + 12, __VA_ARGS__)
-#define ENTRIES64(i, ...)						\
-	ENTRIES16(i, __VA_ARGS__), ENTRIES16((i) + 16, __VA_ARGS__),	\
-	ENTRIES16((i) + 32, __VA_ARGS__), ENTRIES16((i) + 48, __VA_ARGS__)
-#define ENTRIES256(...)							\
-	ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__),		\
-	ENTRIES64(128, __VA_ARGS__), ENTRIES64(192, __VA_ARGS__)
-
-static const u32 crc32_entries[256] = {
-	ENTRIES256(0x77073096u, 0xee0e612cu, 0x076dc419u, 0x0edb8832u,
-		   0x1db71064u, 0x3b6e20c8u, 0x76dc4190u, 0xedb88320u)
-};
-
 /* The register that IPv4's identification leaves after the other headers if they are zeros. */
 static const u32 ipv4_id_entries[2][256] = {
 	{ ENTRIES256(0x9570d495u, 0xf190af6bu, 0x38505897u, 0x70a0b12eu,
@@ -51,24 +27,6 @@ static const u32 ipv4_id_entries[2][256] = {
 	{ ENTRIES256(0xcf9e17c8u, 0x444d29d1u, 0x889a53a2u, 0xca45a105u,
 		     0x4ffa444bu, 0x9ff48896u, 0xe498176du, 0x1241289bu) },
 };
-
-u32 crc32_table(u32 crc, const u8 *p, size_t n)
-{
-	while (n--)
-		crc = (crc >> 8) ^ crc32_entries[(crc ^ *p++) & 0xff];
-	return crc;
-}
-
-/* The register that four bytes leave. */
-static u32 crc32_of_word(u32 le)
-{
-	int i;
-
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++)
-		le = (le >> 8) ^ crc32_entries[le & 0xff];
-	return le;
-}
 
 /* The register after the masked LRH, eight bytes of ones. */
 #define AFTER_LRH	0xdebb20e3u
@@ -150,7 +108,7 @@ static __always_inline u32 start(crc_fn crc, struct icrc_memo *memo, const u8 *p
 		memo->crc = crc_of_words(crc, memo, l);
 		return memo->crc;
 	}
-	reg = memo->crc ^ crc32_of_word(last ^ memo->last);
+	reg = memo->crc ^ crc32_of_word(last ^ memo->last, 0);
 	if (id) {
 		first >>= IPV4_ID_SHIFT;
 		reg ^= ipv4_id_entries[0][first & 0xff] ^ ipv4_id_entries[1][first >> 8];

@@ -17,9 +17,6 @@
 extern "C" {
 #endif
 
-/* Continues a CRC-32 (reflected, 0xedb88320) register over n bytes; for tests. */
-u32 crc32_table(u32 crc, const u8 *p, size_t n);
-
 #define ICRC_WORDS	7
 
 /*

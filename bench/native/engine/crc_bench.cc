@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // CRCs without the CPU's help: by tables (eight bytes at a time, as the kernel's crc32_le() and
-// __crc32c_le() do) and by folding, and what the ICRC of a packet without payload takes.
+// __crc32c_le() do; sixteen) and by folding, and what the ICRC of a packet without payload takes.
+#include "proto/crc_slice.h"
 #include "proto/icrc.h"
 #include "proto/pkt.h"
 
@@ -44,6 +45,7 @@ void BM_Crc(benchmark::State &state, crc_fn crc)
 	state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
 }
 BENCHMARK_CAPTURE(BM_Crc, crc32_tables, crc32_tables)->RangeMultiplier(4)->Range(64, 65536);
+BENCHMARK_CAPTURE(BM_Crc, crc32_slice, crc32_slice)->RangeMultiplier(4)->Range(64, 65536);
 BENCHMARK_CAPTURE(BM_Crc, crc32_fold, crc32_folded)->RangeMultiplier(4)->Range(64, 65536);
 BENCHMARK_CAPTURE(BM_Crc, crc32c_tables, crc32c_tables)->RangeMultiplier(4)->Range(64, 65536);
 BENCHMARK_CAPTURE(BM_Crc, crc32c_fold, crc32c_folded)->RangeMultiplier(4)->Range(64, 65536);
