@@ -3,13 +3,11 @@
  * Which way to copy is the quickest one here.
  */
 #include <linux/errno.h>
-#include <linux/kconfig.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "best_ns.h"
 #include "mem/copy.h"
-#include "mem/words.h"
 
 #define SAMPLE_BYTES	4096	/* of a page, or some packets */
 
@@ -42,8 +40,7 @@ int tern_copy_init(void)
 	struct sample kernel = { .copy = tern_copy_by_kernel };
 	struct sample words = { .copy = copy_by_words };
 
-	/* Words are of any alignment. */
-	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS))
+	if (!TERN_COPY_HAS_WORDS)
 		return 0;
 	kernel.bytes = kzalloc(2 * SAMPLE_BYTES, GFP_KERNEL);
 	if (!kernel.bytes)

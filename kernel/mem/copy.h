@@ -7,8 +7,18 @@
 #ifndef TERN_MEM_COPY_H
 #define TERN_MEM_COPY_H
 
+#include <linux/kconfig.h>
 #include <linux/static_call.h>
 #include <linux/types.h>
+
+#include "mem/words.h"
+
+/* Words are of any alignment. User Mode Linux does not say what its CPU is good at. */
+#define TERN_COPY_HAS_WORDS \
+	(IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || IS_ENABLED(CONFIG_X86_64))
+
+/* Of no more bytes string moves take longer to begin than all of it takes. */
+#define TERN_COPY_FEW	128
 
 void tern_copy_by_kernel(void *dst, const void *src, size_t n);
 DECLARE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
@@ -16,7 +26,10 @@ DECLARE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
 /* As memcpy(). Any context. */
 static inline void tern_copy(void *dst, const void *src, size_t n)
 {
-	static_call(tern_copy_quickest)(dst, src, n);
+	if (TERN_COPY_HAS_WORDS && n <= TERN_COPY_FEW)
+		mem_copy_words(dst, src, n);
+	else
+		static_call(tern_copy_quickest)(dst, src, n);
 }
 
 /* At load, before everything that copies. Sleeps. -ENOMEM. */
