@@ -146,7 +146,6 @@ struct iw_tx {
 	u32 unsent;			/* bytes of all that the socket has not taken */
 	u64 pos;			/* of what is written in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
-	bool draining;			/* posters need not ring: somebody will look */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
 	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */

@@ -385,12 +385,6 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 	return false;
 }
 
-static void set_draining(struct iw_qp *qp, bool on)
-{
-	qp->tx.draining = on;
-	tern_sq_draining(&qp->base.sq, on);
-}
-
 /* Is there anything to send, now or when its turn comes? */
 static inline bool is_due(const struct iw_qp *qp)
 {
@@ -415,9 +409,9 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	if (tx->fin)
 		return false;
 	/* As most often when something has come in. */
-	if (!tx->draining && !tx->closing && !tx->unsent && !is_due(qp))
+	if (!qp->base.sq.draining && !tx->closing && !tx->unsent && !is_due(qp))
 		return false;
-	set_draining(qp, true);
+	tern_sq_draining(&qp->base.sq, true);
 	for (;;) {
 		bool any = false;
 
@@ -445,10 +439,10 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		/* What waits for a response, and all behind it, goes on when that comes. */
 		if (qp->req.cur != qp->req.head)
 			break;
-		set_draining(qp, false);
+		tern_sq_draining(&qp->base.sq, false);
 		if (!tern_sq_pending(&qp->base.sq) || !may_send(qp))
 			break;
-		set_draining(qp, true);
+		tern_sq_draining(&qp->base.sq, true);
 	}
 	/* In SQD, what was posted before is sent and answered first. */
 	if (tx->closing && (qp->base.state == IB_QPS_ERR || qp->req.una == qp->req.head)) {

@@ -45,6 +45,12 @@ static inline bool ack_hold_is_for(const struct ack_hold *h)
 	return h->prompt >= ACK_HOLD_PROMPT && h->since_ns;
 }
 
+/* Does ack_hold_reply() want the time? If not it may be 0. */
+static inline bool ack_hold_is_asked(const struct ack_hold *h)
+{
+	return h->since_ns;
+}
+
 /* An acknowledge is due of a message that came just now, or before: may it wait? */
 bool ack_hold_may_wait(struct ack_hold *h, u64 now_ns);
 

@@ -209,6 +209,12 @@ static inline bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
 	return true;
 }
 
+/* Does rc_req_next() want the time? If not it may be 0. */
+static inline bool rc_req_waits_rnr(const struct rc_req *q)
+{
+	return q->rnr_until_ns;
+}
+
 /*
  * The next packets to send, at most max_pkts (>= 1); false if there is
  * nothing to do now. Calling again without rc_req_sent() gives the same run.

@@ -82,6 +82,7 @@ void tern_sq_reset(struct tern_sq *sq)
 	spin_lock_irqsave(&sq->post_lock, irq);
 	sq->head = smp_load_acquire(&hdr->prod);
 	sq->tail = sq->head;
+	sq->draining = false;
 	WRITE_ONCE(hdr->flags, sq->polled ? TERN_RING_F_DRAINING : 0);
 	smp_store_release(&hdr->cons, sq->tail);
 	spin_unlock_irqrestore(&sq->post_lock, irq);
@@ -95,7 +96,7 @@ static void sq_copy_in(const struct tern_sq *sq, u32 index, struct tern_send_wqe
 	memcpy(wqe, shared, sizeof(*wqe));
 	/* Below, the copy is meant, not a second look at its source. */
 	barrier();
-	memcpy(wqe + 1, shared + 1, tern_wqe_tail_bytes(wqe, sq_room(sq)));
+	tern_wqe_copy_tail(wqe, shared + 1, tern_wqe_tail_bytes(wqe, sq_room(sq)));
 	barrier();
 }
 
@@ -131,27 +132,17 @@ void tern_sq_retire(struct tern_sq *sq, u32 upto)
 	smp_store_release(&sq->ring->hdr->cons, upto);
 }
 
-int tern_sq_post(struct tern_sq *sq, const struct tern_send_wqe *wqe, const void *tail_bytes,
-		 u32 ntail_bytes)
+struct tern_send_wqe *tern_sq_slot(struct tern_sq *sq)
 {
-	struct tern_ring_hdr *hdr = sq->ring->hdr;
-	struct tern_send_wqe *slot;
-	unsigned long irq;
-	int err = 0;
+	struct tern_send_wqe *slot = tern_ring_slot(sq->ring, sq->prod);
 
-	if (ntail_bytes > sq_room(sq))
-		return -EINVAL;
+	if (sq->prod - smp_load_acquire(&sq->ring->hdr->cons) >= sq->ring->nslots)
+		return NULL;
+	*slot = (struct tern_send_wqe){};
+	return slot;
+}
 
-	spin_lock_irqsave(&sq->post_lock, irq);
-	if (sq->prod - smp_load_acquire(&hdr->cons) >= sq->ring->nslots) {
-		err = -ENOMEM;
-		goto unlock;
-	}
-	slot = tern_ring_slot(sq->ring, sq->prod);
-	*slot = *wqe;
-	memcpy(slot + 1, tail_bytes, ntail_bytes);
-	smp_store_release(&hdr->prod, ++sq->prod);
-unlock:
-	spin_unlock_irqrestore(&sq->post_lock, irq);
-	return err;
+void tern_sq_publish(struct tern_sq *sq)
+{
+	smp_store_release(&sq->ring->hdr->prod, ++sq->prod);
 }

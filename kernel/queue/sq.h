@@ -3,7 +3,7 @@
  * Send queue: takes WQEs out of the shared ring, each copied once into kernel
  * memory and validated there; gives slots back when their work is retired.
  * Calls of the kernel side (take, retire, draining) are serialised by the
- * QP's run lock; tern_sq_post() by its own lock.
+ * QP's run lock; those of kernel posters by a lock of their own.
  */
 #ifndef TERN_QUEUE_SQ_H
 #define TERN_QUEUE_SQ_H
@@ -22,6 +22,7 @@ struct tern_sq {
 	u32 max_sge;
 	u32 max_inline;		/* bytes */
 	bool user;
+	bool draining;		/* as tern_sq_draining() was told last */
 	bool polled;		/* DRAINING stays set: a thread looks at prod; under the run lock */
 	spinlock_t post_lock;	/* kernel posters */
 	u32 prod;		/* kernel posters' index */
@@ -66,6 +67,7 @@ void tern_sq_retire(struct tern_sq *sq, u32 upto);
  */
 static inline void tern_sq_draining(struct tern_sq *sq, bool on)
 {
+	sq->draining = on;
 	/* The polling thread looks all the time, and clears the flag when it stops to. */
 	if (unlikely(sq->polled))
 		return;
@@ -81,6 +83,15 @@ static inline bool tern_sq_pending(const struct tern_sq *sq)
 	return READ_ONCE(sq->ring->hdr->prod) != sq->head;
 }
 
+/*
+ * Nothing is posted, and nobody counts on being looked at: who posts from now on rings.
+ * So there is no need to go and look, which takes the ring's cache line from its poster.
+ */
+static inline bool tern_sq_is_idle(const struct tern_sq *sq)
+{
+	return !sq->draining && !tern_sq_pending(sq);
+}
+
 /* Is there nothing from index on? */
 static inline bool tern_sq_is_done(const struct tern_sq *sq, u32 index)
 {
@@ -88,10 +99,11 @@ static inline bool tern_sq_is_done(const struct tern_sq *sq, u32 index)
 }
 
 /*
- * Kernel posters: copy a WQE with its SGEs/inline bytes in and publish it.
- * 0, -ENOMEM (full), -EINVAL (too many SGEs/bytes). Any context.
+ * Kernel posters, post_lock held: the slot of the next WQE, its header zeros, NULL if the
+ * queue is full; and all that is in it now is the engine's. Room behind the header is for
+ * max_sge SGEs or max_inline bytes.
  */
-int tern_sq_post(struct tern_sq *sq, const struct tern_send_wqe *wqe, const void *tail_bytes,
-		 u32 ntail_bytes);
+struct tern_send_wqe *tern_sq_slot(struct tern_sq *sq);
+void tern_sq_publish(struct tern_sq *sq);
 
 #endif

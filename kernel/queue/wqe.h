@@ -59,6 +59,15 @@ static inline u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
 	return bytes < room ? bytes : room;
 }
 
+/* n bytes behind the header: one SGE, most often, for which no function is called. */
+static inline void tern_wqe_copy_tail(struct tern_send_wqe *wqe, const void *tail, u32 n)
+{
+	if (n == sizeof(struct tern_sge))
+		memcpy(wqe + 1, tail, sizeof(struct tern_sge));
+	else
+		memcpy(wqe + 1, tail, n);
+}
+
 /* What the SGEs, as many as num_sge says, have in all. */
 static inline u64 tern_wqe_sge_bytes(const struct tern_send_wqe *wqe)
 {

@@ -18,6 +18,9 @@
 /* The local stack refused a packet and will not call back: look again after this. */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
 
+/* An ACK timer that is longer may be late by one of them. */
+#define ROCE_MANY_TICKS		16
+
 /* ---- exec.c: who runs the QP, when ---- */
 
 extern struct workqueue_struct *roce_wq;
@@ -40,6 +43,20 @@ static inline u64 roce_now(struct roce_qp *qp)
 	if (!qp->now_ns)
 		qp->now_ns = ktime_get_ns();
 	return qp->now_ns;
+}
+
+/*
+ * A time from which the requester's ACK timer may run: the last tick's and one more, so never
+ * too early, and of a wait of many ticks not late. That costs next to nothing; a look at the
+ * clock costs as much as a header, or, where the kernel has a slow one, as a packet.
+ */
+static inline u64 roce_ack_timer_from(struct roce_qp *qp)
+{
+	u64 wait = qp->req.cfg.ack_timeout_ns;
+
+	if (qp->now_ns || (wait && wait < ROCE_MANY_TICKS * (u64)TICK_NSEC))
+		return roce_now(qp);
+	return ktime_to_ns(ktime_get_coarse()) + TICK_NSEC;
 }
 
 /* The local stack has no room, no memory, and may not say when: look again in so long. */
@@ -154,7 +171,7 @@ void roce_local_close(struct roce_qp *qp);
  * All of a run to the peer, and its answers back, or, of short ones, later by
  * roce_local_settle(). -EFAULT: the WQE's memory refuses.
  */
-int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget);
+int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget);
 /* Before roce_local_close(), and before giving up: false if all is answered already. */
 bool roce_local_settle(struct roce_qp *qp, u32 *budget);
 /* All of a run back to the peer. -EFAULT: its memory is no longer readable. */

@@ -413,12 +413,13 @@ static bool source_is_readable(struct roce_source *src, u32 n, u8 small[ROCE_LOC
 	return true;
 }
 
-int roce_local_request(struct roce_qp *qp, u64 now_ns, const struct run *run, u32 *budget)
+int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget)
 {
 	struct roce_source src = { .path = &qp->path, .off = run->offset };
 	u8 small[ROCE_LOCAL_SMALL_BYTES] TERN_UNCLEARED;
 	struct roce_rx rx TERN_UNCLEARED;
 	bool reliable = qp->base.type == IB_QPT_RC;
+	u64 now_ns = roce_ack_timer_from(qp);
 	struct roce_qp *to = qp->local.to;
 
 	*budget -= min(*budget, roce_local_cost(run->bytes));

@@ -14,6 +14,8 @@
 /* An AV may leave the hop limit open (0); routers would drop that. */
 #define DEFAULT_HOP_LIMIT	64
 
+static atomic64_t serials;
+
 /* ifindex of the netdev that the source GID is on, if it is where our sockets are. */
 static int path_oif(struct tern_dev *dev, const struct ib_gid_attr *sgid)
 {
@@ -60,6 +62,7 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 	path->hop_limit = grh->hop_limit ?: DEFAULT_HOP_LIMIT;
 	path->sl = rdma_ah_get_sl(attr);
 	path->flow_label = cpu_to_be32(flow_label);
+	path->serial = atomic64_inc_return(&serials);
 	path->src_port = cpu_to_be16(rdma_get_udp_sport(flow_label, lqpn, rqpn));
 	return 0;
 }

@@ -197,13 +197,12 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 	struct tern_sq *sq = &qp->base.sq;
 	struct rc_req *req = &qp->req;
 	bool blocked = false;
-	struct run run;
+	struct run run TERN_UNCLEARED;
 
-	if (!may_send(qp))
+	if (!may_send(qp) || (req->cur == req->head && tern_sq_is_idle(sq)))
 		return false;
 	tern_sq_draining(sq, true);
 	for (;;) {
-		u64 now = roce_now(qp);
 		u32 sent, max_pkts;
 		enum roce_way way;
 		int ret;
@@ -215,7 +214,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (!*budget)
 			return true;	/* draining stays on: the work queue goes on */
 		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
-		if (req->cur == req->head || !rc_req_next(req, now, max_pkts, &run)) {
+		if (req->cur == req->head ||
+		    !rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0, max_pkts, &run)) {
 			if (roce_local_settle(qp, budget) && req->cur != req->head)
 				continue;
 			/* The peer's own work need not wait until ours is complete. */
@@ -244,7 +244,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (way == ROCE_WAY_WAIT)
 			break;
 		if (way == ROCE_WAY_LOCAL) {
-			if (roce_local_request(qp, now, &run, budget))
+			if (roce_local_request(qp, &run, budget))
 				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
 			continue;
 		}
@@ -262,9 +262,9 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		} else if (sent && !qp->batch.has_requests) {
 			qp->batch.has_requests = true;
 			qp->batch.psn = run.psn;
-			ack_hold_reply(&qp->hold, now);
+			ack_hold_reply(&qp->hold, ack_hold_is_asked(&qp->hold) ? roce_now(qp) : 0);
 		}
-		rc_req_sent(req, now, &run, sent);
+		rc_req_sent(req, roce_ack_timer_from(qp), &run, sent);
 		*budget -= min(*budget, sent + 1);
 		if (ret == -EFAULT) {
 			rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
@@ -324,12 +324,14 @@ static int place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_r
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	struct rc_req_act act;
-	u64 now = roce_now(qp);
+	u64 now;
 
 	if (!may_send(qp) || qp->base.type != IB_QPT_RC) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
+	now = (rx->k.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK ? roce_now(qp) :
+								 roce_ack_timer_from(qp);
 	rc_req_rx(&qp->req, now, &rx->k, &act);
 	count_event(qp, act.event);
 	if (act.kind == RC_REQ_DONE)

@@ -318,7 +318,7 @@ static u32 max_pkts(const struct roce_qp *qp, u32 budget)
 
 static bool send_responses(struct roce_qp *qp, u32 *budget)
 {
-	struct run run;
+	struct run run TERN_UNCLEARED;
 
 	while (rc_resp_next(&qp->resp, max_pkts(qp, *budget), &run)) {
 		u32 sent;

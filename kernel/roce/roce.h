@@ -33,6 +33,7 @@ struct roce_path {
 		struct { struct in6_addr saddr, daddr; } v6;
 	};
 	int oif;			/* ifindex of the sgid's netdev */
+	u64 serial;			/* no other AV's path has it */
 };
 
 /*
@@ -97,6 +98,7 @@ struct roce_tx {
 	struct icrc_memo icrc[2];	/* of what goes out: answers, requests */
 	/* what the route cached in sock->sk is for */
 	struct {
+		u64 serial;			/* of the path that it was found for last */
 		struct in6_addr saddr, daddr;	/* IPv4: mapped */
 		int oif;
 		u32 cookie;

@@ -89,16 +89,28 @@ static void path_addrs(const struct roce_path *path, struct in6_addr *saddr, str
 	}
 }
 
+/* Is the cached route for it? To one peer there may be many address handles. */
+static bool is_routed(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct in6_addr saddr, daddr;
+
+	if (likely(tx->route.serial == path->serial))
+		return true;
+	path_addrs(path, &saddr, &daddr);
+	if (tx->route.oif != path->oif || !ipv6_addr_equal(&tx->route.daddr, &daddr) ||
+	    !ipv6_addr_equal(&tx->route.saddr, &saddr))
+		return false;
+	tx->route.serial = path->serial;
+	return true;
+}
+
 struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct sock *sk = tx->sock->sk;
-	struct in6_addr saddr, daddr;
 	struct dst_entry *dst;
 
-	path_addrs(path, &saddr, &daddr);
 	dst = rcu_dereference(sk->sk_dst_cache);
-	if (likely(dst && tx->route.oif == path->oif && ipv6_addr_equal(&tx->route.daddr, &daddr) &&
-		   ipv6_addr_equal(&tx->route.saddr, &saddr) && dst_check(dst, tx->route.cookie)))
+	if (likely(dst && is_routed(tx, path) && dst_check(dst, tx->route.cookie)))
 		return dst;
 
 	dst = path->ipv6 ? route6(tx, path) : route4(tx, path);
@@ -106,9 +118,9 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 		sk_dst_reset(sk);
 		return dst;
 	}
-	tx->route.saddr = saddr;
-	tx->route.daddr = daddr;
+	path_addrs(path, &tx->route.saddr, &tx->route.daddr);
 	tx->route.oif = path->oif;
+	tx->route.serial = path->serial;
 	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;
 	sk_dst_set(sk, dst);
 	return dst;

@@ -328,7 +328,7 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 	__be16 protocol = skb->protocol;
 	struct tern_dev *dev;
 	struct rx_dest to;
-	struct rx_cb cb;
+	struct rx_cb cb TERN_UNCLEARED;
 
 	rx_dest(skb, &to);
 	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
@@ -349,7 +349,9 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 		rx_uncut(rn, dev, &to, skb, &series);
 		goto end;
 	}
-	cb = *rx_cb(skb);
+	/* for those that come after it */
+	if (next)
+		cb = *rx_cb(skb);
 	while (skb) {
 		struct sk_buff *segment = next;
 

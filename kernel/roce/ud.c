@@ -107,7 +107,7 @@ bool roce_ud_send(struct roce_qp *qp, u32 *budget)
 	struct tern_sq *sq = &qp->base.sq;
 	enum ib_wc_status status;
 
-	if (qp->base.state != IB_QPS_RTS)
+	if (qp->base.state != IB_QPS_RTS || (qp->ud_sending == sq->head && tern_sq_is_idle(sq)))
 		return false;
 	tern_sq_draining(sq, true);
 	qp->local.ud_wire = false;

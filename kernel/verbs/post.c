@@ -5,7 +5,6 @@
  * programs without a doorbell file.
  * Context: any, IRQs may be off.
  */
-#include "uncleared.h"
 #include "verbs/verbs.h"
 
 static_assert(sizeof(struct ib_sge) == sizeof(struct tern_sge));
@@ -118,41 +117,52 @@ static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 }
 
 /* Kernel virtual addresses: virtual DMA, and inline data needs no mapping at all. */
-static noinline int post_inline(struct tern_qp *qp, struct tern_send_wqe *wqe,
-				const struct ib_send_wr *wr)
+static noinline int put_inline(struct tern_send_wqe *wqe, const struct ib_send_wr *wr,
+			       u32 max_bytes)
 {
-	u8 data[TERN_MAX_INLINE] TERN_UNCLEARED;
+	u8 *data = tern_wqe_inline(wqe);
 	u32 bytes = 0;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
-		if (sge->length > qp->sq.max_inline - bytes)
+		if (sge->length > max_bytes - bytes)
 			return -EINVAL;
 		memcpy(data + bytes, (void *)(uintptr_t)sge->addr, sge->length);
 		bytes += sge->length;
 	}
 	wqe->num_sge = 0;
 	wqe->inline_bytes = bytes;
-	return tern_sq_post(&qp->sq, wqe, data, bytes);
+	return 0;
 }
 
+/* post_lock held. What is put into the slot is nobody's until it is published. */
 static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 {
-	struct tern_send_wqe wqe = {};
+	struct tern_sq *sq = &qp->sq;
+	struct tern_send_wqe *wqe;
 	int err;
 
 	if (wr->num_sge < 0 || wr->num_sge > U16_MAX || wr->send_flags & ~TERN_SEND_FLAGS_ALL)
 		return -EINVAL;
-	err = fill_header(&wqe, qp, wr);
+	wqe = tern_sq_slot(sq);
+	if (!wqe)
+		return -ENOMEM;
+	err = fill_header(wqe, qp, wr);
 	if (err)
 		return err;
-	if (wqe.num_sge && wqe.flags & TERN_SEND_INLINE)
-		return post_inline(qp, &wqe, wr);
-	if (wqe.num_sge > qp->sq.max_sge)
-		return -EINVAL;
-	return tern_sq_post(&qp->sq, &wqe, wr->sg_list, wqe.num_sge * sizeof(struct tern_sge));
+	if (wqe->num_sge && wqe->flags & TERN_SEND_INLINE) {
+		err = put_inline(wqe, wr, sq->max_inline);
+		if (err)
+			return err;
+	} else {
+		if (wqe->num_sge > sq->max_sge)
+			return -EINVAL;
+		tern_wqe_copy_tail(wqe, wr->sg_list, wqe->num_sge * sizeof(struct tern_sge));
+	}
+	tern_sq_publish(sq);
+	return 0;
 }
 
 int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -160,6 +170,7 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);
 	enum ib_qp_state state = READ_ONCE(qp->state);
+	unsigned long irq;
 	bool posted = false;
 	int err = 0;
 
@@ -175,6 +186,7 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 
+	spin_lock_irqsave(&qp->sq.post_lock, irq);
 	for (; wr; wr = wr->next) {
 		err = post_one(qp, wr);
 		if (err) {
@@ -183,6 +195,7 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 		posted = true;
 	}
+	spin_unlock_irqrestore(&qp->sq.post_lock, irq);
 	if (posted)
 		tern_qp_ring(qp);
 	return err;
