@@ -7,6 +7,7 @@
 #ifndef TERN_ROCE_EXEC_H
 #define TERN_ROCE_EXEC_H
 
+#include <linux/bitops.h>
 #include <linux/ktime.h>
 
 #include "roce/roce.h"
@@ -143,9 +144,10 @@ static inline u32 roce_local_cost(u32 bytes)
 	return 1 + bytes / ROCE_LOCAL_PKT_BYTES;
 }
 
+/* pmtu: a power of two */
 static inline u32 roce_local_pkts(u32 budget, u32 pmtu)
 {
-	return max(budget * ROCE_LOCAL_PKT_BYTES / pmtu, 1u);
+	return max(budget * ROCE_LOCAL_PKT_BYTES >> __ffs(pmtu), 1u);
 }
 
 enum roce_way {
@@ -164,16 +166,39 @@ enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run);
 enum roce_way roce_local_answer_way(struct roce_qp *qp);
 /* Before a user's doorbell: wait a moment while a short message is being delivered to qp. */
 void roce_local_await(const struct roce_qp *qp);
-/* No longer open, but the batch goes on; and the end of the batch. */
-void roce_local_let_go(struct roce_qp *qp);
-void roce_local_close(struct roce_qp *qp);
+/* Of these, and those below that have two parts, call the second, which seldom needs the first. */
+void roce_local_shut(struct roce_qp *qp);
+
+/* No longer open, but the batch goes on. */
+static inline void roce_local_let_go(struct roce_qp *qp)
+{
+	if (qp->local.open)
+		roce_local_shut(qp);
+}
+
+/* The end of the batch. */
+static inline void roce_local_close(struct roce_qp *qp)
+{
+	qp->local.abroad = false;
+	roce_local_let_go(qp);
+}
+
 /*
  * All of a run to the peer, and its answers back, or, of short ones, later by
  * roce_local_settle(). -EFAULT: the WQE's memory refuses.
  */
 int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget);
+void roce_local_fetch(struct roce_qp *qp, u32 *budget);
+
 /* Before roce_local_close(), and before giving up: false if all is answered already. */
-bool roce_local_settle(struct roce_qp *qp, u32 *budget);
+static inline bool roce_local_settle(struct roce_qp *qp, u32 *budget)
+{
+	if (!qp->local.unanswered)
+		return false;
+	roce_local_fetch(qp, budget);
+	return true;
+}
+
 /* All of a run back to the peer. -EFAULT: its memory is no longer readable. */
 int roce_local_respond(struct roce_qp *qp, const struct run *run, u32 *sent);
 /* UD. 0: sent; -EAGAIN: by the stack; -EFAULT: the WQE's memory refuses. */
@@ -182,13 +207,26 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 /* For people: how a connected QP's packets go. */
 const char *roce_local_name(const struct tern_qp *base);
 
+void roce_local_run_next(struct roce_qp *qp, struct roce_qp **next);
+void roce_local_run_waiters(struct roce_qp *qp, struct roce_qp **next);
+
 /*
  * What is to be run besides: before the run lock is let go, and after it and a
  * full barrier. The first goes to *next if that is NULL, with a reference; others
  * are left to work items.
  */
-void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next);
-void roce_local_released(struct roce_qp *qp, struct roce_qp **next);
+static inline void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next)
+{
+	if (unlikely(qp->local.next))
+		roce_local_run_next(qp, next);
+}
+
+static inline void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
+{
+	if (unlikely(!list_empty_careful(&qp->local.waiters)))
+		roce_local_run_waiters(qp, next);
+}
+
 /* Run it from a work item; takes over the caller's reference. */
 void roce_kick_later(struct roce_qp *qp);
 /* For who took the run lock, with BHs off, and did not run the QP. */

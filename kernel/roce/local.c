@@ -85,12 +85,10 @@ static void wait_no_more(struct roce_qp *qp)
 		tern_qp_put(&qp->base);
 }
 
-void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
+void roce_local_run_waiters(struct roce_qp *qp, struct roce_qp **next)
 {
 	struct roce_qp *waiter, *tmp;
 
-	if (likely(list_empty_careful(&qp->local.waiters)))
-		return;
 	spin_lock_bh(&wait_lock);
 	list_for_each_entry_safe(waiter, tmp, &qp->local.waiters, local.wait_node) {
 		list_del_init(&waiter->local.wait_node);
@@ -99,10 +97,9 @@ void roce_local_released(struct roce_qp *qp, struct roce_qp **next)
 	spin_unlock_bh(&wait_lock);
 }
 
-void roce_local_pass_on(struct roce_qp *qp, struct roce_qp **next)
+void roce_local_run_next(struct roce_qp *qp, struct roce_qp **next)
 {
-	if (unlikely(qp->local.next))
-		run_after(qp->local.next, next);
+	run_after(qp->local.next, next);
 	qp->local.next = NULL;
 }
 
@@ -212,22 +209,14 @@ static bool open_way(struct roce_qp *qp, struct tern_dev *dev)
 	return true;
 }
 
-void roce_local_let_go(struct roce_qp *qp)
+void roce_local_shut(struct roce_qp *qp)
 {
 	struct roce_qp *to = qp->local.to;
 
-	if (!qp->local.open)
-		return;
 	qp->local.open = false;
 	qp->local.to = NULL;
 	if (to && to != qp)
 		unlock_other(qp, to);
-}
-
-void roce_local_close(struct roce_qp *qp)
-{
-	qp->local.abroad = false;
-	roce_local_let_go(qp);
 }
 
 /* What there is to do for other is done when qp lets go of it. */
@@ -391,14 +380,11 @@ static bool answer_may_wait(struct roce_qp *qp, const struct roce_qp *to, const 
 	       ++qp->local.unanswered < ROCE_LOCAL_UNANSWERED;
 }
 
-bool roce_local_settle(struct roce_qp *qp, u32 *budget)
+void roce_local_fetch(struct roce_qp *qp, u32 *budget)
 {
 	struct roce_source src = { .path = &qp->path };
 
-	if (!qp->local.unanswered)
-		return false;
 	fetch_answers(qp, qp->local.to, &src, budget);
-	return true;
 }
 
 /* Of little all is read right away, into small: that is less work than to look twice. */

@@ -241,16 +241,9 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 /* ---- sending back ---- */
 
-static bool is_ack(const struct run *run)
-{
-	return run->kind == RUN_CONTROL && run->op == OP_ACK &&
-	       (run->syndrome & AETH_TYPE_MASK) == AETH_ACK;
-}
-
 /*
- * As send_request_run() in req.c, from remotely readable memory or none. A READ's
- * responses go out, as do a NAK and an atomic's result; an ACK waits in the batch
- * for the requests that may follow it.
+ * As send_request_run() in req.c, from remotely readable memory or none: a READ's
+ * responses, a NAK, an atomic's result.
  */
 static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
@@ -286,9 +279,7 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 	}
 	if (run->bytes)
 		tern_span_put(&span);
-	if (is_ack(run))
-		qp->batch.has_ack = i;
-	else if (!roce_batch_send(qp))
+	if (!roce_batch_send(qp))
 		return -EAGAIN;
 	*sent = i;
 	return ret;
@@ -303,6 +294,32 @@ static bool ack_may_wait(struct roce_qp *qp)
 		return false;
 	}
 	return ack_hold_may_wait(&qp->hold, roce_now(qp));
+}
+
+/* It waits in the batch for the requests that may follow it. True: budget spent. */
+static bool send_ack(struct roce_qp *qp, u32 *budget)
+{
+	struct pkt k TERN_UNCLEARED;
+
+	if (!*budget)
+		return true;
+	if (ack_may_wait(qp))
+		return false;
+	--*budget;
+	rc_resp_take_ack(&qp->resp, &k);
+	if (!roce_tx_fits(&qp->tx, &k) && !roce_batch_send(qp))
+		goto not_now;
+	if (!roce_tx_begin(&qp->tx, &qp->path, &k)) {
+		roce_tx_later(qp, NSEC_PER_MSEC);
+		goto not_now;
+	}
+	roce_tx_end(&qp->tx, &qp->path, &k);
+	qp->batch.has_ack = true;
+	return false;
+
+not_now:
+	rc_resp_unsend_ack(&qp->resp);
+	return false;
 }
 
 static int send_run(struct roce_qp *qp, const struct run *run, u32 *sent)
@@ -320,13 +337,15 @@ static bool send_responses(struct roce_qp *qp, u32 *budget)
 {
 	struct run run TERN_UNCLEARED;
 
-	while (rc_resp_next(&qp->resp, max_pkts(qp, *budget), &run)) {
+	while (rc_resp_owes(&qp->resp)) {
 		u32 sent;
 		int ret;
 
+		if (rc_resp_owes_ack_only(&qp->resp) && !qp->local.open)
+			return send_ack(qp, budget);
 		if (!*budget)
 			return true;
-		if (is_ack(&run) && !qp->local.open && ack_may_wait(qp))
+		if (!rc_resp_next(&qp->resp, max_pkts(qp, *budget), &run))
 			return false;
 		ret = send_run(qp, &run, &sent);
 		rc_resp_sent(&qp->resp, &run, sent);

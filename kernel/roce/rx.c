@@ -12,6 +12,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/prefetch.h>
 #include <linux/udp.h>
 #include <net/dst.h>
 #include <net/inet_ecn.h>
@@ -161,12 +162,31 @@ static bool rx_accept(const struct roce_rx *rx)
 	return true;
 }
 
+/* What a QP that takes rx in reads first: on its way while the CRC is computed. */
+static void rx_prefetch(const struct roce_qp *qp, const struct roce_rx *rx)
+{
+	prefetch(&qp->base.run_lock);
+	prefetch(&qp->base.mem);
+	prefetch(&qp->path);
+	prefetch(&qp->tx.batch);
+	prefetch(&qp->local);
+	if (rx->k.op_flags & OPF_REQUEST) {
+		prefetch(&qp->resp);
+		prefetch(&qp->resp.epsn);
+	} else {
+		prefetch(&qp->req.ring);
+		prefetch(&qp->req.psn_una);
+	}
+}
+
 /* To its QP, if it has one. Ends rx. */
 static __always_inline void rx_deliver(const struct roce_net *rn, const struct rx_dest *to,
 				       struct roce_rx *rx, struct roce_rx_series *series)
 {
-	struct tern_qp *qp;
+	struct tern_qp *qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 
+	if (likely(qp))
+		rx_prefetch(to_roce_qp(qp), rx);
 	if (unlikely(!rx_accept(rx)))
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
@@ -178,7 +198,6 @@ static __always_inline void rx_deliver(const struct roce_net *rn, const struct r
 		roce_mcast_deliver(rn, &to->gid, to->iif, rx, series);
 		return;
 	}
-	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 	if (unlikely(!qp)) {
 		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
 		goto drop;
