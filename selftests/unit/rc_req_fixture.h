@@ -74,7 +74,8 @@ protected:
 		std::vector<run> runs;
 		run r;
 
-		while (rc_req_next(&q, now, max_pkts, &r)) {
+		/* The time is only told to who asks for it. */
+		while (rc_req_next(&q, rc_req_waits_rnr(&q) ? now : 0, max_pkts, &r)) {
 			runs.push_back(r);
 			if (r.kind == RUN_LOCAL)
 				rc_req_local_done(&q, r.slot, RC_ST_SUCCESS);

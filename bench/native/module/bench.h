@@ -16,6 +16,7 @@
 
 #define BENCH_SUBJECTS	4
 #define BENCH_LIST	32	/* work requests in a post of the _x32 cases */
+#define BENCH_INLINE	64	/* bytes that QPs take inline */
 #define BENCH_BUF_BYTES	SZ_1M
 #define BENCH_LIMIT_S	5	/* for one completion */
 
@@ -59,6 +60,7 @@ struct bench_case {
 	int (*begin)(struct bench_subject *s, const struct bench_case *c);
 	void (*end)(struct bench_subject *s);
 	enum ib_wr_opcode opcode;
+	int send_flags;		/* of enum ib_send_flags, of all operations */
 	u32 bytes;
 	u32 list;		/* operations in a sample, the last of them signaled */
 	u32 turn;		/* samples before the next subject's turn */

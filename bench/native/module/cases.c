@@ -9,16 +9,18 @@
 /* Of a turn, one of so many samples is taken before, to warm up, and does not count. */
 #define WARM_UP_SHARE	5
 
-#define VERBS(NAME, OPCODE, BYTES, LIST, TURN)						\
+#define VERBS(NAME, OPCODE, BYTES, LIST, TURN, ...)					\
 	{										\
 		.name = NAME, .opcode = OPCODE, .bytes = BYTES, .list = LIST, .turn = TURN,	\
 		.begin = bench_verbs_begin, .sample = bench_verbs_sample,		\
-		.copy_beside = (BYTES) >= SZ_64K,					\
+		.copy_beside = (BYTES) >= SZ_64K, ##__VA_ARGS__				\
 	}
 
 static const struct bench_case verbs_cases[] = {
 	VERBS("write_64", IB_WR_RDMA_WRITE, 64, 1, 500),
 	VERBS("write_64_x32", IB_WR_RDMA_WRITE, 64, BENCH_LIST, 50),
+	VERBS("write_64_inline", IB_WR_RDMA_WRITE, BENCH_INLINE, 1, 500,
+	      .send_flags = IB_SEND_INLINE),
 	VERBS("read_64", IB_WR_RDMA_READ, 64, 1, 500),
 	VERBS("send_64", IB_WR_SEND, 64, 1, 500),
 	VERBS("write_64K", IB_WR_RDMA_WRITE, SZ_64K, 1, 50),

@@ -95,6 +95,7 @@ static int end_create(struct bench_end *e)
 			.max_send_wr = 2 * BENCH_LIST,
 			.max_recv_wr = 2 * BENCH_LIST,
 			.max_send_sge = 1,
+			.max_inline_data = BENCH_INLINE,
 			.max_recv_sge = 1,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,

@@ -80,7 +80,7 @@ static void post_fill(struct bench_subject *s, const struct bench_case *c)
 		wr->wr.sg_list = &post->sge[i];
 		wr->wr.num_sge = 1;
 		wr->wr.opcode = c->opcode;
-		wr->wr.send_flags = last ? IB_SEND_SIGNALED : 0;
+		wr->wr.send_flags = c->send_flags | (last ? IB_SEND_SIGNALED : 0);
 		wr->wr.next = last ? NULL : &post->wr[i + 1].wr;
 	}
 }
