@@ -20,10 +20,7 @@ protected:
 	}
 
 	/* The time is only told to who asks for it. */
-	void reply()
-	{
-		ack_hold_reply(&h, ack_hold_is_asked(&h) ? now : 0);
-	}
+	void reply() { ack_hold_reply(&h, ack_hold_is_asked(&h) ? now : 0); }
 
 	/* May the acknowledge of a message that comes now wait? */
 	bool waits()

@@ -29,6 +29,15 @@ TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
 	EXPECT_NE(rc_req_deadline(&q), 0u);
 }
 
+TEST_F(RcReq, RnrWaitIsOverInTimeThoughTheTimerIsLate)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	ack(0, AETH_RNR_NAK | 14);
+	now += rc_rnr_timer_ns(14);
+	EXPECT_EQ(packets(send()), 1u);
+}
+
 TEST_F(RcReq, WorkPostedDuringAnRnrWaitStaysBack)
 {
 	post(RC_OP_SEND, 10);
