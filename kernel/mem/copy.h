@@ -13,9 +13,8 @@
 
 #include "mem/words.h"
 
-/* Words are of any alignment. User Mode Linux does not say what its CPU is good at. */
-#define TERN_COPY_HAS_WORDS \
-	(IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || IS_ENABLED(CONFIG_X86_64))
+/* Words are of any alignment. */
+#define TERN_COPY_HAS_WORDS	IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS)
 
 /* Of no more bytes string moves take longer to begin than all of it takes. */
 #define TERN_COPY_FEW	128

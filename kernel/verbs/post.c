@@ -117,8 +117,7 @@ static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 }
 
 /* Kernel virtual addresses: virtual DMA, and inline data needs no mapping at all. */
-static noinline int put_inline(struct tern_send_wqe *wqe, const struct ib_send_wr *wr,
-			       u32 max_bytes)
+static int put_inline(struct tern_send_wqe *wqe, const struct ib_send_wr *wr, u32 max_bytes)
 {
 	u8 *data = tern_wqe_inline(wqe);
 	u32 bytes = 0;
