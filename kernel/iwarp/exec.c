@@ -130,7 +130,7 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		return false;
 	if (qp->ready && sk) {
 		if (rx)
-			more |= iw_rx(qp, sk, why == IW_SETTLE);
+			more |= iw_rx(qp, sk, why);
 		reap(qp);
 		more |= iw_tx_run(qp, sk, why);
 		if (rx)

@@ -172,6 +172,8 @@ struct iw_qp {
 	bool rx_waits;			/* for a receive WQE */
 	bool rx_pending;		/* a whole FPDU was left in the socket */
 	u32 rx_held;			/* bytes read that TCP has not got back */
+	u32 rx_left;			/* bytes that were there, but not read, at the last look */
+	struct sk_buff *rx_part;	/* the beginning of an FPDU; it has left the socket */
 	/* From iw_rx() to iw_rx_end(): */
 	u32 rx_unfinished;		/* bytes of the FPDU that is not whole yet; 0: unknown */
 	bool rx_settle;			/* TCP is to get what is held, however little */
@@ -313,7 +315,7 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 
 /* ---- rx.c, tx.c: run_lock held, socket locked, but in the last two ---- */
 /* True: budget spent, more to do. */
-bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle);
+bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 /* After what is to be sent, which takes the ACK along. */
 void iw_rx_end(struct iw_qp *qp, struct sock *sk);
 /* Between the two: will iw_rx_end() have an ACK sent? */

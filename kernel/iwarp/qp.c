@@ -144,6 +144,7 @@ void iw_qp_release(struct tern_qp *base)
 	if (qp->ep)
 		iw_ep_put(qp->ep);
 	iw_tx_uninit(&qp->tx);
+	kfree_skb(qp->rx_part);
 	tern_pages_unuse();
 	put_pid(qp->owner);
 	kvfree(qp->sqe);

@@ -516,6 +516,69 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 	return true;
 }
 
+/*
+ * ---- an FPDU in parts ----
+ *
+ * TCP that is short of memory may drop each packet that would complete an FPDU, as long as
+ * the rest is in the socket's queue; a packet that finds that empty it takes always. So if it tells
+ * of bytes and there are no more than before, what is there of the FPDU leaves the queue, and more is
+ * added as it comes.
+ */
+
+/* Bytes of the FPDU, or of its length, that are not there yet. */
+static u32 part_missing(const struct sk_buff *part)
+{
+	if (part->len < MPA_LENGTH_BYTES)
+		return MPA_LENGTH_BYTES - part->len;
+	return mpa_fpdu_bytes(get_unaligned_be16(part->data)) - part->len;
+}
+
+static bool part_add(struct sk_buff *part, struct sock *sk, struct cursor *c, u32 n)
+{
+	u32 room = skb_tailroom(part);
+	u8 *at;
+
+	if (n > room && pskb_expand_head(part, 0, n - room, GFP_ATOMIC | __GFP_NOWARN))
+		return false;
+	at = skb_put(part, n);
+	return !walk_skbs(sk, c, n, to_memory, &at);
+}
+
+/* From c on, as far as it is there; how many bytes. */
+static u32 part_fill(struct sk_buff *part, struct sock *sk, struct cursor *c, u32 held, u32 left)
+{
+	u32 taken = 0;
+	u32 n;
+
+	if (!c->skb && !cursor_begin(sk, c, held))
+		return 0;
+	while ((n = min(part_missing(part), left - taken)) && part_add(part, sk, c, n))
+		taken += n;
+	return taken;
+}
+
+static struct sk_buff *part_begin(u32 unfinished)
+{
+	return alloc_skb(max_t(u32, unfinished, MPA_LENGTH_BYTES), GFP_ATOMIC | __GFP_NOWARN);
+}
+
+/* False: it is not whole, or stays for now. */
+static bool rx_part(struct iw_qp *qp, struct sock *sk)
+{
+	struct sk_buff *part = qp->rx_part;
+	struct cursor c = { .skb = part };
+
+	if (part_missing(part))
+		return false;
+	if (!rx_fpdu(qp, sk, c, part->len - MPA_CRC_BYTES, get_unaligned_be16(part->data))) {
+		WRITE_ONCE(qp->rx_pending, true);
+		return false;
+	}
+	kfree_skb(part);
+	qp->rx_part = NULL;
+	return true;
+}
+
 /* Bytes that came and were not read; an urgent mark may hide those behind it. */
 static u32 bytes_left(const struct iw_qp *qp, struct sock *sk)
 {
@@ -530,9 +593,14 @@ void iw_ack_wait(struct iw_qp *qp)
 		iw_ack_waits(&qp->ack);
 }
 
-/* Bytes that are as good as all: so many, or what leaves the peer most of its window. */
+/*
+ * Bytes that are as good as all: so many, or what leaves the peer most of its window; any, if
+ * TCP needs the memory.
+ */
 static u32 ack_bytes(struct sock *sk)
 {
+	if (unlikely(tcp_under_memory_pressure(sk)))
+		return 0;
 	return min_t(u32, IW_ACK_BYTES, tcp_sk(sk)->rcv_wnd / 4);
 }
 
@@ -587,9 +655,11 @@ static void want_bytes(struct iw_qp *qp, struct sock *sk, u32 n)
 	WRITE_ONCE(sk->sk_rcvlowat, n && !iw_ack_may_wait(&qp->ack) ? qp->rx_held + n : 1);
 }
 
-bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
+bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	u32 left = bytes_left(qp, sk);
+	bool dropped = why == IW_BYTES && left == qp->rx_left;
+	bool settle = why == IW_SETTLE || dropped;
 	struct cursor c = {};
 	u32 unfinished = 0;
 	u32 taken = 0;
@@ -601,6 +671,15 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 		const u8 *length;
 		u32 ulpdu, bytes;
 
+		if (unlikely(qp->rx_part)) {
+			bytes = part_fill(qp->rx_part, sk, &c, qp->rx_held, left);
+			left -= bytes;
+			taken += bytes;
+			if (rx_part(qp, sk))
+				continue;
+			unfinished = part_missing(qp->rx_part);
+			break;
+		}
 		if (left < MPA_LENGTH_BYTES ||
 		    !(c.skb ? cursor_settle(sk, &c) : cursor_begin(sk, &c, qp->rx_held)))
 			break;
@@ -622,12 +701,24 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, bool settle)
 		left -= bytes;
 		taken += bytes;
 	}
+	if (unlikely(dropped && left && !qp->rx_pending && !qp->rx_part)) {
+		qp->rx_part = part_begin(unfinished);
+		if (qp->rx_part) {
+			u32 n = part_fill(qp->rx_part, sk, &c, qp->rx_held, left);
+
+			left -= n;
+			taken += n;
+			unfinished = part_missing(qp->rx_part);
+		}
+	}
 	/* After the end nothing is of interest, but the window must not stay shut. */
 	if (qp->base.state == IB_QPS_ERR) {
 		taken += left;
+		left = 0;
 		WRITE_ONCE(qp->rx_pending, false);
 		settle = true;
 	}
+	qp->rx_left = left;
 	iw_ack_came(&qp->ack, taken);
 	qp->rx_held += taken;
 	qp->rx_settle = settle;
