@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which way to copy is the quickest one here.
+ * Which ways to copy are the quickest ones here.
  */
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "best_ns.h"
 #include "mem/copy.h"
 
-#define SAMPLE_BYTES	4096	/* of a page, or some packets */
+#define SAMPLE_BYTES	MEM_COPY_PAGE	/* or some packets */
 
 void tern_copy_by_kernel(void *dst, const void *src, size_t n)
 {
@@ -22,32 +22,43 @@ static void copy_by_words(void *dst, const void *src, size_t n)
 }
 
 DEFINE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
+DEFINE_STATIC_CALL(tern_copy_close, tern_copy_by_kernel);
 
 struct sample {
 	typeof(&tern_copy_by_kernel) copy;
-	u8 *bytes;
+	u8 *dst;
+	const u8 *src;
 };
 
 static void copy_sample(void *arg)
 {
 	const struct sample *s = arg;
 
-	s->copy(s->bytes, s->bytes + SAMPLE_BYTES, SAMPLE_BYTES);
+	s->copy(s->dst, s->src, SAMPLE_BYTES);
+}
+
+/* From the first page of three to the next, so many bytes further into it. */
+static bool words_are_quicker(u8 *pages, size_t ahead)
+{
+	struct sample kernel = { tern_copy_by_kernel, pages + MEM_COPY_PAGE + ahead, pages };
+	struct sample words = { copy_by_words, kernel.dst, kernel.src };
+
+	return tern_best_ns(copy_sample, &words) < tern_best_ns(copy_sample, &kernel);
 }
 
 int tern_copy_init(void)
 {
-	struct sample kernel = { .copy = tern_copy_by_kernel };
-	struct sample words = { .copy = copy_by_words };
+	u8 *pages;
 
 	if (!TERN_COPY_HAS_WORDS)
 		return 0;
-	kernel.bytes = kzalloc(2 * SAMPLE_BYTES, GFP_KERNEL);
-	if (!kernel.bytes)
+	pages = kzalloc(3 * MEM_COPY_PAGE, GFP_KERNEL);
+	if (!pages)
 		return -ENOMEM;
-	words.bytes = kernel.bytes;
-	if (tern_best_ns(copy_sample, &words) < tern_best_ns(copy_sample, &kernel))
+	if (words_are_quicker(pages, 0))
 		static_call_update(tern_copy_quickest, copy_by_words);
-	kfree(kernel.bytes);
+	if (words_are_quicker(pages, MEM_COPY_CLOSE / 2))
+		static_call_update(tern_copy_close, copy_by_words);
+	kfree(pages);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <linux/kconfig.h>
 #include <linux/static_call.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "mem/words.h"
@@ -22,11 +23,18 @@
 void tern_copy_by_kernel(void *dst, const void *src, size_t n);
 DECLARE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
 
+/* For those that are close. */
+DECLARE_STATIC_CALL(tern_copy_close, tern_copy_by_kernel);
+
 /* As memcpy(). Any context. */
 static inline void tern_copy(void *dst, const void *src, size_t n)
 {
-	if (TERN_COPY_HAS_WORDS && n <= TERN_COPY_FEW)
+	if (!TERN_COPY_HAS_WORDS)
+		memcpy(dst, src, n);
+	else if (n <= TERN_COPY_FEW)
 		mem_copy_words(dst, src, n);
+	else if (unlikely(mem_copy_is_close(dst, src)))
+		static_call(tern_copy_close)(dst, src, n);
 	else
 		static_call(tern_copy_quickest)(dst, src, n);
 }

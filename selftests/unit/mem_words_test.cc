@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Copying by words: every short length at every alignment, and nothing beside it.
+// Copying by words: every short length at every alignment, and nothing beside it; which
+// destinations are close to their source.
 #include "mem/words.h"
 
 #include <gtest/gtest.h>
@@ -37,6 +38,21 @@ TEST(MemWords, CopiesAllOfItAndNothingElse)
 				ASSERT_EQ(to, want) << n << " bytes from " << src << " to " << dst;
 			}
 		}
+	}
+}
+
+TEST(MemWords, CloseIsALittleFurtherIntoAPage)
+{
+	static const std::array<u8, 3 * MEM_COPY_PAGE> pages{};
+	const u8 *src = pages.data() + MEM_COPY_PAGE + 7;
+
+	for (size_t pageful : {0, MEM_COPY_PAGE}) {
+		for (size_t ahead = 0; ahead < 64; ahead++)
+			EXPECT_EQ(mem_copy_is_close(src + pageful + ahead, src),
+				  ahead >= 1 && ahead <= 31)
+				<< ahead;
+		for (size_t behind = 1; behind < 64; behind++)
+			EXPECT_FALSE(mem_copy_is_close(src + pageful - behind, src)) << behind;
 	}
 }
 
