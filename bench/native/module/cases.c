@@ -3,6 +3,7 @@
  * Which cases there are, and the turns in which their samples are taken.
  */
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "bench.h"
 
@@ -34,6 +35,50 @@ static const struct bench_case floor_cases[] = {
 		.begin = bench_udp_begin, .sample = bench_udp_sample, .end = bench_udp_end,
 	},
 };
+
+/* ---- streams: iWARP, and TCP by itself ---- */
+
+static bool is_tcp(const struct bench_subject *s)
+{
+	return !strcmp(s->driver, "tcp");
+}
+
+static int stream_begin(struct bench_subject *s, const struct bench_case *c)
+{
+	return is_tcp(s) ? bench_tcp_begin(s, c) : bench_iwarp_begin(s, c);
+}
+
+static int stream_sample(struct bench_subject *s, const struct bench_case *c, u64 *cycles)
+{
+	return is_tcp(s) ? bench_tcp_sample(s, c, cycles) : bench_iwarp_sample(s, c, cycles);
+}
+
+static void stream_end(struct bench_subject *s)
+{
+	if (is_tcp(s))
+		bench_tcp_end(s);
+	else
+		bench_iwarp_end(s);
+}
+
+#define STREAM(NAME, OPCODE, BYTES, LIST, QPS, TURN)					\
+	{										\
+		.name = NAME, .opcode = OPCODE, .bytes = BYTES, .list = LIST, .qps = QPS,	\
+		.turn = TURN, .begin = stream_begin, .sample = stream_sample,		\
+		.end = stream_end,							\
+	}
+
+/* The last two move as many bytes a sample. */
+static const struct bench_case stream_cases[] = {
+	STREAM("write_64K", IB_WR_RDMA_WRITE, SZ_64K, 256, 1, 1),
+	STREAM("read_64K", IB_WR_RDMA_READ, SZ_64K, 256, 1, 1),
+	STREAM("write_1M", IB_WR_RDMA_WRITE, SZ_1M, 16, 1, 1),
+	STREAM("read_1M", IB_WR_RDMA_READ, SZ_1M, 16, 1, 1),
+	STREAM("write_16K", IB_WR_RDMA_WRITE, SZ_16K, 8192, 1, 1),
+	STREAM("write_16K_256qps", IB_WR_RDMA_WRITE, SZ_16K, 32, 256, 1),
+};
+
+/* ---- turns ---- */
 
 static int take_turn(struct bench_subject *s, const struct bench_case *c,
 		     int (*sample)(struct bench_subject *s, const struct bench_case *c, u64 *cycles),
@@ -90,7 +135,7 @@ static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, 
 	for (i = 0; i < n && c->end; i++)
 		c->end(&s[i]);
 	for (i = 0; i < n && !err; i++)
-		bench_report(s[i].driver, name, s[i].cycles, samples, c->list);
+		bench_report(s[i].driver, name, s[i].cycles, samples, c->list * max(c->qps, 1U));
 	if (!err && c->copy_beside)
 		bench_report("memcpy", name, copy_cycles, samples, c->list);
 	if (err)
@@ -109,6 +154,20 @@ int bench_run_verbs(struct bench_subject *s, u32 n, const char *path, u32 mtu)
 		snprintf(name, sizeof(name), "%s.%u.%s", path, mtu, verbs_cases[i].name);
 		if (bench_wanted(name))
 			err = run_case(s, n, &verbs_cases[i], name);
+	}
+	return err;
+}
+
+int bench_run_streams(struct bench_subject *s, u32 n, const char *path)
+{
+	char name[64];
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(stream_cases) && !err; i++) {
+		snprintf(name, sizeof(name), "%s.%s", path, stream_cases[i].name);
+		if (bench_wanted(name))
+			err = run_case(s, n, &stream_cases[i], name);
 	}
 	return err;
 }

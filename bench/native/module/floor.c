@@ -37,19 +37,11 @@ static int take(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-static __be32 ip4_of(const struct bench_end *e)
-{
-	__be32 ip;
-
-	memcpy(&ip, &e->sgid->gid.raw[12], sizeof(ip));
-	return ip;
-}
-
 static int udp_open(const struct bench_end *e, u64 *arrived, struct socket **sock)
 {
 	struct udp_port_cfg port = {
 		.family = AF_INET,
-		.local_ip.s_addr = ip4_of(e),
+		.local_ip.s_addr = e->ip,
 		.local_udp_port = htons(UDP_PORT),
 		.bind_ifindex = e->ndev->ifindex,	/* else by lo, in one namespace */
 	};
@@ -89,7 +81,7 @@ int bench_udp_sample(struct bench_subject *s, const struct bench_case *c, u64 *c
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
 		.sin_port = htons(UDP_PORT),
-		.sin_addr.s_addr = ip4_of(&s->b),
+		.sin_addr.s_addr = s->b.ip,
 	};
 	struct kvec vec = { s->a.buf, c->bytes };
 	struct msghdr msg = { .msg_name = &to, .msg_namelen = sizeof(to) };

@@ -17,7 +17,8 @@
 static char *subjects[BENCH_SUBJECTS];
 static unsigned int num_subjects;
 module_param_array(subjects, charp, &num_subjects, 0444);
-MODULE_PARM_DESC(subjects, "NAME/DEVICE/DEVICE: requester and responder, or one device twice");
+MODULE_PARM_DESC(subjects,
+		 "NAME/DEVICE/DEVICE: requester and responder, or one device twice; iWARP only with iWARP");
 
 static char *path = "net";
 module_param(path, charp, 0444);
@@ -95,6 +96,17 @@ static int run_mtu(struct bench_subject *s, u32 n, enum ib_mtu mtu)
 	return err;
 }
 
+static int run_roce(struct bench_subject *s, u32 n)
+{
+	int err = run_mtu(s, n, IB_MTU_1024);
+
+	if (!err)
+		err = run_mtu(s, n, IB_MTU_4096);
+	if (!err && s->a.dev != s->b.dev)
+		err = bench_run_floor(s, n, path);
+	return err;
+}
+
 static int run(struct bench_subject *s, u32 n)
 {
 	u64 cycles = bench_clock(), ns = ktime_get_ns();
@@ -107,11 +119,7 @@ static int run(struct bench_subject *s, u32 n)
 		s[i].a.sent_before = tx_packets(s[i].a.ndev);
 		s[i].b.sent_before = tx_packets(s[i].b.ndev);
 	}
-	err = run_mtu(s, n, IB_MTU_1024);
-	if (!err)
-		err = run_mtu(s, n, IB_MTU_4096);
-	if (!err && s->a.dev != s->b.dev)
-		err = bench_run_floor(s, n, path);
+	err = s->a.sgid ? run_roce(s, n) : bench_run_streams(s, n, path);
 	cycles = bench_clock() - cycles;
 	ns = ktime_get_ns() - ns;
 	for (i = 0; i < n; i++)
@@ -131,7 +139,7 @@ static int open_end(struct bench_end *e, const char *name)
 	}
 	err = bench_end_open(e, dev);
 	if (err)
-		pr_err("rdma_bench: %s: no RoCEv2 address or no memory: %d\n", name, err);
+		pr_err("rdma_bench: %s: no RoCEv2 or IPv4 address, or no memory: %d\n", name, err);
 	return err;
 }
 

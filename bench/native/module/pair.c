@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two RC QPs, connected by hand: kernel consumers with one registered buffer
- * each, over RoCEv2 and the first IPv4 address of each device.
+ * The two ends: devices, their interfaces and addresses, one registered buffer
+ * each; and two RC QPs of kernel consumers, connected by hand, over RoCEv2.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/etherdevice.h>
+#include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -34,22 +35,48 @@ static const struct ib_gid_attr *find_gid(struct ib_device *dev)
 	return ERR_PTR(-EADDRNOTAVAIL);
 }
 
+/* RoCE: it stays while the table's entry is held, as any does while it is. */
+static struct net_device *find_roce_netdev(struct bench_end *e)
+{
+	struct net_device *ndev;
+
+	e->sgid = find_gid(e->dev);
+	if (IS_ERR(e->sgid)) {
+		ndev = ERR_CAST(e->sgid);
+		e->sgid = NULL;
+		return ndev;
+	}
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(e->sgid);
+	if (!IS_ERR(ndev))
+		dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev;
+}
+
+static struct net_device *find_iwarp_netdev(struct ib_device *dev)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(dev->port_data[PORT].netdev);
+	dev_hold(ndev);
+	rcu_read_unlock();
+	return ndev ?: ERR_PTR(-ENODEV);
+}
+
 int bench_end_open(struct bench_end *e, struct ib_device *dev)
 {
-	e->dev = dev;	/* its reference is ours now */
-	e->sgid = find_gid(dev);
-	if (IS_ERR(e->sgid)) {
-		int err = PTR_ERR(e->sgid);
+	struct net_device *ndev;
 
-		e->sgid = NULL;
-		return err;
-	}
-	/* The interface stays while the table's entry is held. */
-	rcu_read_lock();
-	e->ndev = rdma_read_gid_attr_ndev_rcu(e->sgid);
-	rcu_read_unlock();
-	if (IS_ERR(e->ndev))
-		return PTR_ERR(e->ndev);
+	e->dev = dev;	/* its reference is ours now */
+	ndev = rdma_protocol_iwarp(dev, PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
+	if (IS_ERR(ndev))
+		return PTR_ERR(ndev);
+	e->ndev = ndev;
+	e->ip = inet_select_addr(ndev, 0, RT_SCOPE_UNIVERSE);
+	if (!e->ip)
+		return -EADDRNOTAVAIL;
 	e->buf = kmalloc(BENCH_BUF_BYTES, GFP_KERNEL);
 	if (!e->buf)
 		return -ENOMEM;
@@ -62,6 +89,7 @@ void bench_end_close(struct bench_end *e)
 	if (e->addr)
 		ib_dma_unmap_single(e->dev, e->addr, BENCH_BUF_BYTES, DMA_BIDIRECTIONAL);
 	kfree(e->buf);
+	dev_put(e->ndev);
 	if (e->sgid)
 		rdma_put_gid_attr(e->sgid);
 	if (e->dev)
@@ -71,36 +99,22 @@ void bench_end_close(struct bench_end *e)
 
 /* ---- queues ---- */
 
-static void end_destroy(struct bench_end *e)
+void bench_queues_destroy(struct bench_end *e)
 {
-	if (e->qp)
-		ib_destroy_qp(e->qp);
 	if (e->rcq)
 		ib_destroy_cq(e->rcq);
 	if (e->scq)
 		ib_destroy_cq(e->scq);
 	if (e->pd)
 		ib_dealloc_pd(e->pd);
-	e->qp = NULL;
 	e->rcq = NULL;
 	e->scq = NULL;
 	e->pd = NULL;
 }
 
-static int end_create(struct bench_end *e)
+int bench_queues_create(struct bench_end *e, u32 entries)
 {
-	struct ib_cq_init_attr cq = { .cqe = CQ_ENTRIES };
-	struct ib_qp_init_attr init = {
-		.cap = {
-			.max_send_wr = 2 * BENCH_LIST,
-			.max_recv_wr = 2 * BENCH_LIST,
-			.max_send_sge = 1,
-			.max_inline_data = BENCH_INLINE,
-			.max_recv_sge = 1,
-		},
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.qp_type = IB_QPT_RC,
-	};
+	struct ib_cq_init_attr cq = { .cqe = entries };
 	void *made;
 
 	made = ib_alloc_pd(e->dev, IB_PD_UNSAFE_GLOBAL_RKEY);
@@ -116,18 +130,48 @@ static int end_create(struct bench_end *e)
 	if (IS_ERR(made))
 		goto failed;
 	e->rcq = made;
-
-	init.send_cq = e->scq;
-	init.recv_cq = e->rcq;
-	made = ib_create_qp(e->pd, &init);
-	if (IS_ERR(made))
-		goto failed;
-	e->qp = made;
 	return 0;
 
 failed:
-	end_destroy(e);
+	bench_queues_destroy(e);
 	return PTR_ERR(made);
+}
+
+static void end_destroy(struct bench_end *e)
+{
+	if (e->qp)
+		ib_destroy_qp(e->qp);
+	e->qp = NULL;
+	bench_queues_destroy(e);
+}
+
+static int end_create(struct bench_end *e)
+{
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr = 2 * BENCH_LIST,
+			.max_recv_wr = 2 * BENCH_LIST,
+			.max_send_sge = 1,
+			.max_inline_data = BENCH_INLINE,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *made;
+	int err = bench_queues_create(e, CQ_ENTRIES);
+
+	if (err)
+		return err;
+	init.send_cq = e->scq;
+	init.recv_cq = e->rcq;
+	made = ib_create_qp(e->pd, &init);
+	if (IS_ERR(made)) {
+		end_destroy(e);
+		return PTR_ERR(made);
+	}
+	e->qp = made;
+	return 0;
 }
 
 /* ---- states ---- */

@@ -14,14 +14,7 @@
 
 #include "bench.h"
 
-/* What is raised now runs at once, or, if it is too much, is ksoftirqd's. */
-static void run_softirqs(void)
-{
-	local_bh_disable();
-	local_bh_enable();
-}
-
-static int poll_one(struct ib_cq *cq)
+int bench_poll_one(struct ib_cq *cq)
 {
 	unsigned long limit = jiffies + BENCH_LIMIT_S * HZ;
 	struct ib_wc wc;
@@ -31,7 +24,7 @@ static int poll_one(struct ib_cq *cq)
 		n = ib_poll_cq(cq, 1, &wc);
 		if (n)
 			break;
-		run_softirqs();
+		bench_run_softirqs();
 		n = ib_poll_cq(cq, 1, &wc);
 		if (n)
 			break;
@@ -100,9 +93,9 @@ int bench_verbs_sample(struct bench_subject *s, const struct bench_case *c, u64 
 	err = ib_post_send(s->a.qp, &s->post->wr[0].wr, NULL);
 	local_bh_enable();
 	if (!err)
-		err = poll_one(s->a.scq);
+		err = bench_poll_one(s->a.scq);
 	if (!err && c->opcode == IB_WR_SEND)
-		err = poll_one(s->b.rcq);
+		err = bench_poll_one(s->b.rcq);
 	*cycles = bench_clock() - began;
 	return err;
 }

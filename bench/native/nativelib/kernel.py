@@ -16,12 +16,14 @@ from riglib.say import RigError, progress
 from . import BUILD, HERE, TOP
 
 CONFIG = os.path.join(HERE, "uml.config")
-_FORMAT = "1"  # raise it when what is built, or how, changes
+_FORMAT = "2"  # raise it when what is built, or how, changes
 _FOR_MODULES = ("Makefile", "Module.symvers", ".config", ".kernelrelease", "arch", "include",
                 "scripts", "tools")
-# The sources of crc32-pclmul.ko: x86's, of which UML builds nothing.
-_CRC32 = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul_asm.S")
-_KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko",
+# The sources of x86's CRCs, of which UML builds nothing, and of what modules.
+_X86_CRC = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul_asm.S",
+            "arch/x86/crypto/crc32c-intel_glue.c", "arch/x86/crypto/crc32c-pcl-intel-asm_64.S")
+_X86_CRC_MODULES = ("crc32-pclmul", "crc32c-intel")
+_KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko", "lib/libcrc32c.ko",
                    "drivers/infiniband/sw/rxe/rdma_rxe.ko")
 
 
@@ -99,13 +101,13 @@ def _build(out):
              % os.path.relpath(log))
     source.compile_kernel(tree, log, "User Mode Linux", "ARCH=um", "linux", "modules")
     shutil.copy(os.path.join(tree, "linux"), work)
-    for at in ("ko", "crc32-pclmul"):
+    for at in ("ko", "x86-crc"):
         shutil.rmtree(os.path.join(work, at), ignore_errors=True)
         os.mkdir(os.path.join(work, at))
     for name in _KERNEL_MODULES:
         shutil.copy(os.path.join(tree, name), os.path.join(work, "ko"))
-    for name in _CRC32:
-        shutil.copy(os.path.join(tree, name), os.path.join(work, "crc32-pclmul"))
+    for name in _X86_CRC:
+        shutil.copy(os.path.join(tree, name), os.path.join(work, "x86-crc"))
     _keep_for_modules(tree)
     os.rename(work, out)
 
@@ -137,11 +139,11 @@ def _links(src, dst):
             os.symlink(os.path.join(at, name), link)
 
 
-def _make_module(tree, where, name):
+def _make_modules(tree, where, names):
     tool.run(["make", "-C", tree, "ARCH=um", "M=" + where, "modules"], limit_s=600,
-             what="building %s.ko for User Mode Linux" % name,
+             what="building %s for User Mode Linux" % " and ".join(names),
              env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
-    return os.path.join(where, name + ".ko")
+    return [os.path.join(where, name + ".ko") for name in names]
 
 
 def modules(out, tern_ko=None):
@@ -150,10 +152,10 @@ def modules(out, tern_ko=None):
     progress("building modules for it")
     with paths.locked("uml-modules"):
         made = []
-        for name, src in (("crc32-pclmul", "crc32-pclmul"), ("rdma_bench", "module")):
-            where = os.path.join(out, name)
+        for src, names in (("x86-crc", _X86_CRC_MODULES), ("module", ("rdma_bench",))):
+            where = os.path.join(out, src)
             _links(os.path.join(HERE, src), where)
-            made.append(_make_module(tree, where, name))
+            made += _make_modules(tree, where, names)
         if not tern_ko:
             tool.run(["make", "-C", TOP, "module", "ARCH=um", "KDIR=" + tree,
                       "BUILD=" + os.path.join(out, "tern")], limit_s=900,
