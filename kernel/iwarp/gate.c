@@ -65,17 +65,21 @@ static void take_turn(struct iw_turn *turn)
 	WRITE_ONCE(turn->state, IW_TURN_NONE);
 }
 
-/* Turns that are over go to those who wait; `self` sees itself. gate->lock held. */
+/*
+ * Turns that are over go to those who wait; `self` sees itself. Who looks next begins
+ * where this one ended. gate->lock held.
+ */
 static void pass_on(struct iw_gate *gate, const struct iw_turn *self, u32 look)
 {
-	struct iw_turn *turn;
+	struct iw_turn *turn, *next;
 
-	for (look = min(look, gate->num_holders); look; look--) {
-		turn = list_first_entry(&gate->holders, struct iw_turn, link);
+	list_for_each_entry_safe(turn, next, &gate->holders, link) {
+		if (!look--) {
+			list_rotate_to_front(&turn->link, &gate->holders);
+			break;
+		}
 		if (is_over(turn))
 			take_turn(turn);
-		else
-			list_move_tail(&turn->link, &gate->holders);
 	}
 	while (!list_empty(&gate->waiters) && gate->num_holders < max_turns()) {
 		turn = list_first_entry(&gate->waiters, struct iw_turn, link);
