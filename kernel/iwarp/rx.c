@@ -541,7 +541,10 @@ static bool part_add(struct sk_buff *part, struct sock *sk, struct cursor *c, u3
 	if (n > room && pskb_expand_head(part, 0, n - room, GFP_ATOMIC | __GFP_NOWARN))
 		return false;
 	at = skb_put(part, n);
-	return !walk_skbs(sk, c, n, to_memory, &at);
+	if (!walk_skbs(sk, c, n, to_memory, &at))
+		return true;
+	skb_trim(part, part->len - n);
+	return false;
 }
 
 /* From c on, as far as it is there; how many bytes. */
@@ -557,9 +560,20 @@ static u32 part_fill(struct sk_buff *part, struct sock *sk, struct cursor *c, u3
 	return taken;
 }
 
-static struct sk_buff *part_begin(u32 unfinished)
+/* The left bytes at c, of an FPDU of *unfinished. How many have left; *unfinished: more to come. */
+static u32 part_begin(struct iw_qp *qp, struct sock *sk, struct cursor *c, u32 left,
+		      u32 *unfinished)
 {
-	return alloc_skb(max_t(u32, unfinished, MPA_LENGTH_BYTES), GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *part = alloc_skb(max_t(u32, *unfinished, MPA_LENGTH_BYTES),
+					 GFP_ATOMIC | __GFP_NOWARN);
+	u32 n;
+
+	if (!part)
+		return 0;	/* the next packet that is dropped finds us here again */
+	n = part_fill(part, sk, c, qp->rx_held, left);
+	*unfinished = part_missing(part);
+	qp->rx_part = part;
+	return n;
 }
 
 /* False: it is not whole, or stays for now. */
@@ -701,22 +715,17 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		left -= bytes;
 		taken += bytes;
 	}
-	if (unlikely(dropped && left && !qp->rx_pending && !qp->rx_part)) {
-		qp->rx_part = part_begin(unfinished);
-		if (qp->rx_part) {
-			u32 n = part_fill(qp->rx_part, sk, &c, qp->rx_held, left);
-
-			left -= n;
-			taken += n;
-			unfinished = part_missing(qp->rx_part);
-		}
-	}
 	/* After the end nothing is of interest, but the window must not stay shut. */
 	if (qp->base.state == IB_QPS_ERR) {
 		taken += left;
 		left = 0;
 		WRITE_ONCE(qp->rx_pending, false);
 		settle = true;
+	} else if (unlikely(dropped && left && !qp->rx_pending && !qp->rx_part)) {
+		u32 n = part_begin(qp, sk, &c, left, &unfinished);
+
+		left -= n;
+		taken += n;
 	}
 	qp->rx_left = left;
 	iw_ack_came(&qp->ack, taken);

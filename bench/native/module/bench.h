@@ -93,6 +93,8 @@ int bench_verbs_begin(struct bench_subject *s, const struct bench_case *c);
 int bench_verbs_sample(struct bench_subject *s, const struct bench_case *c, u64 *cycles);
 /* Until there is a completion, with success; or an error. */
 int bench_poll_one(struct ib_cq *cq);
+/* A sample, with other bytes than any before: do they arrive, at a or at b? */
+int bench_verify(struct bench_subject *s, const struct bench_case *c, bool from_b);
 
 /* ---- floor.c: what operations can be compared with ---- */
 
@@ -103,7 +105,7 @@ void bench_udp_end(struct bench_subject *s);
 
 /*
  * ---- iwarp.c, tcp.c: as many bytes over as many connections, which begin() makes. The sample
- * ends when all have arrived ----
+ * ends when all have arrived. TCP's always go from a to b ----
  */
 
 int bench_iwarp_begin(struct bench_subject *s, const struct bench_case *c);

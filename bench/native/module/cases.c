@@ -144,44 +144,36 @@ static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, 
 	return err;
 }
 
-int bench_run_verbs(struct bench_subject *s, u32 n, const char *path, u32 mtu)
+/* prefix begins their names. */
+static int run_cases(struct bench_subject *s, u32 n, const struct bench_case *cases, u32 num,
+		     const char *prefix)
 {
 	char name[64];
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(verbs_cases) && !err; i++) {
-		snprintf(name, sizeof(name), "%s.%u.%s", path, mtu, verbs_cases[i].name);
+	for (i = 0; i < num && !err; i++) {
+		snprintf(name, sizeof(name), "%s.%s", prefix, cases[i].name);
 		if (bench_wanted(name))
-			err = run_case(s, n, &verbs_cases[i], name);
+			err = run_case(s, n, &cases[i], name);
 	}
 	return err;
+}
+
+int bench_run_verbs(struct bench_subject *s, u32 n, const char *path, u32 mtu)
+{
+	char prefix[32];
+
+	snprintf(prefix, sizeof(prefix), "%s.%u", path, mtu);
+	return run_cases(s, n, verbs_cases, ARRAY_SIZE(verbs_cases), prefix);
 }
 
 int bench_run_streams(struct bench_subject *s, u32 n, const char *path)
 {
-	char name[64];
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(stream_cases) && !err; i++) {
-		snprintf(name, sizeof(name), "%s.%s", path, stream_cases[i].name);
-		if (bench_wanted(name))
-			err = run_case(s, n, &stream_cases[i], name);
-	}
-	return err;
+	return run_cases(s, n, stream_cases, ARRAY_SIZE(stream_cases), path);
 }
 
 int bench_run_floor(struct bench_subject *s, u32 n, const char *path)
 {
-	char name[64];
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(floor_cases) && !err; i++) {
-		snprintf(name, sizeof(name), "%s.%s", path, floor_cases[i].name);
-		if (bench_wanted(name))
-			err = run_case(s, n, &floor_cases[i], name);
-	}
-	return err;
+	return run_cases(s, n, floor_cases, ARRAY_SIZE(floor_cases), path);
 }

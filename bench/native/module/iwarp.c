@@ -8,7 +8,6 @@
 #include <linux/err.h>
 #include <linux/in.h>
 #include <linux/netdevice.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
 
@@ -255,26 +254,6 @@ int bench_iwarp_sample(struct bench_subject *s, const struct bench_case *c, u64 
 	return err;
 }
 
-/* Once, with other bytes than any time before: did they arrive? */
-static int verify(struct bench_subject *s, const struct bench_case *c)
-{
-	u32 bytes = min_t(u64, (u64)c->bytes * c->list * c->qps, BENCH_BUF_BYTES);
-	bool read = c->opcode == IB_WR_RDMA_READ;
-	u8 *from = read ? s->b.buf : s->a.buf;
-	u8 *to = read ? s->a.buf : s->b.buf;
-	u64 cycles;
-	int err;
-
-	get_random_bytes(from, bytes);
-	memset(to, 0, bytes);
-	err = bench_iwarp_sample(s, c, &cycles);
-	if (!err && memcmp(from, to, bytes)) {
-		pr_err("rdma_bench: other bytes arrived than were sent\n");
-		return -EBADMSG;
-	}
-	return err;
-}
-
 int bench_iwarp_begin(struct bench_subject *s, const struct bench_case *c)
 {
 	/* One more than there will be, to be made. */
@@ -292,5 +271,5 @@ int bench_iwarp_begin(struct bench_subject *s, const struct bench_case *c)
 		if (!err)
 			conns->num++;
 	}
-	return err ?: verify(s, c);
+	return err ?: bench_verify(s, c, c->opcode == IB_WR_RDMA_READ);
 }

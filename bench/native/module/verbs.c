@@ -8,6 +8,7 @@
  * what they raise then runs at once, not when ksoftirqd's turn comes.
  */
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -100,19 +101,17 @@ int bench_verbs_sample(struct bench_subject *s, const struct bench_case *c, u64 
 	return err;
 }
 
-/* Once, with other bytes than any time before: did they arrive? */
-static int verify(struct bench_subject *s, const struct bench_case *c)
+int bench_verify(struct bench_subject *s, const struct bench_case *c, bool from_b)
 {
-	u32 bytes = c->bytes * c->list;
-	bool read = c->opcode == IB_WR_RDMA_READ;
-	u8 *from = read ? s->b.buf : s->a.buf;
-	u8 *to = read ? s->a.buf : s->b.buf;
+	u32 bytes = min_t(u64, (u64)c->bytes * c->list * max(c->qps, 1U), BENCH_BUF_BYTES);
+	u8 *from = from_b ? s->b.buf : s->a.buf;
+	u8 *to = from_b ? s->a.buf : s->b.buf;
 	u64 cycles;
 	int err;
 
 	get_random_bytes(from, bytes);
 	memset(to, 0, bytes);
-	err = bench_verbs_sample(s, c, &cycles);
+	err = c->sample(s, c, &cycles);
 	if (err)
 		return err;
 	if (memcmp(from, to, bytes)) {
@@ -125,5 +124,5 @@ static int verify(struct bench_subject *s, const struct bench_case *c)
 int bench_verbs_begin(struct bench_subject *s, const struct bench_case *c)
 {
 	post_fill(s, c);
-	return verify(s, c);
+	return bench_verify(s, c, c->opcode == IB_WR_RDMA_READ);
 }

@@ -55,7 +55,9 @@ class Results:
 
     def strays(self):
         """Drivers of which nothing was seen on the wire where packets should go over it."""
-        return sorted({row[2] for row in self.rows if row[3].startswith("net.netdev_")
+        return sorted({row[2] for row in self.rows
+                       if row[3].endswith((".netdev_a", ".netdev_b"))
+                       and not row[3].startswith("host.")
                        and row[4] == "tx_packets" and not row[5]})
 
     def value(self, metric):
