@@ -20,6 +20,26 @@
 
 struct workqueue_struct *roce_wq;
 
+/* The kernel's own answer is the same for a tick, and takes three times as long as looking here. */
+struct tick {
+	unsigned long at;		/* jiffies; ns is 0: never asked */
+	u64 ns;
+};
+
+static DEFINE_PER_CPU(struct tick, last_tick);
+
+u64 roce_tick_ns(void)
+{
+	struct tick *tick = this_cpu_ptr(&last_tick);
+	unsigned long now = jiffies;
+
+	if (unlikely(tick->at != now || !tick->ns)) {
+		tick->at = now;
+		tick->ns = ktime_to_ns(ktime_get_coarse());
+	}
+	return tick->ns;
+}
+
 static void queue_backlog(struct roce_qp *qp, struct roce_rx *rx)
 {
 	struct sk_buff *skb;
@@ -154,8 +174,12 @@ static void arm_timer(struct roce_qp *qp)
 /* All there is to do, within the budget. True: more is left. */
 static bool run(struct roce_qp *qp, u32 budget)
 {
-	u32 marks = atomic_xchg(&qp->base.marks, 0);
+	u32 marks = atomic_read(&qp->base.marks);
 	bool more;
+
+	/* what is left from now on is looked for once the lock is free */
+	if (unlikely(marks))
+		marks = atomic_xchg(&qp->base.marks, 0);
 
 	if (qp->base.dead) {
 		skb_queue_purge(&qp->backlog);
@@ -201,7 +225,7 @@ static bool goes_on(const struct roce_qp *qp, u32 *rounds)
 }
 
 /*
- * Runs the QP and lets go of it. *next: another QP, referenced, that is to be run for
+ * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced, that is to be run for
  * what was done here, unless there is one already. True: there is more to do at once,
  * or somebody came meanwhile, left a mark and went.
  */
@@ -216,7 +240,7 @@ static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct r
 		queue_work(roce_wq, &qp->work);
 	}
 	roce_local_pass_on(qp, next);
-	spin_unlock_bh(&qp->base.run_lock);
+	spin_unlock(&qp->base.run_lock);
 	/* Pairs with the barriers between a mark or a waiter and its trylock. */
 	smp_mb();
 	roce_local_released(qp, next);
@@ -226,11 +250,17 @@ static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct r
 static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
 {
 	u32 rounds = 0;
+	bool again;
 
 	do {
-		if (!spin_trylock_bh(&qp->base.run_lock))
+		local_bh_disable();
+		if (!spin_trylock(&qp->base.run_lock)) {
+			local_bh_enable();
 			return;
-	} while (run_and_unlock(qp, budget, &rounds, next));
+		}
+		again = run_and_unlock(qp, budget, &rounds, next);
+		local_bh_enable();
+	} while (again);
 }
 
 /* A QP that work was brought for, most often the peer; then those that it brought work for. */
@@ -279,7 +309,7 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 {
 	if (series->qp != qp) {
 		roce_rx_series_end(series);
-		if (spin_trylock_bh(&qp->base.run_lock)) {
+		if (spin_trylock(&qp->base.run_lock)) {
 			series->qp = qp;
 			__release(&qp->base.run_lock);	/* sparse cannot follow it from here on */
 		}

@@ -19,7 +19,7 @@
 /* The local stack refused a packet and will not call back: look again after this. */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
 
-/* An ACK timer that is no shorter may be early by one of them. */
+/* An ACK timer that is no shorter may be early by one of them, or two. */
 #define ROCE_MANY_TICKS		16
 
 /* ---- exec.c: who runs the QP, when ---- */
@@ -46,6 +46,9 @@ static inline u64 roce_now(struct roce_qp *qp)
 	return qp->now_ns;
 }
 
+/* The time at the last tick, or at the one before it. */
+u64 roce_tick_ns(void);
+
 /*
  * A time from which the requester's ACK timer may run: the last tick's, which takes little of
  * a wait of many ticks. It costs next to nothing; a look at the clock costs as much as a
@@ -57,7 +60,7 @@ static inline u64 roce_ack_timer_from(struct roce_qp *qp)
 
 	if (qp->now_ns || (wait && wait < ROCE_MANY_TICKS * (u64)TICK_NSEC))
 		return roce_now(qp);
-	return ktime_to_ns(ktime_get_coarse());
+	return roce_tick_ns();
 }
 
 /* The local stack has no room, no memory, and may not say when: look again in so long. */

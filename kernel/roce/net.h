@@ -63,7 +63,9 @@ static inline struct roce_dev *to_roce_dev(struct tern_dev *dev)
 /* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex). */
 static inline void roce_gid_from_ip4(union ib_gid *gid, __be32 addr)
 {
-	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)gid);
+	/* a store for each half, as they are read: not four, of which a CPU makes none at once */
+	gid->global.subnet_prefix = 0;
+	gid->global.interface_id = cpu_to_be64(0xffffull << 32 | be32_to_cpu(addr));
 }
 
 static inline bool roce_gid_is_ip4(const union ib_gid *gid)

@@ -60,7 +60,8 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 
 	path->tclass = grh->traffic_class;
 	path->hop_limit = grh->hop_limit ?: DEFAULT_HOP_LIMIT;
-	path->sl = rdma_ah_get_sl(attr);
+	/* the VLAN priority comes from it, by the netdev's egress map */
+	path->priority = rdma_ah_get_sl(attr) ?: rt_tos2priority(path->tclass);
 	path->flow_label = cpu_to_be32(flow_label);
 	path->serial = atomic64_inc_return(&serials);
 	path->src_port = cpu_to_be16(rdma_get_udp_sport(flow_label, lqpn, rqpn));

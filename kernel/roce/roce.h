@@ -25,7 +25,6 @@ struct roce_path {
 	bool ipv6;
 	u8 tclass;
 	u8 hop_limit;
-	u8 sl;
 	__be32 flow_label;		/* IPv6, network order, 20 bits */
 	__be16 src_port;
 	union {
@@ -33,6 +32,7 @@ struct roce_path {
 		struct { struct in6_addr saddr, daddr; } v6;
 	};
 	int oif;			/* ifindex of the sgid's netdev */
+	u32 priority;			/* of skbs */
 	u64 serial;			/* no other AV's path has it */
 };
 
@@ -84,7 +84,7 @@ struct roce_tx_open {
  */
 struct roce_tx {
 	struct tern_dev *dev;
-	struct socket *sock;
+	struct sock *sk;		/* of a socket of its own; NULL: none */
 	struct roce_tx_room *room;	/* who is told of room in the queue (tx.c) */
 	struct roce_tx_batch batch;
 	struct roce_tx_open open;
@@ -96,7 +96,7 @@ struct roce_tx {
 	u16 cut_max_pkts;
 	u16 ip_id;			/* next IPv4 identification */
 	struct icrc_memo icrc[2];	/* of what goes out: answers, requests */
-	/* what the route cached in sock->sk is for */
+	/* what the route cached in sk is for */
 	struct {
 		u64 serial;			/* of the path that it was found for last */
 		struct in6_addr saddr, daddr;	/* IPv4: mapped */

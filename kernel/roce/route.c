@@ -106,7 +106,7 @@ static bool is_routed(struct roce_tx *tx, const struct roce_path *path)
 
 struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path)
 {
-	struct sock *sk = tx->sock->sk;
+	struct sock *sk = tx->sk;
 	struct dst_entry *dst;
 
 	dst = rcu_dereference(sk->sk_dst_cache);

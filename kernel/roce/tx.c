@@ -88,12 +88,13 @@ static void wait_for_end(struct roce_tx *tx)
 	set_bit(0, &tx->room->refused);
 	smp_mb__after_atomic();	/* refused before sk_wmem_alloc; see tx_write_space() */
 	/* 1: of one whose end was told of before */
-	if (sk_wmem_alloc_get(tx->sock->sk) <= 1)
+	if (sk_wmem_alloc_get(tx->sk) <= 1)
 		clear_bit(0, &tx->room->refused);
 }
 
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg)
 {
+	struct socket *sock;
 	struct sock *sk;
 	int err;
 
@@ -105,27 +106,27 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
 
 	/* AF_INET accounts for IPv6 packets as well, and exists if IPv6 does not. */
-	err = sock_create_kern(dev->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &tx->sock);
+	err = sock_create_kern(dev->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &sock);
 	if (err) {
 		kfree(tx->room);
 		memset(tx, 0, sizeof(*tx));
 		return err;
 	}
-	sk = tx->sock->sk;
+	sk = sock->sk;
 	sk_set_txhash(sk);	/* spares the stack a flow dissection per packet */
 	tx->room->default_write_space = sk->sk_write_space;
 	rcu_assign_sk_user_data(sk, tx->room);
 	WRITE_ONCE(sk->sk_write_space, tx_write_space);
+	tx->sk = sk;
 	return 0;
 }
 
 void roce_tx_uninit(struct roce_tx *tx)
 {
-	struct sock *sk;
+	struct sock *sk = tx->sk;
 
-	if (!tx->sock)
+	if (!sk)
 		return;
-	sk = tx->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, NULL);
 	/*
@@ -138,8 +139,8 @@ void roce_tx_uninit(struct roce_tx *tx)
 	write_unlock_bh(&sk->sk_callback_lock);
 	roce_turn_uninit(&tx->room->turn);
 	sk_dst_reset(sk);
-	sock_release(tx->sock);
-	tx->sock = NULL;
+	sock_release(sk->sk_socket);
+	tx->sk = NULL;
 	kfree_rcu(tx->room, rcu);
 	tx->room = NULL;
 }
@@ -403,12 +404,11 @@ static void make_batch(struct sk_buff *head, const struct roce_path *path,
 static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
 		struct sk_buff *skb, u32 npkts)
 {
-	struct sock *sk = tx->sock->sk;
+	struct sock *sk = tx->sk;
 	struct net *net = tx->dev->net;
 
 	skb_dst_set_noref(skb, dst);
-	/* the VLAN priority comes from it, by the netdev's egress map */
-	skb->priority = path->sl ?: rt_tos2priority(path->tclass);
+	skb->priority = path->priority;
 	skb->truesize = max(skb->truesize, npkts * ROCE_GATE_PKT_BYTES);
 	skb_set_owner_w(skb, sk);
 	roce_turn_sends(&tx->room->turn, sk, skb->truesize);
@@ -458,7 +458,7 @@ void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct dst_entry *dst;
 
-	sk_dst_reset(tx->sock->sk);
+	sk_dst_reset(tx->sk);
 	rcu_read_lock();
 	dst = roce_tx_route(tx, path);
 	if (!IS_ERR(dst))
