@@ -20,7 +20,7 @@
 
 struct workqueue_struct *roce_wq;
 
-/* The kernel's own answer is the same for a tick, and takes three times as long as looking here. */
+/* The kernel's answer is the same for a tick, and to ask for it takes longer than to look here. */
 struct tick {
 	unsigned long at;		/* jiffies; ns is 0: never asked */
 	u64 ns;
@@ -225,9 +225,9 @@ static bool goes_on(const struct roce_qp *qp, u32 *rounds)
 }
 
 /*
- * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced, that is to be run for
- * what was done here, unless there is one already. True: there is more to do at once,
- * or somebody came meanwhile, left a mark and went.
+ * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced,
+ * that is to be run for what was done here, unless there is one already. True: there is
+ * more to do at once, or somebody came meanwhile, left a mark and went.
  */
 static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
 	__releases(&qp->base.run_lock)

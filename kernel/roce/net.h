@@ -63,7 +63,7 @@ static inline struct roce_dev *to_roce_dev(struct tern_dev *dev)
 /* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex). */
 static inline void roce_gid_from_ip4(union ib_gid *gid, __be32 addr)
 {
-	/* a store for each half, as they are read: not four, of which a CPU makes none at once */
+	/* By halves, as it is compared: of two smaller stores a CPU cannot make one load at once. */
 	gid->global.subnet_prefix = 0;
 	gid->global.interface_id = cpu_to_be64(0xffffull << 32 | be32_to_cpu(addr));
 }
