@@ -178,7 +178,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 	bool more;
 
 	/* what is left from now on is looked for once the lock is free */
-	if (unlikely(marks))
+	if (marks)
 		marks = atomic_xchg(&qp->base.marks, 0);
 
 	if (qp->base.dead) {
@@ -307,6 +307,7 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 
 void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx)
 {
+	lockdep_assert_in_softirq();
 	if (series->qp != qp) {
 		roce_rx_series_end(series);
 		if (spin_trylock(&qp->base.run_lock)) {

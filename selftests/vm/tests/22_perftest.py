@@ -24,6 +24,35 @@ def _matrix():
     yield "ib_atomic_lat", "RC", 8
 
 
+_SENT = "tc -s class show dev eth0 | awk '/^class prio/{getline; print $4}'"
+
+
+def _sent_by_band(t, name, options, devices):
+    """Packets of a run that each band of a's prio has sent."""
+    def bands():
+        return [int(word) for word in t.run(t.a, _SENT, check=True).out.split()]
+
+    before = bands()
+    command = "ib_write_bw -F -n 300 -s 64 %s" % options
+    t.pair_case("ib_write_bw " + name, "%s -d %s" % (command, devices[1]),
+                "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
+    return [now - then for now, then in zip(bands(), before)]
+
+
+def _priority(t, devices):
+    """By service level or traffic class packets have a priority, and by that their band."""
+    t.run(t.a, "modprobe sch_prio; tc qdisc replace dev eth0 root handle 1: prio", check=True)
+    try:
+        for name, options, band in (("with neither", "", 1), ("service level 1", "-S 1", 2),
+                                    ("traffic class 16", "--tclass=16", 0)):
+            sent = _sent_by_band(t, name, options, devices)
+            t.case("%s: packets have its priority" % name,
+                   len(sent) == 3 and sent[band] >= 300, "by band, wanted in %d: %s"
+                   % (band, sent))
+    finally:
+        t.run(t.a, "tc qdisc del dev eth0 root")
+
+
 def run(t):
     devices = t.dev(t.a), t.dev(t.b)
     for tool, transport, size in _matrix():
@@ -36,3 +65,5 @@ def run(t):
         t.pair_case("%s %s %d" % (tool, transport, size),
                     "%s -d %s" % (command, devices[1]),
                     "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
+    if t.pair == "tt":
+        _priority(t, devices)
