@@ -53,6 +53,18 @@ def _priority(t, devices):
         t.run(t.a, "tc qdisc del dev eth0 root")
 
 
+def _timers(t, devices):
+    """What is answered long before its ACK timer is over is not sent again."""
+    counter = "cat /sys/class/infiniband/%s/ports/1/hw_counters/local_ack_timeout_err" % devices[0]
+    before = int(t.run(t.a, counter, check=True).out)
+    # A second each: hosts do not stand still for so long, or not often.
+    command = "ib_write_bw -F -n 200 -s 2 -t 1 -u 18"
+    t.pair_case("ib_write_bw RC 2, one by one, a second to answer", "%s -d %s" % (command, devices[1]),
+                "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=60)
+    times = int(t.run(t.a, counter, check=True).out) - before
+    t.case("ACK timers go off in time only", times < 20, "%d did" % times)
+
+
 def run(t):
     devices = t.dev(t.a), t.dev(t.b)
     for tool, transport, size in _matrix():
@@ -67,3 +79,4 @@ def run(t):
                     "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
     if t.pair == "tt":
         _priority(t, devices)
+        _timers(t, devices)
