@@ -6,7 +6,16 @@
 
 /* At a time, for each CPU: enough that no netdev runs dry while one turn follows another. */
 #define GATE_TURNS_PER_CPU	16
-#define GATE_TURN_BYTES		(128 << 10)
+/*
+ * Of a turn: large batches, but in so many turns that TCP keeps what it knows of the
+ * path. A stream that has sent nothing for its retransmission timeout, TCP_RTO_MIN
+ * or a little more, begins again with ten segments, at most five at a time (RFC 5681
+ * 4.1): turns are halved if QPs wait so long, and doubled if a quarter of it.
+ */
+#define GATE_TURN_LEAST		(32 << 10)
+#define GATE_TURN_MOST		(128 << 10)
+#define GATE_WAIT_LONG		TCP_RTO_MIN
+#define GATE_WAIT_SHORT		(TCP_RTO_MIN / 4)
 /* So much may be in the stack of a QP's that has no turn, or has had one: truesize. */
 #define GATE_LITTLE_BYTES	4096
 /* And so much may a QP write without one, if it has little there. */
@@ -41,11 +50,24 @@ static void wait_in_line(struct iw_turn *turn)
 	if (turn->state == IW_TURN_NONE)
 		turn->gate->num_asking++;
 	list_move_tail(&turn->link, &turn->gate->waiters);
+	WRITE_ONCE(turn->since, jiffies);
 	WRITE_ONCE(turn->state, IW_TURN_WAITS);
+}
+
+/* For those to come, now that one has waited so long, in jiffies. */
+static void fit_turns(struct iw_gate *gate, unsigned long waited)
+{
+	u32 bytes = gate->turn_bytes;
+
+	if (waited > GATE_WAIT_LONG && bytes > GATE_TURN_LEAST)
+		WRITE_ONCE(gate->turn_bytes, bytes / 2);
+	else if (waited < GATE_WAIT_SHORT && bytes < GATE_TURN_MOST)
+		WRITE_ONCE(gate->turn_bytes, bytes * 2);
 }
 
 static void give_turn(struct iw_turn *turn)
 {
+	fit_turns(turn->gate, jiffies - turn->since);
 	list_move_tail(&turn->link, &turn->gate->holders);
 	turn->gate->num_holders++;
 	turn->gate->num_asking--;
@@ -109,6 +131,7 @@ void iw_gate_init(struct iw_gate *gate)
 	INIT_LIST_HEAD(&gate->waiters);
 	gate->num_holders = 0;
 	gate->num_asking = 0;
+	gate->turn_bytes = GATE_TURN_LEAST;
 	timer_setup(&gate->timer, timer_fn, 0);
 }
 
@@ -189,7 +212,7 @@ static bool ask(struct iw_turn *turn, u64 pos)
 	}
 	pass_on(gate, turn, GATE_LOOK);
 	waits = turn->state != IW_TURN_HAS;
-	turn->end = pos + GATE_TURN_BYTES;
+	turn->end = pos + gate->turn_bytes;
 	spin_unlock_bh(&gate->lock);
 	return waits;
 }
@@ -202,7 +225,7 @@ bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
 	switch (READ_ONCE(turn->state)) {
 	case IW_TURN_HAS:
 		if (unlikely(!turn->end))
-			turn->end = pos + GATE_TURN_BYTES;
+			turn->end = pos + READ_ONCE(turn->gate->turn_bytes);
 		if (likely((s64)(pos - turn->end) < 0))
 			return false;
 		break;

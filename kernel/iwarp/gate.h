@@ -4,7 +4,8 @@
  * in the netdev's queue, however slow it is; with hundreds of them the queue's
  * discipline drops what stayed too long (RFC 8289), TCP sends it again, and the
  * receiver gets, and acknowledges, a segment of each at a time. So some QPs write
- * and the others wait, in turn, each for a turn that is worth a large batch.
+ * and the others wait, in turn, each for a turn that is worth a large batch, but
+ * not longer than TCP remembers what the path takes at a time.
  *
  * A turn is over once the QP writes no more and what it wrote has left the stack:
  * TCP tells nobody of that, so whoever comes by looks, and while QPs ask for a turn
@@ -28,6 +29,7 @@ struct iw_gate {
 	struct list_head waiters;	/* in turn */
 	u32 num_holders;
 	u32 num_asking;			/* WAITS, USED_UP */
+	u32 turn_bytes;			/* of the next turns; read without the lock, too */
 	struct timer_list timer;	/* runs while QPs ask */
 };
 
@@ -45,7 +47,7 @@ struct iw_turn {
 	u8 state;			/* enum iw_turn_state; read without it, too */
 	bool told;			/* it has a turn, and has not run since */
 	bool writing;			/* it is running */
-	unsigned long since;		/* jiffies: HAS, USED_UP */
+	unsigned long since;		/* jiffies: WAITS, or HAS and USED_UP */
 	u64 end;			/* stream position; 0: it has written nothing */
 };
 
