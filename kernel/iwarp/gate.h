@@ -4,8 +4,8 @@
  * in the netdev's queue, however slow it is; with hundreds of them the queue's
  * discipline drops what stayed too long (RFC 8289), TCP sends it again, and the
  * receiver gets, and acknowledges, a segment of each at a time. So some QPs write
- * and the others wait, in turn, each for a turn that is worth a large batch, but
- * not longer than TCP remembers what the path takes at a time.
+ * and the others wait, in turn, each for a turn that is worth a large batch, yet
+ * short enough for TCP not to forget the path before the next.
  *
  * A turn is over once the QP writes no more and what it wrote has left the stack:
  * TCP tells nobody of that, so whoever comes by looks, and while QPs ask for a turn
