@@ -228,16 +228,18 @@ void iw_retry_fn(struct work_struct *work)
 void iw_acker_fn(struct work_struct *work)
 {
 	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, acker);
-	bool due = false;
+	u32 now = (u32)jiffies;
+	bool late = false;
 
 	spin_lock_bh(&qp->base.run_lock);
+	iw_ack_waited(qp);
 	if (!qp->base.dead && qp->rx_held) {
-		due = iw_ack_timer(&qp->ack) != IW_ACK_AGAIN;
-		if (!due)
-			iw_ack_wait(qp);
+		late = iw_ack_late(&qp->ack, qp->rx_held, now);
+		if (!late)
+			iw_ack_wait(qp, iw_ack_ticks_left(&qp->ack, now));
 	}
 	spin_unlock_bh(&qp->base.run_lock);
-	if (due)
+	if (late)
 		lock_and_run(qp);
 }
 

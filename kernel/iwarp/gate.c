@@ -16,6 +16,13 @@
 #define GATE_TURN_MOST		(128 << 10)
 #define GATE_WAIT_LONG		TCP_RTO_MIN
 #define GATE_WAIT_SHORT		(TCP_RTO_MIN / 4)
+/*
+ * What all who have turns may have under way together, and each at least. More waits
+ * somewhere, in pages that are new or no longer in the cache, unless the path takes it:
+ * twice what it does is never too much.
+ */
+#define GATE_UNDER_WAY		(1 << 20)
+#define GATE_UNDER_WAY_LEAST	(128 << 10)
 /* So much may be in the stack of a QP's that has no turn, or has had one: truesize. */
 #define GATE_LITTLE_BYTES	4096
 /* And so much may a QP write without one, if it has little there. */
@@ -131,7 +138,7 @@ void iw_gate_init(struct iw_gate *gate)
 	INIT_LIST_HEAD(&gate->waiters);
 	gate->num_holders = 0;
 	gate->num_asking = 0;
-	gate->turn_bytes = GATE_TURN_LEAST;
+	gate->turn_bytes = GATE_TURN_MOST;
 	timer_setup(&gate->timer, timer_fn, 0);
 }
 
@@ -195,6 +202,26 @@ static bool has_little(const struct sock *sk)
 	       sk_wmem_alloc_get(sk) <= GATE_LITTLE_BYTES;
 }
 
+/* What a QP may have under way at the end of its turn if nobody waits for one. */
+static u64 most_under_way(const struct iw_turn *turn, const struct tcp_sock *tp)
+{
+	u32 holders = READ_ONCE(turn->gate->num_holders);
+	u64 path;
+
+	if (holders < 2 || !tp->rate_interval_us)
+		return U64_MAX;
+	path = div_u64((u64)tp->rate_delivered * tp->mss_cache * tcp_min_rtt(tp),
+		       tp->rate_interval_us);
+	return max3((u64)GATE_UNDER_WAY / holders, (u64)GATE_UNDER_WAY_LEAST, 2 * path);
+}
+
+static bool has_much_under_way(const struct iw_turn *turn, const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tp->write_seq - tp->snd_una >= most_under_way(turn, tp);
+}
+
 /* Without a turn, or at its end. */
 static bool ask(struct iw_turn *turn, u64 pos)
 {
@@ -228,6 +255,8 @@ bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
 			turn->end = pos + READ_ONCE(turn->gate->turn_bytes);
 		if (likely((s64)(pos - turn->end) < 0))
 			return false;
+		if (has_much_under_way(turn, qp->sk))
+			return true;
 		break;
 	case IW_TURN_NONE:
 		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk))

@@ -65,7 +65,7 @@ void iw_turn_begin(struct iw_turn *turn);
 void iw_turn_end(struct iw_turn *turn);
 /*
  * Must the QP wait before it writes so much more? True: its work item is queued
- * when it has a turn.
+ * when it has a turn; or it has one, and enough under way: SOCK_NOSPACE is to be set.
  */
 bool iw_turn_waits(struct iw_turn *turn, u32 bytes);
 

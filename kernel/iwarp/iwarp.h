@@ -30,15 +30,6 @@
 #define IW_MAX_RD_ATOMIC	128
 /* FPDUs may span TCP segments; so large that headers and CRCs hardly count. */
 #define IW_MAX_FPDU_BYTES	16384
-/*
- * In a stream of large messages TCP gets back what was read, and so sends an
- * ACK, when it is so much or a quarter of the window, or before that when the
- * work item comes to it; in a steady stream (proto/iw_ack.h) after a time, twice
- * this at most. Softirqs would do so for each packet, and a sender that gets few
- * bytes acknowledged at a time sends few at a time.
- */
-#define IW_ACK_BYTES		(1 << 20)
-#define IW_ACK_WAIT		2	/* jiffies: one at least */
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
 #define IW_RCVBUF_BYTES		(512 << 10)
@@ -196,6 +187,17 @@ static inline bool iw_qp_may_connect(const struct iw_qp *qp)
 	return qp->base.state == IB_QPS_INIT || qp->base.state == IB_QPS_RTR;
 }
 
+/* tern_dev.transport_data */
+struct iw_dev {
+	struct iw_gate gate;
+	atomic_t acks_waiting;		/* QPs' whose acker is queued */
+};
+
+static inline struct iw_dev *iw_dev(const struct tern_dev *dev)
+{
+	return dev->transport_data;
+}
+
 extern struct workqueue_struct *iw_wq;
 
 /* ---- cm.c: connections ---- */
@@ -326,7 +328,9 @@ bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);
 /* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
 void iw_rx_settle(struct iw_qp *qp);
-/* An ACK waits, for more bytes or for IW_ACK_WAIT. */
-void iw_ack_wait(struct iw_qp *qp);
+/* An ACK waits, for more bytes or for so many jiffies. */
+void iw_ack_wait(struct iw_qp *qp, u32 ticks);
+/* The acker has gone off, or will not. */
+void iw_ack_waited(struct iw_qp *qp);
 
 #endif

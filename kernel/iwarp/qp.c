@@ -74,7 +74,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	if (!qp->sqe)
 		return -ENOMEM;
 	tern_pages_use();
-	iw_turn_init(&qp->turn, base->dev->transport_data);
+	iw_turn_init(&qp->turn, &iw_dev(base->dev)->gate);
 	INIT_WORK(&qp->work, iw_work_fn);
 	INIT_DELAYED_WORK(&qp->retry, iw_retry_fn);
 	INIT_DELAYED_WORK(&qp->opening, iw_opening_fn);
@@ -130,7 +130,8 @@ void iw_qp_quiesce(struct tern_qp *base)
 	/* None is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);
-	cancel_delayed_work_sync(&qp->acker);
+	if (cancel_delayed_work_sync(&qp->acker))
+		iw_ack_waited(qp);
 	cancel_work_sync(&qp->work);
 	/* The events of the endpoint's end make iw_cm let go. */
 	iw_qp_unfind(qp);

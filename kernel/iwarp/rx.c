@@ -601,29 +601,43 @@ static u32 bytes_left(const struct iw_qp *qp, struct sock *sk)
 	return there > qp->rx_held ? there - qp->rx_held : 0;
 }
 
-void iw_ack_wait(struct iw_qp *qp)
+void iw_ack_wait(struct iw_qp *qp, u32 ticks)
 {
-	if (queue_delayed_work(iw_wq, &qp->acker, IW_ACK_WAIT))
-		iw_ack_waits(&qp->ack);
+	iw_ack_waits(&qp->ack, (u32)jiffies);
+	if (queue_delayed_work(iw_wq, &qp->acker, ticks))
+		atomic_inc(&iw_dev(qp->base.dev)->acks_waiting);
+}
+
+void iw_ack_waited(struct iw_qp *qp)
+{
+	atomic_dec(&iw_dev(qp->base.dev)->acks_waiting);
 }
 
 /*
- * Bytes that are as good as all: so many, or what leaves the peer most of its window; any, if
- * TCP needs the memory.
+ * Bytes that are as good as all: so many, or what leaves the peer most of its window, or a
+ * QP's share, for who sends keeps what is not acknowledged; any, if TCP needs the memory.
  */
-static u32 ack_bytes(struct sock *sk)
+static u32 ack_bytes(const struct iw_qp *qp, struct sock *sk)
 {
+	u32 waiting = (u32)atomic_read(&iw_dev(qp->base.dev)->acks_waiting);
+
 	if (unlikely(tcp_under_memory_pressure(sk)))
 		return 0;
-	return min_t(u32, IW_ACK_BYTES, tcp_sk(sk)->rcv_wnd / 4);
+	return min3(iw_ack_due_bytes(&qp->ack), tcp_sk(sk)->rcv_wnd / 4,
+		    max(IW_ACK_MOST / max(waiting, 1U), IW_ACK_LEAST));
 }
 
-/* Is what was read to go back to TCP now? */
+/*
+ * Is what was read to go back to TCP now, which sends an ACK for it? If not, and it is a bulk
+ * transfer's, then when the work item comes to it; in a steady stream (proto/iw_ack.h) after a
+ * time. Softirqs would do so for each packet, and a sender that gets few bytes acknowledged at a
+ * time sends few at a time.
+ */
 bool iw_ack_due(const struct iw_qp *qp, struct sock *sk)
 {
 	u32 n = qp->rx_held;
 
-	return qp->rx_settle || n <= inet_csk(sk)->icsk_ack.rcv_mss || n >= ack_bytes(sk);
+	return qp->rx_settle || n <= inet_csk(sk)->icsk_ack.rcv_mss || n >= ack_bytes(qp, sk);
 }
 
 /* What was read to TCP, which sends an ACK for it. */
@@ -635,7 +649,7 @@ static void give_back(struct iw_qp *qp, struct sock *sk)
 		return;
 	if (!iw_ack_due(qp, sk)) {
 		if (iw_ack_may_wait(&qp->ack))
-			iw_ack_wait(qp);
+			iw_ack_wait(qp, IW_ACK_TICKS);
 		else
 			queue_work(iw_wq, &qp->work);
 		return;
@@ -728,6 +742,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		taken += n;
 	}
 	qp->rx_left = left;
+	settle |= iw_ack_late(&qp->ack, qp->rx_held, (u32)jiffies);
 	iw_ack_came(&qp->ack, taken);
 	qp->rx_held += taken;
 	qp->rx_settle = settle;

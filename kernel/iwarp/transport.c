@@ -80,13 +80,13 @@ static const struct ib_device_ops iw_ib_ops = {
 
 static int iw_dev_start(struct tern_dev *dev)
 {
-	/* tern_dev.transport_data */
-	struct iw_gate *gate = kmalloc(sizeof(*gate), GFP_KERNEL);
+	struct iw_dev *iw = kmalloc(sizeof(*iw), GFP_KERNEL);
 
-	if (!gate)
+	if (!iw)
 		return -ENOMEM;
-	iw_gate_init(gate);
-	dev->transport_data = gate;
+	iw_gate_init(&iw->gate);
+	atomic_set(&iw->acks_waiting, 0);
+	dev->transport_data = iw;
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
 	/* Real ports are TCP's: nothing to map. */
 	dev->ibdev.iw_driver_flags = IW_F_NO_PORT_MAP;
@@ -116,8 +116,9 @@ static void iw_dev_stop(struct tern_dev *dev)
 {
 	iw_requests_end(dev);
 	flush_workqueue(iw_wq);
-	iw_gate_uninit(dev->transport_data);
-	kfree(dev->transport_data);
+	iw_gate_uninit(&iw_dev(dev)->gate);
+	WARN_ON(atomic_read(&iw_dev(dev)->acks_waiting));
+	kfree(iw_dev(dev));
 	dev->transport_data = NULL;
 }
 

@@ -373,8 +373,13 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 
 	if (!waits && tx_room(&qp->tx) && sk_stream_memory_free(sk))
 		return true;
-	if (!tx_push(qp, sk) || waits)
+	if (!tx_push(qp, sk))
 		return false;
+	if (waits) {
+		/* What is acknowledged brings us back. Not before: TCP tells of room when it sends. */
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		return false;
+	}
 	if (!sk_stream_memory_free(sk)) {
 		wait_for_room(qp, sk);
 		return false;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When the acknowledge of a stream that goes on and on may wait until it is for
- * many bytes. Who sends may have to wait for it: TCP's congestion window says how
- * much it may send without one, and a receiver does not know that window. So it is
- * tried: after IW_ACK_STEADY bytes acknowledges wait, and a timer looks whether
- * bytes go on coming meanwhile. If none come they are sent promptly again, until
- * so many bytes have come, and with each such pause twice as many: who pauses time
- * after time is hardly ever kept waiting. If bytes go on coming, but not so many, the
- * acknowledge goes at the timer's end: TCP at the other end takes the time for the
- * path's.
+ * For how many bytes the acknowledge of a stream that goes on and on may wait. Who
+ * sends may have to wait for it: how much it may send without one, its congestion
+ * window and its buffer say, and a receiver knows neither. So it is tried: after
+ * IW_ACK_STEADY bytes acknowledges wait, and a timer sees to it that none does for
+ * long.
+ *
+ * One that it finds was for fewer bytes than it might have waited for: the path is
+ * slow, or the sender may send no more than those. If they had come all at once they
+ * are sent promptly again, else they wait for half of these, so that such a sender
+ * has the other half to send; if that is little, they are prompt, too. They may
+ * wait for more, to try it again, when so many bytes have come, with each time twice
+ * as many: who sends in pieces, or is short of window, is hardly ever kept waiting.
  */
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
@@ -16,60 +19,87 @@
 #include "proto/deps.h"
 
 #define IW_ACK_STEADY		(4u << 20)
-#define IW_ACK_MOST_PAUSES	9	/* that are counted */
+#define IW_ACK_MOST		(1u << 20)
+#define IW_ACK_LEAST		(32u << 10)	/* for less they do not wait */
+#define IW_ACK_TICKS		2		/* that one waits: one at least, whole */
+#define IW_ACK_MOST_SETBACKS	9		/* that are counted */
 
 struct iw_ack {
 	u32 came;	/* bytes, modulo 2^32 */
-	u32 seen;	/* of them when the timer began */
-	u32 prompt;	/* bytes to come before acknowledges wait */
-	u8 pauses;
-	bool sent;	/* one was, since the timer began */
-};
-
-enum iw_ack_timer {
-	IW_ACK_AGAIN,	/* the one that waits has not for long: the timer begins again */
-	IW_ACK_DUE,	/* it has */
-	IW_ACK_PAUSE,	/* nothing has come: it is due, and so are the next, at once */
+	u32 seen;	/* of them when the one that waits began to */
+	u32 since;	/* ticks, modulo 2^32 */
+	u32 wait;	/* bytes that they wait for; 0: they are prompt */
+	u32 trial;	/* bytes to come before they wait for more */
+	u8 setbacks;
+	bool waits;	/* one does */
 };
 
 static inline void iw_ack_init(struct iw_ack *a)
 {
 	memset(a, 0, sizeof(*a));
-	a->prompt = IW_ACK_STEADY;
+	a->trial = IW_ACK_STEADY;
+}
+
+static inline bool iw_ack_may_wait(const struct iw_ack *a)
+{
+	return a->wait;
+}
+
+/* So many bytes' acknowledge does not wait. */
+static inline u32 iw_ack_due_bytes(const struct iw_ack *a)
+{
+	return a->wait ? a->wait : IW_ACK_MOST;
 }
 
 static inline void iw_ack_came(struct iw_ack *a, u32 bytes)
 {
 	a->came += bytes;
-	a->prompt -= bytes < a->prompt ? bytes : a->prompt;
+	if (a->wait == IW_ACK_MOST)
+		return;
+	if (bytes < a->trial) {
+		a->trial -= bytes;
+		return;
+	}
+	a->wait = a->wait && a->wait < IW_ACK_MOST / 2 ? a->wait * 2 : IW_ACK_MOST;
+	a->trial = IW_ACK_STEADY << a->setbacks;
 }
 
-static inline bool iw_ack_may_wait(const struct iw_ack *a)
+/* One waits, now at the latest. */
+static inline void iw_ack_waits(struct iw_ack *a, u32 now)
 {
-	return !a->prompt;
-}
-
-/* An acknowledge waits, and a timer begins. */
-static inline void iw_ack_waits(struct iw_ack *a)
-{
+	if (a->waits)
+		return;
+	a->waits = true;
+	a->since = now;
 	a->seen = a->came;
-	a->sent = false;
 }
 
 static inline void iw_ack_sent(struct iw_ack *a)
 {
-	a->sent = true;
+	a->waits = false;
 }
 
-/* The timer's end, and an acknowledge waits. */
-static inline enum iw_ack_timer iw_ack_timer(struct iw_ack *a)
+/*
+ * Has one, of so many bytes, waited for the whole time? It is due then. To be asked when the timer
+ * goes off, and before bytes that come are counted: a sender that has waited as long as that
+ * may have probed (RFC 8985 7), and TCP has acknowledged the probe.
+ */
+static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 {
-	if (a->came != a->seen)
-		return a->sent ? IW_ACK_AGAIN : IW_ACK_DUE;
-	a->prompt = IW_ACK_STEADY << a->pauses;
-	if (a->pauses < IW_ACK_MOST_PAUSES)
-		a->pauses++;
-	return IW_ACK_PAUSE;
+	if (!a->waits || now - a->since < IW_ACK_TICKS)
+		return false;
+	a->waits = false;
+	a->wait = a->came == a->seen || held < 2 * IW_ACK_LEAST ? 0 : held / 2;
+	a->trial = IW_ACK_STEADY << a->setbacks;
+	if (a->setbacks < IW_ACK_MOST_SETBACKS)
+		a->setbacks++;
+	return true;
+}
+
+/* It is not late: the ticks until then. */
+static inline u32 iw_ack_ticks_left(const struct iw_ack *a, u32 now)
+{
+	return a->waits ? a->since + IW_ACK_TICKS - now : IW_ACK_TICKS;
 }
 
 #endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Acknowledges of a steady iWARP stream: when they begin to wait, and what a pause makes of it.
+// Acknowledges of a steady iWARP stream: when they begin to wait, for how much, and what ends it.
 #include "proto/iw_ack.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace {
 
@@ -20,22 +23,69 @@ protected:
 	/* An acknowledge waits, and nothing comes. */
 	void pause()
 	{
-		iw_ack_waits(&a);
-		ASSERT_EQ(iw_ack_timer(&a), IW_ACK_PAUSE);
+		iw_ack_waits(&a, now);
+		now += IW_ACK_TICKS;
+		ASSERT_TRUE(iw_ack_late(&a, IW_ACK_MOST, now));
+		ASSERT_FALSE(iw_ack_may_wait(&a));
+		iw_ack_sent(&a);
 	}
 
-	/* How many bytes come before acknowledges wait? */
-	u64 prompt()
+	/* One of so many bytes has waited, and they did not come all at once. */
+	void late(u32 held)
 	{
+		iw_ack_waits(&a, now);
+		iw_ack_came(&a, 1);
+		now += IW_ACK_TICKS;
+		ASSERT_TRUE(iw_ack_late(&a, held, now));
+	}
+
+	/* How many bytes come before acknowledges wait for more than now? */
+	u64 until_more()
+	{
+		u32 now = a.wait;
 		u64 bytes = 0;
 
-		for (; !iw_ack_may_wait(&a); bytes += kPiece)
+		for (; a.wait == now; bytes += kPiece)
 			iw_ack_came(&a, kPiece);
 		return bytes;
 	}
 
+	/*
+	 * Of so many bytes from a sender that has no more than a window of them under
+	 * way, and sends in pieces of an FPDU: how often did it have to wait for the timer?
+	 */
+	int waits(u64 bytes, u32 window)
+	{
+		constexpr u32 fpdu = 16384;
+		u32 under_way = 0, held = 0;
+		int n = 0;
+
+		while (bytes) {
+			if (under_way + fpdu > window) {
+				now += IW_ACK_TICKS;
+				EXPECT_TRUE(iw_ack_late(&a, held, now));
+				n++;
+				iw_ack_sent(&a);
+				under_way -= std::exchange(held, 0);
+				continue;
+			}
+			under_way += fpdu;
+			held += fpdu;
+			bytes -= std::min<u64>(bytes, fpdu);
+			iw_ack_came(&a, fpdu);
+			if (!iw_ack_may_wait(&a) || held >= iw_ack_due_bytes(&a)) {
+				iw_ack_sent(&a);
+				under_way -= std::exchange(held, 0);
+			} else {
+				iw_ack_waits(&a, now);
+			}
+		}
+		return n;
+	}
+
 	static constexpr u32 kPiece = 65536;
 	struct iw_ack a;
+	u32 now = ~0u;		/* ticks, about to go round */
 };
 
 TEST_F(IwAck, NoneWaitsBeforeTheStreamIsSteady)
@@ -45,6 +95,7 @@ TEST_F(IwAck, NoneWaitsBeforeTheStreamIsSteady)
 	EXPECT_FALSE(iw_ack_may_wait(&a));
 	come(1);
 	EXPECT_TRUE(iw_ack_may_wait(&a));
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, MoreThanIsMissingIsEnough)
@@ -54,64 +105,64 @@ TEST_F(IwAck, MoreThanIsMissingIsEnough)
 	EXPECT_TRUE(iw_ack_may_wait(&a));
 }
 
-TEST_F(IwAck, AsLongAsBytesComeTheyWait)
+TEST_F(IwAck, SoManyBytesNeverWait)
 {
-	come(IW_ACK_STEADY);
-	for (int i = 0; i < 100; i++) {
-		iw_ack_waits(&a);
-		come(1);
-		ASSERT_NE(iw_ack_timer(&a), IW_ACK_PAUSE);
-		ASSERT_TRUE(iw_ack_may_wait(&a));
-	}
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, OneThatHasWaitedForTheWholeTimeIsDue)
 {
 	come(IW_ACK_STEADY);
-	iw_ack_waits(&a);
-	come(1);
-	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
-	iw_ack_sent(&a);
-	iw_ack_waits(&a);
-	come(1);
-	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
+	late(kPiece);
+	late(kPiece);
 }
 
 TEST_F(IwAck, AfterOneThatWasSentTheNextMayWaitAsLong)
 {
 	come(IW_ACK_STEADY);
-	iw_ack_waits(&a);
+	iw_ack_waits(&a, 10);
 	come(1);
 	iw_ack_sent(&a);
 	come(1);
-	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_AGAIN);
-	iw_ack_waits(&a);
+	EXPECT_FALSE(iw_ack_late(&a, 1, 10 + IW_ACK_TICKS));
+	EXPECT_EQ(iw_ack_ticks_left(&a, 10 + IW_ACK_TICKS), u32{IW_ACK_TICKS});
+	iw_ack_waits(&a, 10 + IW_ACK_TICKS);
 	come(1);
-	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_DUE);
+	EXPECT_FALSE(iw_ack_late(&a, 2, 11 + IW_ACK_TICKS));
+	EXPECT_EQ(iw_ack_ticks_left(&a, 11 + IW_ACK_TICKS), IW_ACK_TICKS - 1u);
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_TRUE(iw_ack_late(&a, 2, 10 + 2 * IW_ACK_TICKS));
 }
 
-TEST_F(IwAck, APauseIsOneWhateverWasSent)
+TEST_F(IwAck, OneIsLateOnceOnly)
 {
 	come(IW_ACK_STEADY);
-	iw_ack_waits(&a);
-	iw_ack_sent(&a);
-	EXPECT_EQ(iw_ack_timer(&a), IW_ACK_PAUSE);
-	EXPECT_FALSE(iw_ack_may_wait(&a));
+	late(1 << 19);
+	EXPECT_FALSE(iw_ack_late(&a, 1 << 19, now));
+	EXPECT_FALSE(iw_ack_late(&a, 1 << 19, now + IW_ACK_TICKS));
+}
+
+TEST_F(IwAck, WhatComesDoesNotMakeOneWaitLonger)
+{
+	come(IW_ACK_STEADY);
+	iw_ack_waits(&a, 10);
+	come(1);
+	iw_ack_waits(&a, 10 + IW_ACK_TICKS);
+	EXPECT_TRUE(iw_ack_late(&a, 2, 10 + IW_ACK_TICKS));
 }
 
 TEST_F(IwAck, WhatCameBeforeTheTimerDoesNotCount)
 {
 	come(IW_ACK_STEADY + 1000);
 	pause();
-	EXPECT_FALSE(iw_ack_may_wait(&a));
 }
 
 TEST_F(IwAck, EachPauseDoublesWhatHasToCome)
 {
-	EXPECT_EQ(prompt(), IW_ACK_STEADY);
+	EXPECT_EQ(until_more(), IW_ACK_STEADY);
 	for (u64 bytes = IW_ACK_STEADY; bytes <= IW_ACK_STEADY * 8; bytes *= 2) {
 		pause();
-		EXPECT_EQ(prompt(), bytes);
+		EXPECT_EQ(until_more(), bytes);
 	}
 }
 
@@ -119,15 +170,61 @@ TEST_F(IwAck, AfterManyPausesStillSomeTime)
 {
 	for (int i = 0; i < 300; i++)
 		pause();
-	EXPECT_EQ(prompt(), u64{IW_ACK_STEADY} << IW_ACK_MOST_PAUSES);
+	EXPECT_EQ(until_more(), u64{IW_ACK_STEADY} << IW_ACK_MOST_SETBACKS);
 }
 
 TEST_F(IwAck, ACountThatGoesRoundIsNoPause)
 {
+	come(IW_ACK_STEADY);
 	a.came = ~0u;
-	iw_ack_waits(&a);
-	come(1);
-	EXPECT_NE(iw_ack_timer(&a), IW_ACK_PAUSE);
+	late(IW_ACK_MOST / 2);
+	EXPECT_TRUE(iw_ack_may_wait(&a));
+}
+
+TEST_F(IwAck, OneThatWasLateMakesTheNextOfHalfAsMuch)
+{
+	come(IW_ACK_STEADY);
+	late(500000);
+	EXPECT_EQ(iw_ack_due_bytes(&a), 250000u);
+	late(200000);
+	EXPECT_EQ(iw_ack_due_bytes(&a), 100000u);
+	late(2 * IW_ACK_LEAST);
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_LEAST);
+}
+
+TEST_F(IwAck, ForLittleTheyDoNotWait)
+{
+	come(IW_ACK_STEADY);
+	late(2 * IW_ACK_LEAST - 1);
+	EXPECT_FALSE(iw_ack_may_wait(&a));
+}
+
+TEST_F(IwAck, AndThenForTwiceAsMuchUpToTheMost)
+{
+	u64 bytes = IW_ACK_STEADY;
+
+	come(bytes);
+	late(800000);
+	EXPECT_EQ(until_more(), bytes);
+	EXPECT_EQ(iw_ack_due_bytes(&a), 800000u);
+	EXPECT_EQ(until_more(), bytes * 2);
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	come(u64{1} << 33);
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+}
+
+TEST_F(IwAck, ShortOfWindowASenderHardlyEverWaits)
+{
+	/* the timer is 2 ms or more: half a minute if it were for each window of 128 KiB */
+	for (u32 window : {16384u, 32768u, 65536u, 81920u, 131072u, 262144u, 1000000u}) {
+		iw_ack_init(&a);
+		EXPECT_LE(waits(u64{2} << 30, window), 24) << window;
+	}
+}
+
+TEST_F(IwAck, WithWindowEnoughASenderNeverWaits)
+{
+	EXPECT_EQ(waits(u64{2} << 30, IW_ACK_MOST + 16384), 0);
 }
 
 } // namespace

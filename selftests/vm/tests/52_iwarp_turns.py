@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP: bulk of more QPs than may write to TCP at a time; some stall, some end while they wait."""
+"""iWARP: bulk of more QPs than may write to TCP at a time; some stall, some end while they wait.
+
+And of fewer, which wait when they have enough under way.
+"""
 
 PAIRS = ("ww",)
 LIMIT = 150
@@ -14,8 +17,8 @@ _BUSY = "ss -tnH dst %s | awk '$3 > 0' | wc -l"
 _TAKEN = r"ss -tinHO dst %s | sed -En 's/^[^:]*:([0-9]+) .* bytes_acked:([0-9]+) .*/\1 \2/p'"
 
 
-def _verified(t, case, prefix="", options=""):
-    t.tool("vverify", "-m scale/%s -N %d -t 20 %s" % (case, _QPS, options), timeout=60,
+def _verified(t, case, prefix="", options="", qps=_QPS):
+    t.tool("vverify", "-m scale/%s -N %d -t 20 %s" % (case, qps, options), timeout=60,
            prefix=prefix)
 
 
@@ -84,6 +87,8 @@ def _ended(t):
 def run(t):
     t.run(t.a, "modprobe sch_plug", check=True)
     _verified(t, "bulk", options="-S 2")
+    # Each has a turn, and waits when it has enough under way.
+    _verified(t, "bulk", "few: ", "-S 2", 8)
     _verified(t, "plugged")
     _stalled(t)
     _ended(t)
