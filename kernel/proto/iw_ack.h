@@ -6,10 +6,11 @@
  * IW_ACK_STEADY bytes acknowledges wait, and a timer sees to it that none does for
  * long.
  *
- * One that it finds was for fewer bytes than it might have waited for: the path is
- * slow, or the sender may send no more than those. If they had come all at once they
- * are sent promptly again, else they wait for half of these, so that such a sender
- * has the other half to send; if that is little, they are prompt, too. They may
+ * One that it finds was for fewer bytes than it might have waited for: the sender, or
+ * the path, had a rest, or is slow, or the sender may send no more than those. If they
+ * had come all at once acknowledges are sent promptly again. Else, with the third soon
+ * after another, they wait for half of these bytes, so that a sender that may send no
+ * more has the other half to send; if that is little, they are prompt, too. They may
  * wait for more, to try it again, when so many bytes have come, with each time twice
  * as many: who sends in pieces, or is short of window, is hardly ever kept waiting.
  */
@@ -22,6 +23,8 @@
 #define IW_ACK_MOST		(1u << 20)
 #define IW_ACK_LEAST		(32u << 10)	/* for less they do not wait */
 #define IW_ACK_TICKS		2		/* that one waits: one at least, whole */
+#define IW_ACK_LATES		3		/* are no accident, with fewer bytes than */
+#define IW_ACK_LATES_APART	(4u << 20)	/* from each to the next */
 #define IW_ACK_MOST_SETBACKS	9		/* that are counted */
 
 struct iw_ack {
@@ -30,6 +33,8 @@ struct iw_ack {
 	u32 since;	/* ticks, modulo 2^32 */
 	u32 wait;	/* bytes that they wait for; 0: they are prompt */
 	u32 trial;	/* bytes to come before they wait for more */
+	u32 late_at;	/* bytes that had come when the last one was late */
+	u8 lates;	/* soon after one another */
 	u8 setbacks;
 	bool waits;	/* one does */
 };
@@ -79,6 +84,16 @@ static inline void iw_ack_sent(struct iw_ack *a)
 	a->waits = false;
 }
 
+/* They wait for so many bytes only; it is tried again. */
+static inline void iw_ack_set_back(struct iw_ack *a, u32 wait)
+{
+	a->wait = wait;
+	a->lates = 0;
+	a->trial = IW_ACK_STEADY << a->setbacks;
+	if (a->setbacks < IW_ACK_MOST_SETBACKS)
+		a->setbacks++;
+}
+
 /*
  * Has one, of so many bytes, waited for the whole time? It is due then. To be asked when the timer
  * goes off, and before bytes that come are counted: a sender that has waited as long as that
@@ -89,10 +104,13 @@ static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 	if (!a->waits || now - a->since < IW_ACK_TICKS)
 		return false;
 	a->waits = false;
-	a->wait = a->came == a->seen || held < 2 * IW_ACK_LEAST ? 0 : held / 2;
-	a->trial = IW_ACK_STEADY << a->setbacks;
-	if (a->setbacks < IW_ACK_MOST_SETBACKS)
-		a->setbacks++;
+	if (a->came - a->late_at >= IW_ACK_LATES_APART)
+		a->lates = 0;
+	a->late_at = a->came;
+	if (a->came == a->seen)
+		iw_ack_set_back(a, 0);
+	else if (++a->lates == IW_ACK_LATES)
+		iw_ack_set_back(a, held < 2 * IW_ACK_LEAST ? 0 : held / 2);
 	return true;
 }
 

@@ -31,12 +31,19 @@ protected:
 	}
 
 	/* One of so many bytes has waited, and they did not come all at once. */
-	void late(u32 held)
+	void late_once(u32 held)
 	{
 		iw_ack_waits(&a, now);
 		iw_ack_came(&a, 1);
 		now += IW_ACK_TICKS;
 		ASSERT_TRUE(iw_ack_late(&a, held, now));
+		iw_ack_sent(&a);
+	}
+
+	void late(u32 held)
+	{
+		for (int i = 0; i < IW_ACK_LATES; i++)
+			late_once(held);
 	}
 
 	/* How many bytes come before acknowledges wait for more than now? */
@@ -192,6 +199,19 @@ TEST_F(IwAck, OneThatWasLateMakesTheNextOfHalfAsMuch)
 	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_LEAST);
 }
 
+TEST_F(IwAck, OneThatIsLateByAccidentChangesNothing)
+{
+	come(IW_ACK_STEADY);
+	for (int i = 0; i < 100; i++) {
+		for (int n = 1; n < IW_ACK_LATES; n++) {
+			come(500000);
+			late_once(500000);
+		}
+		come(IW_ACK_LATES_APART);
+	}
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+}
+
 TEST_F(IwAck, ForLittleTheyDoNotWait)
 {
 	come(IW_ACK_STEADY);
@@ -218,8 +238,24 @@ TEST_F(IwAck, ShortOfWindowASenderHardlyEverWaits)
 	/* the timer is 2 ms or more: half a minute if it were for each window of 128 KiB */
 	for (u32 window : {16384u, 32768u, 65536u, 81920u, 131072u, 262144u, 1000000u}) {
 		iw_ack_init(&a);
-		EXPECT_LE(waits(u64{2} << 30, window), 24) << window;
+		EXPECT_LE(waits(u64{2} << 30, window), 12 * IW_ACK_LATES) << window;
 	}
+}
+
+TEST_F(IwAck, ASenderThatIsNowAndThenShortOfWindowHardlyEverWaits)
+{
+	u64 bytes = 0;
+	int n = 0;
+
+	come(IW_ACK_STEADY);
+	for (; bytes < u64{1} << 30; bytes += 1 << 20) {
+		come(1 << 20);
+		if (iw_ack_due_bytes(&a) < IW_ACK_MOST)
+			continue;
+		late_once(400000);
+		n++;
+	}
+	EXPECT_LE(n, 12 * IW_ACK_LATES);
 }
 
 TEST_F(IwAck, WithWindowEnoughASenderNeverWaits)
