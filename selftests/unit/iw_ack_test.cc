@@ -92,7 +92,7 @@ protected:
 
 	static constexpr u32 kPiece = 65536;
 	struct iw_ack a;
-	u32 now = ~0u;		/* ticks, about to go round */
+	u32 now = ~0u; /* ticks, about to go round */
 };
 
 TEST_F(IwAck, NoneWaitsBeforeTheStreamIsSteady)

@@ -68,13 +68,14 @@ static void stream_end(struct bench_subject *s)
 		.end = stream_end,							\
 	}
 
-/* The last two move as many bytes a sample. */
+/* The last three move as many bytes a sample. */
 static const struct bench_case stream_cases[] = {
 	STREAM("write_64K", IB_WR_RDMA_WRITE, SZ_64K, 256, 1, 1),
 	STREAM("read_64K", IB_WR_RDMA_READ, SZ_64K, 256, 1, 1),
 	STREAM("write_1M", IB_WR_RDMA_WRITE, SZ_1M, 16, 1, 1),
 	STREAM("read_1M", IB_WR_RDMA_READ, SZ_1M, 16, 1, 1),
 	STREAM("write_16K", IB_WR_RDMA_WRITE, SZ_16K, 8192, 1, 1),
+	STREAM("write_16K_16qps", IB_WR_RDMA_WRITE, SZ_16K, 512, 16, 1),
 	STREAM("write_16K_256qps", IB_WR_RDMA_WRITE, SZ_16K, 32, 256, 1),
 };
 
