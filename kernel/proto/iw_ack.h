@@ -12,7 +12,8 @@
  * after another, they wait for half of these bytes, so that a sender that may send no
  * more has the other half to send; if that is little, they are prompt, too. They may
  * wait for more, to try it again, when so many bytes have come, with each time twice
- * as many: who sends in pieces, or is short of window, is hardly ever kept waiting.
+ * as many, and the first that is late ends a trial: who sends in pieces, or is short
+ * of window, is hardly ever kept waiting.
  */
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
@@ -20,7 +21,7 @@
 #include "proto/deps.h"
 
 #define IW_ACK_STEADY		(4u << 20)
-#define IW_ACK_MOST		(1u << 20)
+#define IW_ACK_MOST		(512u << 10)
 #define IW_ACK_LEAST		(32u << 10)	/* for less they do not wait */
 #define IW_ACK_TICKS		2		/* that one waits: one at least, whole */
 #define IW_ACK_LATES		3		/* are no accident, with fewer bytes than */
@@ -36,6 +37,7 @@ struct iw_ack {
 	u32 late_at;	/* bytes that had come when the last one was late */
 	u8 lates;	/* soon after one another */
 	u8 setbacks;
+	bool tries;	/* for more than was too much */
 	bool waits;	/* one does */
 };
 
@@ -59,12 +61,13 @@ static inline u32 iw_ack_due_bytes(const struct iw_ack *a)
 static inline void iw_ack_came(struct iw_ack *a, u32 bytes)
 {
 	a->came += bytes;
-	if (a->wait == IW_ACK_MOST)
+	if (a->wait == IW_ACK_MOST && !a->tries)
 		return;
 	if (bytes < a->trial) {
 		a->trial -= bytes;
 		return;
 	}
+	a->tries = a->setbacks && a->wait < IW_ACK_MOST;
 	a->wait = a->wait && a->wait < IW_ACK_MOST / 2 ? a->wait * 2 : IW_ACK_MOST;
 	a->trial = IW_ACK_STEADY << a->setbacks;
 }
@@ -89,6 +92,7 @@ static inline void iw_ack_set_back(struct iw_ack *a, u32 wait)
 {
 	a->wait = wait;
 	a->lates = 0;
+	a->tries = false;
 	a->trial = IW_ACK_STEADY << a->setbacks;
 	if (a->setbacks < IW_ACK_MOST_SETBACKS)
 		a->setbacks++;
@@ -109,7 +113,7 @@ static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 	a->late_at = a->came;
 	if (a->came == a->seen)
 		iw_ack_set_back(a, 0);
-	else if (++a->lates == IW_ACK_LATES)
+	else if (a->tries || ++a->lates == IW_ACK_LATES)
 		iw_ack_set_back(a, held < 2 * IW_ACK_LEAST ? 0 : held / 2);
 	return true;
 }
