@@ -6,14 +6,13 @@
  * IW_ACK_STEADY bytes acknowledges wait, and a timer sees to it that none does for
  * long.
  *
- * One that it finds was for fewer bytes than it might have waited for: the sender, or
- * the path, had a rest, or is slow, or the sender may send no more than those. If they
- * had come all at once acknowledges are sent promptly again. Else, with the third soon
- * after another, they wait for half of these bytes, so that a sender that may send no
- * more has the other half to send; if that is little, they are prompt, too. They may
- * wait for more, to try it again, when so many bytes have come, with each time twice
- * as many, and the first that is late ends a trial: who sends in pieces, or is short
- * of window, is hardly ever kept waiting.
+ * One that is late was for fewer bytes than it might have waited for: the sender, the
+ * path or a CPU had a rest, or is slow, or the sender may send no more than those. With
+ * the third soon after another, of about as many bytes, acknowledges wait for half of
+ * these, so that a sender that may send no more has the other half to send; if that is
+ * little, they are prompt. They may wait for more, to try it again, when so many bytes
+ * have come, with each time twice as many, and the first that is late with as many
+ * bytes as before ends a trial: who is short of window is hardly ever kept waiting.
  */
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
@@ -30,12 +29,12 @@
 
 struct iw_ack {
 	u32 came;	/* bytes, modulo 2^32 */
-	u32 seen;	/* of them when the one that waits began to */
-	u32 since;	/* ticks, modulo 2^32 */
+	u32 since;	/* ticks, modulo 2^32: one waits */
 	u32 wait;	/* bytes that they wait for; 0: they are prompt */
 	u32 trial;	/* bytes to come before they wait for more */
-	u32 late_at;	/* bytes that had come when the last one was late */
-	u8 lates;	/* soon after one another */
+	u32 late_at;	/* bytes that had come when the last one was late, */
+	u32 late_bytes;	/* and of how many the first of these was */
+	u8 lates;	/* soon after one another, of about as many bytes */
 	u8 setbacks;
 	bool tries;	/* for more than was too much */
 	bool waits;	/* one does */
@@ -79,7 +78,6 @@ static inline void iw_ack_waits(struct iw_ack *a, u32 now)
 		return;
 	a->waits = true;
 	a->since = now;
-	a->seen = a->came;
 }
 
 static inline void iw_ack_sent(struct iw_ack *a)
@@ -98,6 +96,11 @@ static inline void iw_ack_set_back(struct iw_ack *a, u32 wait)
 		a->setbacks++;
 }
 
+static inline bool iw_ack_is_about(u32 bytes, u32 as_many)
+{
+	return bytes >= as_many - as_many / 4 && bytes <= as_many + as_many / 4;
+}
+
 /*
  * Has one, of so many bytes, waited for the whole time? It is due then. To be asked when the timer
  * goes off, and before bytes that come are counted: a sender that has waited as long as that
@@ -108,12 +111,16 @@ static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 	if (!a->waits || now - a->since < IW_ACK_TICKS)
 		return false;
 	a->waits = false;
-	if (a->came - a->late_at >= IW_ACK_LATES_APART)
+	if (!iw_ack_is_about(held, a->late_bytes)) {
+		a->late_bytes = held;
 		a->lates = 0;
+	} else if (a->tries) {
+		a->lates = IW_ACK_LATES - 1;
+	} else if (a->came - a->late_at >= IW_ACK_LATES_APART) {
+		a->lates = 0;
+	}
 	a->late_at = a->came;
-	if (a->came == a->seen)
-		iw_ack_set_back(a, 0);
-	else if (a->tries || ++a->lates == IW_ACK_LATES)
+	if (++a->lates == IW_ACK_LATES)
 		iw_ack_set_back(a, held < 2 * IW_ACK_LEAST ? 0 : held / 2);
 	return true;
 }

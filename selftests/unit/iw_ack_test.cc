@@ -20,30 +20,27 @@ protected:
 		iw_ack_came(&a, static_cast<u32>(bytes));
 	}
 
-	/* An acknowledge waits, and nothing comes. */
-	void pause()
-	{
-		iw_ack_waits(&a, now);
-		now += IW_ACK_TICKS;
-		ASSERT_TRUE(iw_ack_late(&a, IW_ACK_MOST, now));
-		ASSERT_FALSE(iw_ack_may_wait(&a));
-		iw_ack_sent(&a);
-	}
-
-	/* One of so many bytes has waited, and they did not come all at once. */
+	/* One of so many bytes has waited for the whole time. */
 	void late_once(u32 held)
 	{
 		iw_ack_waits(&a, now);
-		iw_ack_came(&a, 1);
 		now += IW_ACK_TICKS;
 		ASSERT_TRUE(iw_ack_late(&a, held, now));
 		iw_ack_sent(&a);
 	}
 
+	/* So often that it is no accident. */
 	void late(u32 held)
 	{
 		for (int i = 0; i < IW_ACK_LATES; i++)
 			late_once(held);
+	}
+
+	/* Its sender can hardly send anything. */
+	void short_of_window()
+	{
+		late(kPiece / 2);
+		ASSERT_FALSE(iw_ack_may_wait(&a));
 	}
 
 	/* How many bytes come before acknowledges wait for more than now? */
@@ -158,34 +155,20 @@ TEST_F(IwAck, WhatComesDoesNotMakeOneWaitLonger)
 	EXPECT_TRUE(iw_ack_late(&a, 2, 10 + IW_ACK_TICKS));
 }
 
-TEST_F(IwAck, WhatCameBeforeTheTimerDoesNotCount)
-{
-	come(IW_ACK_STEADY + 1000);
-	pause();
-}
-
-TEST_F(IwAck, EachPauseDoublesWhatHasToCome)
+TEST_F(IwAck, EachSetbackDoublesWhatHasToCome)
 {
 	EXPECT_EQ(until_more(), IW_ACK_STEADY);
 	for (u64 bytes = IW_ACK_STEADY; bytes <= IW_ACK_STEADY * 8; bytes *= 2) {
-		pause();
+		short_of_window();
 		EXPECT_EQ(until_more(), bytes);
 	}
 }
 
-TEST_F(IwAck, AfterManyPausesStillSomeTime)
+TEST_F(IwAck, AfterManySetbacksStillSomeTime)
 {
 	for (int i = 0; i < 300; i++)
-		pause();
+		short_of_window();
 	EXPECT_EQ(until_more(), u64{IW_ACK_STEADY} << IW_ACK_MOST_SETBACKS);
-}
-
-TEST_F(IwAck, ACountThatGoesRoundIsNoPause)
-{
-	come(IW_ACK_STEADY);
-	a.came = ~0u;
-	late(IW_ACK_MOST / 2);
-	EXPECT_TRUE(iw_ack_may_wait(&a));
 }
 
 TEST_F(IwAck, OneThatWasLateMakesTheNextOfHalfAsMuch)
@@ -218,9 +201,29 @@ TEST_F(IwAck, TheFirstLateOneEndsATrial)
 	late(400000);
 	EXPECT_EQ(until_more(), IW_ACK_STEADY);
 	EXPECT_EQ(iw_ack_due_bytes(&a), 400000u);
-	late_once(300000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 150000u);
+	late_once(420000);
+	EXPECT_EQ(iw_ack_due_bytes(&a), 210000u);
 	EXPECT_EQ(until_more(), IW_ACK_STEADY * 2);
+}
+
+TEST_F(IwAck, UnlessItIsOfOtherBytes)
+{
+	come(IW_ACK_STEADY);
+	late(400000);
+	until_more();
+	late_once(200000);
+	EXPECT_EQ(iw_ack_due_bytes(&a), 400000u);
+}
+
+TEST_F(IwAck, LateOnesOfAnyNumberOfBytesAreAccidents)
+{
+	come(IW_ACK_STEADY);
+	for (int i = 0; i < 100; i++) {
+		late_once(100000);
+		late_once(200000);
+		late_once(400000);
+	}
+	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, ATrialThatWentWellIsForgotten)
