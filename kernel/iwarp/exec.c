@@ -228,10 +228,12 @@ void iw_retry_fn(struct work_struct *work)
 void iw_acker_fn(struct work_struct *work)
 {
 	struct iw_qp *qp = container_of(to_delayed_work(work), struct iw_qp, acker);
-	u32 now = (u32)jiffies;
 	bool late = false;
+	u32 now;
 
 	spin_lock_bh(&qp->base.run_lock);
+	/* Not before: an ACK might have begun to wait after it. */
+	now = (u32)jiffies;
 	iw_ack_waited(qp);
 	if (!qp->base.dead && qp->rx_held) {
 		late = iw_ack_late(&qp->ack, qp->rx_held, now);
