@@ -23,6 +23,8 @@
  */
 #define GATE_UNDER_WAY		(1 << 20)
 #define GATE_UNDER_WAY_LEAST	(128 << 10)
+/* One of ours at the other end acknowledges the half of it (proto/iw_ack.h). */
+static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * IW_ACK_LEAST);
 /* So much may be in the stack of a QP's that has no turn, or has had one: truesize. */
 #define GATE_LITTLE_BYTES	4096
 /* And so much may a QP write without one, if it has little there. */

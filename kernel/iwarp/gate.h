@@ -10,7 +10,8 @@
  * A turn is over once the QP writes no more and what it wrote has left the stack:
  * TCP tells nobody of that, so whoever comes by looks, and while QPs ask for a turn
  * a timer does. What waits for the peer's window, or for acknowledgements, is not
- * in the stack: it keeps nobody.
+ * in the stack: it keeps nobody. A QP with a turn waits for acknowledgements itself when
+ * it has its share of what all should have under way, while others have turns, too.
  */
 #ifndef TERN_IWARP_GATE_H
 #define TERN_IWARP_GATE_H

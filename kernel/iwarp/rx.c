@@ -614,8 +614,8 @@ void iw_ack_waited(struct iw_qp *qp)
 }
 
 /*
- * Bytes that are as good as all: so many, or what leaves the peer most of its window, or a
- * QP's share, for who sends keeps what is not acknowledged; any, if TCP needs the memory.
+ * Bytes that are as good as all: so many, or what leaves the peer most of its window; any, if
+ * TCP needs the memory.
  */
 static u32 ack_bytes(const struct iw_qp *qp, struct sock *sk)
 {
@@ -623,8 +623,7 @@ static u32 ack_bytes(const struct iw_qp *qp, struct sock *sk)
 
 	if (unlikely(tcp_under_memory_pressure(sk)))
 		return 0;
-	return min3(iw_ack_due_bytes(&qp->ack), tcp_sk(sk)->rcv_wnd / 4,
-		    max(IW_ACK_MOST / max(waiting, 1U), IW_ACK_LEAST));
+	return min(iw_ack_due_bytes(&qp->ack, waiting), tcp_sk(sk)->rcv_wnd / 4);
 }
 
 /*

@@ -51,10 +51,17 @@ static inline bool iw_ack_may_wait(const struct iw_ack *a)
 	return a->wait;
 }
 
-/* So many bytes' acknowledge does not wait. */
-static inline u32 iw_ack_due_bytes(const struct iw_ack *a)
+/*
+ * So many bytes' acknowledge does not wait, with those of so many streams waiting, this one
+ * among them or not: who sends keeps what is not acknowledged.
+ */
+static inline u32 iw_ack_due_bytes(const struct iw_ack *a, u32 streams)
 {
-	return a->wait ? a->wait : IW_ACK_MOST;
+	u32 share = streams ? IW_ACK_MOST / streams : IW_ACK_MOST;
+
+	if (share < IW_ACK_LEAST)
+		share = IW_ACK_LEAST;
+	return a->wait && a->wait < share ? a->wait : share;
 }
 
 static inline void iw_ack_came(struct iw_ack *a, u32 bytes)

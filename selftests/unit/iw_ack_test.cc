@@ -64,7 +64,7 @@ protected:
 		u32 under_way = 0, held = 0;
 		int n = 0;
 
-		while (bytes) {
+		while (bytes && n < kMany) {
 			if (under_way + fpdu > window) {
 				now += IW_ACK_TICKS;
 				EXPECT_TRUE(iw_ack_late(&a, held, now));
@@ -77,7 +77,7 @@ protected:
 			held += fpdu;
 			bytes -= std::min<u64>(bytes, fpdu);
 			iw_ack_came(&a, fpdu);
-			if (!iw_ack_may_wait(&a) || held >= iw_ack_due_bytes(&a)) {
+			if (!iw_ack_may_wait(&a) || held >= iw_ack_due_bytes(&a, 1)) {
 				iw_ack_sent(&a);
 				under_way -= std::exchange(held, 0);
 			} else {
@@ -88,6 +88,7 @@ protected:
 	}
 
 	static constexpr u32 kPiece = 65536;
+	static constexpr int kMany = 1000;
 	struct iw_ack a;
 	u32 now = ~0u; /* ticks, about to go round */
 };
@@ -99,7 +100,7 @@ TEST_F(IwAck, NoneWaitsBeforeTheStreamIsSteady)
 	EXPECT_FALSE(iw_ack_may_wait(&a));
 	come(1);
 	EXPECT_TRUE(iw_ack_may_wait(&a));
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, MoreThanIsMissingIsEnough)
@@ -111,7 +112,18 @@ TEST_F(IwAck, MoreThanIsMissingIsEnough)
 
 TEST_F(IwAck, SoManyBytesNeverWait)
 {
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 0), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 4), IW_ACK_MOST / 4);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 65536), IW_ACK_LEAST);
+}
+
+TEST_F(IwAck, ShortOfWindowAStreamsShareIsNoMore)
+{
+	come(IW_ACK_STEADY);
+	late(400000);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 2), 200000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 4), IW_ACK_MOST / 4);
 }
 
 TEST_F(IwAck, OneThatHasWaitedForTheWholeTimeIsDue)
@@ -134,7 +146,7 @@ TEST_F(IwAck, AfterOneThatWasSentTheNextMayWaitAsLong)
 	come(1);
 	EXPECT_FALSE(iw_ack_late(&a, 2, 11 + IW_ACK_TICKS));
 	EXPECT_EQ(iw_ack_ticks_left(&a, 11 + IW_ACK_TICKS), IW_ACK_TICKS - 1u);
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 	EXPECT_TRUE(iw_ack_late(&a, 2, 10 + 2 * IW_ACK_TICKS));
 }
 
@@ -175,11 +187,11 @@ TEST_F(IwAck, OneThatWasLateMakesTheNextOfHalfAsMuch)
 {
 	come(IW_ACK_STEADY);
 	late(500000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 250000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 250000u);
 	late(200000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 100000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 100000u);
 	late(2 * IW_ACK_LEAST);
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_LEAST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_LEAST);
 }
 
 TEST_F(IwAck, OneThatIsLateByAccidentChangesNothing)
@@ -192,7 +204,7 @@ TEST_F(IwAck, OneThatIsLateByAccidentChangesNothing)
 		}
 		come(IW_ACK_LATES_APART);
 	}
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, TheFirstLateOneEndsATrial)
@@ -200,9 +212,9 @@ TEST_F(IwAck, TheFirstLateOneEndsATrial)
 	come(IW_ACK_STEADY);
 	late(400000);
 	EXPECT_EQ(until_more(), IW_ACK_STEADY);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 400000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 400000u);
 	late_once(420000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 210000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 210000u);
 	EXPECT_EQ(until_more(), IW_ACK_STEADY * 2);
 }
 
@@ -212,7 +224,7 @@ TEST_F(IwAck, UnlessItIsOfOtherBytes)
 	late(400000);
 	until_more();
 	late_once(200000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 400000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 400000u);
 }
 
 TEST_F(IwAck, LateOnesOfAnyNumberOfBytesAreAccidents)
@@ -223,18 +235,18 @@ TEST_F(IwAck, LateOnesOfAnyNumberOfBytesAreAccidents)
 		late_once(200000);
 		late_once(400000);
 	}
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, ATrialThatWentWellIsForgotten)
 {
 	come(IW_ACK_STEADY);
 	late(2 * IW_ACK_LEAST);
-	while (iw_ack_due_bytes(&a) < IW_ACK_MOST)
+	while (iw_ack_due_bytes(&a, 1) < IW_ACK_MOST)
 		until_more();
 	come(IW_ACK_STEADY * 2);
 	late_once(300000);
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, ForLittleTheyDoNotWait)
@@ -251,11 +263,11 @@ TEST_F(IwAck, AndThenForTwiceAsMuchUpToTheMost)
 	come(bytes);
 	late(400000);
 	EXPECT_EQ(until_more(), bytes);
-	EXPECT_EQ(iw_ack_due_bytes(&a), 400000u);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), 400000u);
 	EXPECT_EQ(until_more(), bytes * 2);
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 	come(u64{1} << 33);
-	EXPECT_EQ(iw_ack_due_bytes(&a), IW_ACK_MOST);
+	EXPECT_EQ(iw_ack_due_bytes(&a, 1), IW_ACK_MOST);
 }
 
 TEST_F(IwAck, ShortOfWindowASenderHardlyEverWaits)
@@ -275,7 +287,7 @@ TEST_F(IwAck, ASenderThatIsNowAndThenShortOfWindowHardlyEverWaits)
 	come(IW_ACK_STEADY);
 	for (; bytes < u64{1} << 30; bytes += 1 << 20) {
 		come(1 << 20);
-		if (iw_ack_due_bytes(&a) < IW_ACK_MOST)
+		if (iw_ack_due_bytes(&a, 1) < IW_ACK_MOST)
 			continue;
 		late_once(400000);
 		n++;
