@@ -4,8 +4,13 @@
 
 #include "iwarp/iwarp.h"
 
-/* At a time, for each CPU: enough that no netdev runs dry while one turn follows another. */
-#define GATE_TURNS_PER_CPU	16
+/*
+ * Turns at a time, of so many bytes together, for each CPU: enough that no netdev runs
+ * dry while one follows another. Of 32 KiB that is 16, of 128 KiB four: who waits in line
+ * writes all of a turn at once then, where one of many would write some whenever some
+ * is acknowledged.
+ */
+#define GATE_TURNS_BYTES	(512 << 10)
 /*
  * Of a turn: large batches, but in so many turns that TCP keeps what it knows of the
  * path. A stream that has sent nothing for its retransmission timeout, TCP_RTO_MIN
@@ -39,9 +44,10 @@ static struct iw_qp *qp_of(struct iw_turn *turn)
 	return container_of(turn, struct iw_qp, turn);
 }
 
-static u32 max_turns(void)
+/* gate->lock held. */
+static u32 max_turns(const struct iw_gate *gate)
 {
-	return GATE_TURNS_PER_CPU * num_online_cpus();
+	return GATE_TURNS_BYTES / gate->turn_bytes * num_online_cpus();
 }
 
 static bool is_over(struct iw_turn *turn)
@@ -112,7 +118,7 @@ static void pass_on(struct iw_gate *gate, const struct iw_turn *self, u32 look)
 		if (is_over(turn))
 			take_turn(turn);
 	}
-	while (!list_empty(&gate->waiters) && gate->num_holders < max_turns()) {
+	while (!list_empty(&gate->waiters) && gate->num_holders < max_turns(gate)) {
 		turn = list_first_entry(&gate->waiters, struct iw_turn, link);
 		give_turn(turn);
 		if (turn == self)

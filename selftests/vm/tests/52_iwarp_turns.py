@@ -88,7 +88,7 @@ def run(t):
     t.run(t.a, "modprobe sch_plug", check=True)
     _verified(t, "bulk", options="-S 2")
     # Each has a turn, and waits when it has enough under way.
-    _verified(t, "bulk", "few: ", "-S 2", 8)
+    _verified(t, "bulk", "few: ", "-S 2", 4)
     _verified(t, "plugged")
     _stalled(t)
     _ended(t)
