@@ -5,13 +5,6 @@
 #include "iwarp/iwarp.h"
 
 /*
- * Turns at a time, of so many bytes together, for each CPU: enough that no netdev runs
- * dry while one follows another. Of 32 KiB that is 16, of 128 KiB four: who waits in line
- * writes all of a turn at once then, where one of many would write some whenever some
- * is acknowledged.
- */
-#define GATE_TURNS_BYTES	(512 << 10)
-/*
  * Of a turn: large batches, but in so many turns that TCP keeps what it knows of the
  * path. A stream that has sent nothing for its retransmission timeout, TCP_RTO_MIN
  * or a little more, begins again with ten segments, at most five at a time (RFC 5681
@@ -22,11 +15,17 @@
 #define GATE_WAIT_LONG		TCP_RTO_MIN
 #define GATE_WAIT_SHORT		(TCP_RTO_MIN / 4)
 /*
- * What all who have turns may have under way together, and each at least. More waits
+ * All turns at a time, of a CPU: enough that no netdev runs dry while one follows another.
+ * Of 32 KiB that is 16, of 128 KiB four: who waits in line writes all of a turn at once
+ * then, where one of many would write some whenever some is acknowledged.
+ */
+#define GATE_TURNS_BYTES	(512 << 10)
+/*
+ * And what all who have turns may have under way together, and each at least. More waits
  * somewhere, in pages that are new or no longer in the cache, unless the path takes it:
  * twice what it does is never too much.
  */
-#define GATE_UNDER_WAY		(1 << 20)
+#define GATE_UNDER_WAY		(512 << 10)
 #define GATE_UNDER_WAY_LEAST	(128 << 10)
 /* One of ours at the other end acknowledges the half of it (proto/iw_ack.h). */
 static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * IW_ACK_LEAST);

@@ -20,7 +20,7 @@
 #include "proto/deps.h"
 
 #define IW_ACK_STEADY		(4u << 20)
-#define IW_ACK_MOST		(512u << 10)
+#define IW_ACK_MOST		(256u << 10)
 #define IW_ACK_LEAST		(32u << 10)	/* for less they do not wait */
 #define IW_ACK_TICKS		2		/* that one waits: one at least, whole */
 #define IW_ACK_LATES		3		/* are no accident, with fewer bytes than */
