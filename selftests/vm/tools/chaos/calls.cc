@@ -24,7 +24,7 @@ struct AddressesFree {
 sockaddr_in address_of(const std::string &netdev)
 {
 	ifaddrs *list = nullptr;
-	require(!getifaddrs(&list), "getifaddrs: %s", strerror(errno));
+	require(!getifaddrs(&list), "getifaddrs: %m");
 	std::unique_ptr<ifaddrs, AddressesFree> owner(list);
 	for (const ifaddrs *one = list; one; one = one->ifa_next)
 		if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET && netdev == one->ifa_name)

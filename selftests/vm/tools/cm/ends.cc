@@ -18,13 +18,13 @@ constexpr double kLimitS = 30;
 Queues::Queues(rdma_cm_id *id, uint32_t depth) : pd_(make_pd(id->verbs))
 {
 	cq_.reset(ibv_create_cq(id->verbs, static_cast<int>(2 * depth), nullptr, nullptr, 0));
-	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	require(cq_ != nullptr, "ibv_create_cq: %m");
 	ibv_qp_init_attr attr = {};
 	attr.send_cq = attr.recv_cq = cq_.get();
 	attr.cap = {depth, depth, 1, 1, 0};
 	attr.qp_type = IBV_QPT_RC;
 	attr.sq_sig_all = 1;
-	require(!rdma_create_qp(id, pd_.get(), &attr), "rdma_create_qp: %s", strerror(errno));
+	require(!rdma_create_qp(id, pd_.get(), &attr), "rdma_create_qp: %m");
 	qp_.reset(id->qp);
 }
 

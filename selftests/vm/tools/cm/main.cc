@@ -87,7 +87,7 @@ int crowd(const Words &words)
 		caller->make_queues(1);
 	}
 	for (auto &caller : callers)
-		require(!caller->connect(), "rdma_connect: %s", strerror(errno));
+		require(!caller->connect(), "rdma_connect: %m");
 	for (auto &caller : callers) {
 		CmEvent event = caller->outcome();
 		std::string name = rdma_event_str(event.type);
@@ -169,7 +169,7 @@ int leave(const Words &words)
 
 	caller.make_queues(1);
 	Arena memory(caller.queues().pd(), kBytes);
-	require(!caller.connect(), "rdma_connect: %s", strerror(errno));
+	require(!caller.connect(), "rdma_connect: %m");
 	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
 	printf("%u messages\n", send_until_behind(caller, memory));
 	fflush(stdout);

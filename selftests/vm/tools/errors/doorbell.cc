@@ -111,7 +111,7 @@ struct Flusher {
 		  link(device, pd.get(), cq.get(), cq.get(), {})
 	{
 		link.to_init();
-		require(!link.to_state(IBV_QPS_ERR), "to ERR: %s", strerror(errno));
+		link.move_to(IBV_QPS_ERR);
 	}
 	void post_one() { post(link, {.id = ++id, .sges = {arena.sge(0, 64)}}); }
 	void works(const Env &env)
@@ -181,8 +181,7 @@ void numbers(Env &env)
 	for (unsigned long cmd :
 	     {TERN_IOCTL_DOORBELL + 1UL, _IOW(0xe7, 0, uint32_t), RDMA_VERBS_IOCTL}) {
 		int result = ioctl(file, cmd, qpn);
-		require(result == -1 && errno == ENOTTY, "ioctl %#lx: %d, %s", cmd, result,
-			strerror(errno));
+		require(result == -1 && errno == ENOTTY, "ioctl %#lx: %d, %m", cmd, result);
 	}
 	// 1 is the kernel's own QP.
 	for (unsigned long none : {0UL, 1UL, 0xffffffUL, (1UL << 32) + qpn, ~0UL})
@@ -216,12 +215,12 @@ void closed_by_the_program(Env &env)
 	Another one(env);
 	Flusher flusher(one.device);
 	flusher.works(env);
-	require(!close(one.file()), "close: %s", strerror(errno));
+	require(!close(one.file()), "close: %m");
 	flusher.works(env);
 	moves_data(env, one.device);
 	// Now the number is another file's.
 	int other = open("/dev/null", O_RDWR | O_CLOEXEC);
-	require(other >= 0 && dup2(other, one.file()) >= 0, "dup2: %s", strerror(errno));
+	require(other >= 0 && dup2(other, one.file()) >= 0, "dup2: %m");
 	flusher.works(env);
 	close(other);
 	env.control.sync();
@@ -235,7 +234,7 @@ void outlives_its_context(Env &env)
 	{
 		Another one(env);
 		copy = fcntl(one.file(), F_DUPFD_CLOEXEC, 0);
-		require(copy >= 0, "dup: %s", strerror(errno));
+		require(copy >= 0, "dup: %m");
 		Flusher flusher(one.device);
 		qpn = flusher.qpn();
 		rings(copy, qpn, 0, "a duplicate");

@@ -122,7 +122,7 @@ void flush_by_modify(Env &env)
 	for (uint64_t id = 0; id < 20; id++)
 		post_recv(b.bench.link, id, {b.bench.arena.sge(0, 64)});
 	env.control.sync();
-	require(!b.bench.link.to_state(IBV_QPS_ERR), "to ERR: %s", strerror(errno));
+	b.bench.link.move_to(IBV_QPS_ERR);
 	for (uint64_t id = 0; id < 20; id++)
 		b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
 	b.bench.cq.expect_none(0.2);
@@ -136,7 +136,7 @@ void reset_drops(Env &env)
 	for (uint64_t id = 0; id < 20; id++)
 		post_recv(b.bench.link, id, {b.bench.arena.sge(0, 64)});
 	env.control.sync();
-	require(!b.bench.link.to_state(IBV_QPS_RESET), "to RESET: %s", strerror(errno));
+	b.bench.link.move_to(IBV_QPS_RESET);
 	b.bench.cq.expect_none(0.3);
 	b.bench.link.connect(env.control);
 	if (!env.client)
@@ -174,7 +174,7 @@ void refused_posts(Env &env)
 			taken++;
 		require(taken >= 4 && taken <= 4 * init.cap.max_send_wr,
 			"%u sends were taken, the queue has %u", taken, init.cap.max_send_wr);
-		require(!b.bench.link.to_state(IBV_QPS_ERR), "to ERR");
+		b.bench.link.move_to(IBV_QPS_ERR);
 		for (uint32_t id = 0; id < taken; id++)
 			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
 	}

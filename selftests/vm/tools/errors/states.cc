@@ -44,7 +44,7 @@ void bring_to(Link *link, ibv_qp_state state)
 	if (state == IBV_QPS_INIT)
 		return;
 	if (state == IBV_QPS_ERR) {
-		require(!link->to_state(IBV_QPS_ERR), "INIT to ERR");
+		link->move_to(IBV_QPS_ERR);
 		return;
 	}
 	link->to_rtr(link->address()); // to itself: nothing is sent
@@ -52,7 +52,7 @@ void bring_to(Link *link, ibv_qp_state state)
 		return;
 	link->to_rts();
 	if (state == IBV_QPS_SQD)
-		require(!link->to_state(IBV_QPS_SQD), "RTS to SQD");
+		link->move_to(IBV_QPS_SQD);
 }
 
 // The attributes that the transition demands, so that only the transition is judged.
@@ -192,7 +192,7 @@ void drain(Env &env)
 			require(c.wr_id == next++, "order");
 		}
 	require(next <= 30, "a send was executed in SQD");
-	require(!b.bench.link.to_state(IBV_QPS_RTS), "SQD to RTS");
+	b.bench.link.move_to(IBV_QPS_RTS);
 	while (next < 31)
 		b.bench.cq.expect(IBV_WC_SUCCESS, next++, env.limit_s);
 	env.control.sync();
@@ -206,12 +206,12 @@ void last_wqe(Env &env)
 	ibv_srq_init_attr attr = {};
 	attr.attr = {16, 1, 0};
 	Srq srq(ibv_create_srq(pd.get(), &attr));
-	require(srq != nullptr, "ibv_create_srq: %s", strerror(errno));
+	require(srq != nullptr, "ibv_create_srq: %m");
 	LinkOptions options;
 	options.srq = srq.get();
 	Link link(env.device, pd.get(), cq.get(), cq.get(), options);
 	link.connect(env.control);
-	require(!link.to_state(IBV_QPS_ERR), "to ERR");
+	link.move_to(IBV_QPS_ERR);
 	expect_event(env.device, IBV_EVENT_QP_LAST_WQE_REACHED, env.limit_s);
 	env.control.sync();
 }

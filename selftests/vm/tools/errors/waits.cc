@@ -71,7 +71,8 @@ struct Queue {
 			w.rkey = there.rkey;
 			works.push_back(w);
 		}
-		require(!try_post_list(*link, works), "posting: %s", strerror(errno));
+		int error = try_post_list(*link, works);
+		require(!error, "posting: %s", strerror(error));
 	}
 	void consume(const char *kinds)
 	{
@@ -106,7 +107,7 @@ void wait(const Queue &queue, uint32_t how)
 	request.cmd.ne = 1;
 	std::atomic_ref<uint32_t>(queue.hdr->wait).store(how);
 	ssize_t done = write(queue.env.device.context()->cmd_fd, &request, sizeof(request));
-	require(done == sizeof(request), "waiting: %s", strerror(errno));
+	require(done == sizeof(request), "waiting: %m");
 }
 
 // Seconds that a wait lasts if that is posted to `to` once it has begun.
@@ -202,7 +203,7 @@ void the_last_of_a_flush_ends_it(Env &env)
 	need_tern(env, "waiting as tern does it");
 	Queue q(env);
 	if (env.client) {
-		require(!q.link->to_state(IBV_QPS_ERR), "to ERR: %s", strerror(errno));
+		q.link->move_to(IBV_QPS_ERR);
 		ends(q, how(kMany), q, "sss", "flushed");
 	}
 	env.control.sync();

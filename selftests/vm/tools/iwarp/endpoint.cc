@@ -23,12 +23,12 @@ Endpoint::Endpoint(const EndpointOptions &options) : options_(options)
 
 	cq_.reset(ibv_create_cq(id_->verbs, static_cast<int>(4 * options_.work_requests), nullptr,
 				nullptr, 0));
-	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	require(cq_ != nullptr, "ibv_create_cq: %m");
 	ibv_qp_init_attr attr = {};
 	attr.qp_type = IBV_QPT_RC;
 	attr.send_cq = attr.recv_cq = cq_.get();
 	attr.cap = {options_.work_requests, 2 * options_.work_requests, 3, 1, 0};
-	require(!rdma_create_qp(id_.get(), nullptr, &attr), "rdma_create_qp: %s", strerror(errno));
+	require(!rdma_create_qp(id_.get(), nullptr, &attr), "rdma_create_qp: %m");
 }
 
 Endpoint::~Endpoint()

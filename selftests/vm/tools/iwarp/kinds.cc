@@ -57,7 +57,7 @@ Kinds::Kinds(Endpoint &endpoint, bool client)
 	memcpy(arena_.at(kAdded), &kOld, sizeof(kOld));
 	for (Mw &window : windows_) {
 		window.reset(ibv_alloc_mw(endpoint.pd(), IBV_MW_TYPE_2));
-		require(window != nullptr, "ibv_alloc_mw: %s", strerror(errno));
+		require(window != nullptr, "ibv_alloc_mw: %m");
 	}
 	for (uint32_t i = 0; i < kReceives; i++) {
 		ibv_sge sge = arena_.sge(4096 + i * 64, 64);

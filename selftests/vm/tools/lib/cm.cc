@@ -14,6 +14,9 @@
 namespace vt {
 namespace {
 
+// rdma_cm chooses one that is free among its own: with iWARP a TCP socket may have it.
+constexpr int kPortsToTry = 10;
+
 CmEvent take(rdma_cm_event *event)
 {
 	const rdma_conn_param &param = event->param.conn;
@@ -45,7 +48,7 @@ Address find_address(const std::string &host, const std::string &port, bool pass
 	hints.ai_flags = passive ? RAI_PASSIVE : 0;
 	require(!rdma_getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints,
 				  &found),
-		"rdma_getaddrinfo: %s", strerror(errno));
+		"rdma_getaddrinfo: %m");
 	return Address(found);
 }
 
@@ -71,7 +74,7 @@ void CmEvent::read(void *to, size_t bytes) const
 CmChannel::CmChannel(double limit_s)
 	: limit_s_(limit_s * slow()), channel_(rdma_create_event_channel())
 {
-	require(channel_ != nullptr, "rdma_create_event_channel: %s", strerror(errno));
+	require(channel_ != nullptr, "rdma_create_event_channel: %m");
 	fcntl(fd(), F_SETFL, fcntl(fd(), F_GETFL) | O_NONBLOCK);
 }
 
@@ -82,7 +85,7 @@ std::optional<CmEvent> CmChannel::next(double limit_s)
 		rdma_cm_event *event = nullptr;
 		if (!rdma_get_cm_event(channel_.get(), &event))
 			return take(event);
-		require(errno == EAGAIN, "rdma_get_cm_event: %s", strerror(errno));
+		require(errno == EAGAIN, "rdma_get_cm_event: %m");
 		double left = deadline - now_s();
 		if (left <= 0)
 			return {};
@@ -103,17 +106,20 @@ CmEvent CmChannel::expect(rdma_cm_event_type type)
 CmId CmChannel::make_id()
 {
 	rdma_cm_id *id = nullptr;
-	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %s",
-		strerror(errno));
+	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %m");
 	return CmId(id);
 }
 
 CmId CmChannel::listen(sockaddr *at, int backlog)
 {
-	CmId id = make_id();
-	require(!rdma_bind_addr(id.get(), at) && !rdma_listen(id.get(), backlog), "listening: %s",
-		strerror(errno));
-	return id;
+	bool any_port = !reinterpret_cast<sockaddr_in *>(at)->sin_port;
+	for (int left = kPortsToTry;; left--) {
+		CmId id = make_id();
+		require(!rdma_bind_addr(id.get(), at), "rdma_bind_addr: %m");
+		if (!rdma_listen(id.get(), backlog))
+			return id;
+		require(any_port && left && errno == EADDRINUSE, "rdma_listen: %m");
+	}
 }
 
 CmId CmChannel::listen(const std::string &host, const std::string &port, int backlog)
@@ -131,9 +137,9 @@ CmId CmChannel::resolve(sockaddr *to, uint16_t from)
 	reinterpret_cast<sockaddr_in *>(&here)->sin_port = htons(from);
 	require(!rdma_resolve_addr(id.get(), from ? reinterpret_cast<sockaddr *>(&here) : nullptr,
 				   to, limit_ms),
-		"rdma_resolve_addr: %s", strerror(errno));
+		"rdma_resolve_addr: %m");
 	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-	require(!rdma_resolve_route(id.get(), limit_ms), "rdma_resolve_route: %s", strerror(errno));
+	require(!rdma_resolve_route(id.get(), limit_ms), "rdma_resolve_route: %m");
 	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	return id;
 }
@@ -164,18 +170,18 @@ CmEvent CmChannel::connect_refused(rdma_cm_id *id, const CmOffer &offer)
 void CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
 {
 	rdma_conn_param param = offer.param();
-	require(!rdma_accept(id, &param), "rdma_accept: %s", strerror(errno));
+	require(!rdma_accept(id, &param), "rdma_accept: %m");
 	expect(RDMA_CM_EVENT_ESTABLISHED);
 }
 
 void CmChannel::reject(rdma_cm_id *id, const void *why, uint8_t bytes)
 {
-	require(!rdma_reject(id, why, bytes), "rdma_reject: %s", strerror(errno));
+	require(!rdma_reject(id, why, bytes), "rdma_reject: %m");
 }
 
 void CmChannel::disconnect(rdma_cm_id *id)
 {
-	require(!rdma_disconnect(id), "rdma_disconnect: %s", strerror(errno));
+	require(!rdma_disconnect(id), "rdma_disconnect: %m");
 }
 
 } // namespace vt

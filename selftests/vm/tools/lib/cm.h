@@ -50,6 +50,7 @@ public:
 
 	int fd() const { return channel_->fd; }
 	CmId make_id();
+	// Port 0: any that is free.
 	CmId listen(sockaddr *at, int backlog);
 	// With no host: at any address.
 	CmId listen(const std::string &host, const std::string &port, int backlog);

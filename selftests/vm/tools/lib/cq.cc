@@ -15,7 +15,7 @@ Cq::Cq(const Device &device, const CqOptions &options)
 {
 	if (options.events) {
 		channel_.reset(ibv_create_comp_channel(device.context()));
-		require(channel_ != nullptr, "ibv_create_comp_channel: %s", strerror(errno));
+		require(channel_ != nullptr, "ibv_create_comp_channel: %m");
 	}
 	if (!options.extended) {
 		cq_ = ibv_create_cq(device.context(), options.entries, nullptr, channel_.get(), 0);
@@ -148,7 +148,7 @@ bool Cq::wait_event(double limit_s)
 	ibv_cq *cq = nullptr;
 	void *context = nullptr;
 	int error = ibv_get_cq_event(channel_.get(), &cq, &context);
-	require(!error && cq == cq_, "ibv_get_cq_event: %s", strerror(errno));
+	require(!error && cq == cq_, "ibv_get_cq_event: %m");
 	ibv_ack_cq_events(cq, 1);
 	return true;
 }

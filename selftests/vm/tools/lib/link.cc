@@ -109,7 +109,7 @@ void Link::to_rtr(const QpAddress &peer)
 	if (options_.type == IBV_QPT_UD) {
 		ibv_ah_attr way = way_to(peer);
 		ah_.reset(ibv_create_ah(pd_, &way));
-		require(ah_ != nullptr, "ibv_create_ah: %s", strerror(errno));
+		require(ah_ != nullptr, "ibv_create_ah: %m");
 	} else {
 		attr.path_mtu = static_cast<ibv_mtu>(std::min(address().mtu, peer.mtu));
 		attr.dest_qp_num = peer.qpn;
@@ -199,6 +199,12 @@ int Link::to_state(ibv_qp_state state)
 	ibv_qp_attr attr = {};
 	attr.qp_state = state;
 	return modify(&attr, IBV_QP_STATE);
+}
+
+void Link::move_to(ibv_qp_state state)
+{
+	int error = to_state(state);
+	require(!error, "to QP state %d: %s", state, strerror(error));
 }
 
 ibv_qp_state Link::state() const

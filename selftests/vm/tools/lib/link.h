@@ -55,6 +55,8 @@ public:
 	// Any transition without a wish for success: 0 or errno.
 	int modify(ibv_qp_attr *attr, int mask) { return ibv_modify_qp(qp_.get(), attr, mask); }
 	int to_state(ibv_qp_state state);
+	// The case fails unless it works.
+	void move_to(ibv_qp_state state);
 	ibv_qp_state state() const;
 
 	ibv_qp *qp() const { return qp_.get(); }

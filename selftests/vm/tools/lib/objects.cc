@@ -21,7 +21,7 @@ constexpr uint64_t kOddIova = 0x123456789000;
 Pd make_pd(ibv_context *context)
 {
 	Pd pd(ibv_alloc_pd(context));
-	require(pd != nullptr, "ibv_alloc_pd: %s", strerror(errno));
+	require(pd != nullptr, "ibv_alloc_pd: %m");
 	return pd;
 }
 
@@ -34,8 +34,8 @@ Buffer::Buffer(size_t bytes, bool huge) : bytes_(bytes)
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | (huge ? MAP_HUGETLB : 0);
 	void *p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (p == MAP_FAILED && huge)
-		skip("no huge pages: %s", strerror(errno));
-	require(p != MAP_FAILED, "mmap of %zu bytes: %s", mapped_, strerror(errno));
+		skip("no huge pages: %m");
+	require(p != MAP_FAILED, "mmap of %zu bytes: %m", mapped_);
 	data_ = static_cast<char *>(p);
 }
 

@@ -25,7 +25,8 @@ struct PeerLost : std::runtime_error {
 [[noreturn, gnu::format(printf, 1, 2)]] void fail(const char *format, ...);
 [[noreturn, gnu::format(printf, 1, 2)]] void skip(const char *format, ...);
 
-// Fails the case unless `ok`.
+// Fails the case unless `ok`. Why a call failed is `%m` here: strerror(errno) among the
+// arguments may be evaluated before the call in `ok`.
 [[gnu::format(printf, 2, 3)]] void require(bool ok, const char *format, ...);
 
 // Is this errno value how a driver says "I have no such thing"?

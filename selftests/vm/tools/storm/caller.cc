@@ -20,7 +20,7 @@ Caller::Caller(const std::string &host, const std::string &port)
 	: cm_(kLimit), id_(cm_.resolve(host, port)), pd_(make_pd(id_->verbs)),
 	  cq_(ibv_create_cq(id_->verbs, 8, nullptr, nullptr, 0))
 {
-	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	require(cq_ != nullptr, "ibv_create_cq: %m");
 	echo_ = std::make_unique<Echo>(id_.get(), pd_.get(), cq_.get());
 	cm_.connect(id_.get(), {});
 }

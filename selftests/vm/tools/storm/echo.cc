@@ -14,7 +14,7 @@ Echo::Echo(rdma_cm_id *id, ibv_pd *pd, ibv_cq *cq) : memory_(pd, 4096, IBV_ACCES
 	attr.cap = {2, 2, 1, 1, 0};
 	attr.qp_type = IBV_QPT_RC;
 	attr.sq_sig_all = 1;
-	require(!rdma_create_qp(id, pd, &attr), "rdma_create_qp: %s", strerror(errno));
+	require(!rdma_create_qp(id, pd, &attr), "rdma_create_qp: %m");
 	qp_.reset(id->qp);
 	ibv_sge sge = memory_.sge(kEchoBytes, kEchoBytes);
 	ibv_recv_wr wr = {}, *bad;

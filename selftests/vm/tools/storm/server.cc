@@ -33,10 +33,10 @@ void Server::open_device(ibv_context *context)
 {
 	pd_ = make_pd(context);
 	completions_.reset(ibv_create_comp_channel(context));
-	require(completions_ != nullptr, "ibv_create_comp_channel: %s", strerror(errno));
+	require(completions_ != nullptr, "ibv_create_comp_channel: %m");
 	fcntl(completions_->fd, F_SETFL, fcntl(completions_->fd, F_GETFL) | O_NONBLOCK);
 	cq_.reset(ibv_create_cq(context, kCqEntries, nullptr, completions_.get(), 0));
-	require(cq_ != nullptr, "ibv_create_cq: %s", strerror(errno));
+	require(cq_ != nullptr, "ibv_create_cq: %m");
 	ibv_req_notify_cq(cq_.get(), 0);
 }
 

@@ -87,9 +87,9 @@ Target::Target(const char *address, uint16_t port)
 	require(listener_->verbs, "%s is not the address of one device", address);
 	memory_ = std::make_unique<vt::Memory>(listener_->verbs);
 	completions_ = ibv_create_comp_channel(listener_->verbs);
-	require(completions_, "ibv_create_comp_channel: %s", strerror(errno));
+	require(completions_, "ibv_create_comp_channel: %m");
 	cq_ = ibv_create_cq(listener_->verbs, kCqEntries, nullptr, completions_, 0);
-	require(cq_, "ibv_create_cq: %s", strerror(errno));
+	require(cq_, "ibv_create_cq: %m");
 	require(!ibv_req_notify_cq(cq_, 0), "ibv_req_notify_cq");
 	fcntl(cq_fd(), F_SETFL, fcntl(cq_fd(), F_GETFL) | O_NONBLOCK);
 }
@@ -255,7 +255,7 @@ Control::Control(const char *address, uint16_t port)
 	setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	require(!bind(listener_, reinterpret_cast<sockaddr *>(&in), sizeof(in)) &&
 			!listen(listener_, 4),
-		"control port: %s", strerror(errno));
+		"control port: %m");
 }
 
 Control::~Control()

@@ -27,7 +27,7 @@ constexpr int kAccess[kRegions] = {
 Mr make_mr(ibv_pd *pd, char *at, size_t bytes, int access)
 {
 	Mr mr(ibv_reg_mr(pd, at, bytes, static_cast<unsigned>(access)));
-	require(mr != nullptr, "ibv_reg_mr: %s", strerror(errno));
+	require(mr != nullptr, "ibv_reg_mr: %m");
 	return mr;
 }
 

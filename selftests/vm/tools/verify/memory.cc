@@ -78,7 +78,7 @@ void unaligned(Env &env)
 	Bench bench(env, {}, 1 << 20);
 	Buffer buffer(4 * 4096);
 	Mr mr(ibv_reg_mr(bench.pd.get(), buffer.data() + 4001, 4290, kAllAccess));
-	require(mr != nullptr, "ibv_reg_mr: %s", strerror(errno));
+	require(mr != nullptr, "ibv_reg_mr: %m");
 	pattern_fill(buffer.data(), buffer.size(), 1);
 	Remote mine = {reinterpret_cast<uint64_t>(buffer.data()) + 4001, 4290, mr->rkey, 0};
 	Remote theirs = env.control.exchange(mine);
@@ -115,7 +115,7 @@ void rereg(Env &env)
 	Bench bench(env, {}, 1 << 20);
 	Buffer first(8192), second(16384);
 	Mr mr(ibv_reg_mr(bench.pd.get(), first.data(), first.size(), kAllAccess));
-	require(mr != nullptr, "ibv_reg_mr: %s", strerror(errno));
+	require(mr != nullptr, "ibv_reg_mr: %m");
 	pattern_fill(bench.arena.at(0), 64, 3);
 
 	int error = ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_TRANSLATION, bench.pd.get(),
@@ -134,7 +134,7 @@ void rereg(Env &env)
 
 	error = ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_ACCESS, bench.pd.get(), second.data(),
 			     second.size(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
-	require(!error, "ibv_rereg_mr of access: %s", strerror(errno));
+	require(!error, "ibv_rereg_mr of access: %s", strerror(error));
 	theirs.rkey = env.control.exchange(mr->rkey);
 	if (env.client)
 		write_there(&bench, theirs.va, theirs.rkey, IBV_WC_REM_ACCESS_ERR);
@@ -152,7 +152,7 @@ void many_regions(Env &env)
 	std::array<uint32_t, kRegions> keys;
 	for (uint32_t i = 0; i < kRegions; i++) {
 		Mr mr(ibv_reg_mr(bench.pd.get(), bench.arena.at(kBytes * i), kBytes, kAllAccess));
-		require(mr != nullptr, "region %u: %s", i, strerror(errno));
+		require(mr != nullptr, "region %u: %m", i);
 		require(seen.insert(mr->rkey).second, "two regions with one key");
 		keys[i] = mr->rkey;
 		regions.push_back(std::move(mr));
