@@ -17,9 +17,11 @@
 /*
  * All turns at a time, of a CPU: enough that no netdev runs dry while one follows another.
  * Of 32 KiB that is 16, of 128 KiB four: who waits in line writes all of a turn at once
- * then, where one of many would write some whenever some is acknowledged.
+ * then, where one of many would write some whenever some is acknowledged. Half of it in
+ * packets of 1500 bytes, so that a ring has room for all of them, 256 often.
  */
 #define GATE_TURNS_BYTES	(512 << 10)
+#define GATE_TURNS_PACKETS	(256 << 10)
 /*
  * And what all who have turns may have under way together, and each at least. More waits
  * somewhere, in pages that are new or no longer in the cache, unless the path takes it:
@@ -31,7 +33,7 @@
 static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * IW_ACK_LEAST);
 /* So much may be in the stack of a QP's that has no turn, or has had one: truesize. */
 #define GATE_LITTLE_BYTES	4096
-/* And so much may a QP write without one, if it has little there. */
+/* And so much may a QP write without one, if it has little there, or of a message beyond its end. */
 #define GATE_SMALL_BYTES	2048
 /* A turn is no longer than that, whatever keeps it in the stack. */
 #define GATE_TURN_MAX		(HZ / 10)
@@ -46,7 +48,9 @@ static struct iw_qp *qp_of(struct iw_turn *turn)
 /* gate->lock held. */
 static u32 max_turns(const struct iw_gate *gate)
 {
-	return GATE_TURNS_BYTES / gate->turn_bytes * num_online_cpus();
+	u32 bytes = iw_sends_packets(gate->dev) ? GATE_TURNS_PACKETS : GATE_TURNS_BYTES;
+
+	return bytes / gate->turn_bytes * num_online_cpus();
 }
 
 static bool is_over(struct iw_turn *turn)
@@ -138,8 +142,9 @@ static void timer_fn(struct timer_list *timer)
 	spin_unlock_bh(&gate->lock);
 }
 
-void iw_gate_init(struct iw_gate *gate)
+void iw_gate_init(struct iw_gate *gate, const struct tern_dev *dev)
 {
+	gate->dev = dev;
 	spin_lock_init(&gate->lock);
 	INIT_LIST_HEAD(&gate->holders);
 	INIT_LIST_HEAD(&gate->waiters);
@@ -229,6 +234,16 @@ static bool has_much_under_way(const struct iw_turn *turn, const struct sock *sk
 	return tp->write_seq - tp->snd_una >= most_under_way(turn, tp);
 }
 
+/*
+ * Is that the little that a message has left? In the middle of one TCP keeps back what does not
+ * fill a segment until an ACK comes: another doorbell for one packet, and an ACK of its own.
+ */
+static bool ends_message(const struct iw_qp *qp, u32 bytes)
+{
+	return bytes <= GATE_SMALL_BYTES && iw_sends_packets(qp->base.dev) &&
+	       (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp));
+}
+
 /* Without a turn, or at its end. */
 static bool ask(struct iw_turn *turn, u64 pos)
 {
@@ -261,6 +276,8 @@ bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
 		if (unlikely(!turn->end))
 			turn->end = pos + READ_ONCE(turn->gate->turn_bytes);
 		if (likely((s64)(pos - turn->end) < 0))
+			return false;
+		if (ends_message(qp, bytes))
 			return false;
 		if (has_much_under_way(turn, qp->sk))
 			return true;

@@ -186,11 +186,11 @@ static void tx_taken(struct iw_tx *tx, u32 bytes)
 	tx->last -= pages;
 }
 
-/* TCP has none. With nothing under way, so that no ACK will come, it has no memory. */
+/* TCP has none. With nothing under way, and no timer, so that nothing will come, it has no memory. */
 static void wait_for_room(struct iw_qp *qp, struct sock *sk)
 {
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	if (tcp_rtx_and_write_queues_empty(sk) && !qp->base.dead)
+	if (!tcp_sk(sk)->packets_out && !inet_csk(sk)->icsk_pending && !qp->base.dead)
 		mod_delayed_work(iw_wq, &qp->retry, 1);
 }
 
@@ -206,7 +206,8 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 	while (tx->unsent) {
 		/* The last may have nothing yet. */
 		u32 pages = tx->last + !!tx->out[tx->last].bv_len;
-		int ret = tern_tcp_send_pages(sk, tx->out, pages, tx->unsent, flags);
+		int ret = tern_tcp_send_pages(sk, tx->out, pages, tx->unsent, flags,
+					      iw_sends_packets(qp->base.dev));
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)

@@ -25,10 +25,10 @@ def _verified(t, case, prefix="", options="", qps=_QPS):
 def _streams(t, host, options=""):
     """Bulk on all QPs without end; returns (server, client) once many of them move.
 
-    No more than half of them have a turn at a time, and not all of these something to be sent.
+    No more than a quarter of them have a turn at a time, and not all of these something to be sent.
     """
     return t.endless("ib_write_bw -R -F --run_infinitely -q %d -t 8 -s 65536 %s"
-                     % (_QPS, options), "[ $(%s) -ge %d ]" % (_BUSY % host, _QPS // 4), host)
+                     % (_QPS, options), "[ $(%s) -ge %d ]" % (_BUSY % host, _QPS // 8), host)
 
 
 def _taken(t, host):

@@ -11,22 +11,24 @@
 #include <linux/version.h>
 
 /*
- * bytes in n pieces to TCP, which is told to send when it has all it takes. Bytes
- * taken, or an error; the socket is locked. Takes references to the pages as needed.
+ * bytes in n pieces to TCP, which is told to send when it has all it takes, before 6.5 for
+ * the first already if nothing is under way, unless `together` is set and there is room for
+ * all. Bytes taken, or an error; the socket is locked. Takes references to the pages as needed.
  */
 static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bvec, u32 n,
-				      size_t bytes, int flags)
+				      size_t bytes, int flags, bool together)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	int taken = 0;
 	u32 i;
 
+	together &= sk->sk_wmem_queued + bytes < sk->sk_sndbuf;
 	for (i = 0; i < n; i++) {
 		/*
 		 * If the socket does not take the next one there is nobody who tells it to
 		 * send this one, but for an acknowledgement.
 		 */
-		bool hold = i + 1 < n && tcp_sk(sk)->packets_out;
+		bool hold = i + 1 < n && (together || tcp_sk(sk)->packets_out);
 		int ret = tcp_sendpage_locked(sk, bvec[i].bv_page, bvec[i].bv_offset, bvec[i].bv_len,
 					      flags | (hold ? MSG_SENDPAGE_NOTLAST : 0));
 
