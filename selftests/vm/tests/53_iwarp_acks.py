@@ -26,8 +26,7 @@ def _small_window(t):
     t.check_run("much gets through a small congestion window", t.a, sent)
     t.case("and goes on", server.running and client.running, client.output())
     t.kill(client, server)
-    for command in t.undo:
-        command()
+    t.undo_now()
 
 
 def _small_buffer(t):

@@ -64,9 +64,7 @@ def run(t):
                     "dd if=%s of=/dev/null bs=1M count=16 iflag=direct" % disk, 60)
     finally:
         t.check_run("nvme disconnect", t.a, "nvme disconnect -n " + NQN, 60)
-        for undo in t.undo:
-            undo()
-        t.undo = []
+        t.undo_now()
         # The core keeps the CQs that these two shared until the device goes.
         for guest in t.guests:
             t.check_run("guest %s: the link can go" % guest.name, guest,

@@ -80,9 +80,7 @@ def run(t):
         return
     _copies(t)
     t.check_run("unmount", t.a, "umount /mnt/nfs", 60)
-    for undo in t.undo:
-        undo()
-    t.undo = []
+    t.undo_now()
     for guest in t.guests:
         left = t.lab.leaks(guest)
         t.case("guest %s: NFS left no object" % guest.name, not left, left)

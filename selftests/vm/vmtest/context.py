@@ -25,6 +25,8 @@ class Test:
         self.slow = self.a.slow
         self._deadline = time.monotonic() + limit_s * self.slow
         self.allowed_log = []
+        # What clears up after the test, however it ends.
+        self.undo = []
         self.is_tern = lab.device == "tern"
 
     # -- verdicts
@@ -58,6 +60,12 @@ class Test:
     def sleep(self, seconds):
         """Give slow guests longer."""
         time.sleep(seconds * self.slow)
+
+    def undo_now(self):
+        """What is to be undone, in order, once."""
+        todo, self.undo = self.undo, []
+        for undo in todo:
+            undo()
 
     def run(self, guest, what, timeout=30, **how):
         """Run a command to its end, within both limits."""

@@ -94,8 +94,7 @@ class Runner:
             broken = True
             self.report.case("test runs to its end", False, traceback.format_exc()[-3000:])
         finally:
-            for undo in getattr(test, "undo", []):
-                undo()
+            test.undo_now()
         if broken:
             for guest in self.lab.guests():
                 guest.run("pkill -9 -x 'v(verify|errors|chaos|target|iwarp|storm|cm)|fio|rping|ib_write_bw'; true")
