@@ -22,7 +22,8 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 	int taken = 0;
 	u32 i;
 
-	together &= sk->sk_wmem_queued + bytes < sk->sk_sndbuf;
+	/* Twice: what they are wrapped in takes room, too. */
+	together &= sk->sk_wmem_queued + 2 * bytes < sk->sk_sndbuf;
 	for (i = 0; i < n; i++) {
 		/*
 		 * If the socket does not take the next one there is nobody who tells it to
