@@ -48,7 +48,7 @@ static struct iw_qp *qp_of(struct iw_turn *turn)
 /* gate->lock held. */
 static u32 max_turns(const struct iw_gate *gate)
 {
-	u32 bytes = iw_sends_packets(gate->dev) ? GATE_TURNS_PACKETS : GATE_TURNS_BYTES;
+	u32 bytes = iw_sends_packets(gate->netdev) ? GATE_TURNS_PACKETS : GATE_TURNS_BYTES;
 
 	return bytes / gate->turn_bytes * num_online_cpus();
 }
@@ -142,9 +142,9 @@ static void timer_fn(struct timer_list *timer)
 	spin_unlock_bh(&gate->lock);
 }
 
-void iw_gate_init(struct iw_gate *gate, const struct tern_dev *dev)
+void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev)
 {
-	gate->dev = dev;
+	gate->netdev = netdev;
 	spin_lock_init(&gate->lock);
 	INIT_LIST_HEAD(&gate->holders);
 	INIT_LIST_HEAD(&gate->waiters);
@@ -240,7 +240,7 @@ static bool has_much_under_way(const struct iw_turn *turn, const struct sock *sk
  */
 static bool ends_message(const struct iw_qp *qp, u32 bytes)
 {
-	return bytes <= GATE_SMALL_BYTES && iw_sends_packets(qp->base.dev) &&
+	return bytes <= GATE_SMALL_BYTES && iw_sends_packets(qp->base.dev->netdev) &&
 	       (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp));
 }
 

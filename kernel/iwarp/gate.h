@@ -22,11 +22,11 @@
 #include <linux/types.h>
 
 struct iw_qp;
-struct tern_dev;
+struct net_device;
 
 /* Per device. */
 struct iw_gate {
-	const struct tern_dev *dev;
+	const struct net_device *netdev;
 	spinlock_t lock;
 	struct list_head holders;	/* struct iw_turn, under lock */
 	struct list_head waiters;	/* in turn */
@@ -54,7 +54,7 @@ struct iw_turn {
 	u64 end;			/* stream position; 0: it has written nothing */
 };
 
-void iw_gate_init(struct iw_gate *gate, const struct tern_dev *dev);
+void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev);
 /* No turn is left. May sleep. */
 void iw_gate_uninit(struct iw_gate *gate);
 

@@ -254,9 +254,9 @@ void iw_sock_set_pacing(struct sock *sk);
  * Does the netdev not cut segments itself? Then each packet takes a place of its ring, and each
  * time TCP sends is a doorbell and an interrupt for few of them.
  */
-static inline bool iw_sends_packets(const struct tern_dev *dev)
+static inline bool iw_sends_packets(const struct net_device *netdev)
 {
-	return !(READ_ONCE(dev->netdev->features) & NETIF_F_ALL_TSO);
+	return !(READ_ONCE(netdev->features) & NETIF_F_ALL_TSO);
 }
 void iw_sock_set_tos(struct sock *sk, u8 tos);
 /* Bound to port 0, it gets one at connect: any that is free toward that peer. */

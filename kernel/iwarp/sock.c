@@ -49,7 +49,7 @@ void iw_sock_set_pacing(struct sock *sk)
 	/* The netdev may be on its way out: the route would have another then. */
 	rcu_read_lock();
 	dst = __sk_dst_get(sk);
-	if (dst && READ_ONCE(dst->dev)->features & NETIF_F_ALL_TSO)
+	if (dst && !iw_sends_packets(READ_ONCE(dst->dev)))
 		sk_pacing_shift_update(sk, IW_PACING_SHIFT);
 	rcu_read_unlock();
 }

@@ -84,7 +84,7 @@ static int iw_dev_start(struct tern_dev *dev)
 
 	if (!iw)
 		return -ENOMEM;
-	iw_gate_init(&iw->gate, dev);
+	iw_gate_init(&iw->gate, dev->netdev);
 	atomic_set(&iw->acks_waiting, 0);
 	dev->transport_data = iw;
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));

@@ -207,7 +207,7 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 		/* The last may have nothing yet. */
 		u32 pages = tx->last + !!tx->out[tx->last].bv_len;
 		int ret = tern_tcp_send_pages(sk, tx->out, pages, tx->unsent, flags,
-					      iw_sends_packets(qp->base.dev));
+					      iw_sends_packets(qp->base.dev->netdev));
 
 		if (ret <= 0) {
 			if (ret == -EAGAIN)

@@ -63,8 +63,8 @@ class Test:
 
     def undo_now(self):
         """What is to be undone, in order, once."""
-        todo, self.undo = self.undo, []
-        for undo in todo:
+        steps, self.undo = self.undo, []
+        for undo in steps:
             undo()
 
     def run(self, guest, what, timeout=30, **how):

@@ -3,7 +3,6 @@
 #include "calls.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
 #include <memory>

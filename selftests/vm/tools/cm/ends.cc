@@ -2,8 +2,6 @@
 // See ends.h.
 #include "ends.h"
 
-#include <cerrno>
-#include <cstring>
 #include <sched.h>
 
 #include "outcome.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // vcm: what rdma_cm's connections can meet. Each word of the command line's first is one end of
 // something; usage() lists them. Prints what happened; fails if it is not what the word is for.
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Waiting for CQEs in the kernel: what ends a wait, and what does not.
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <future>

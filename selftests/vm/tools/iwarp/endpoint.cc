@@ -3,7 +3,6 @@
 #include "endpoint.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "outcome.h"

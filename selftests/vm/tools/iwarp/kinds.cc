@@ -3,7 +3,6 @@
 #include "kinds.h"
 
 #include <arpa/inet.h>
-#include <cerrno>
 #include <cstring>
 #include <sched.h>
 

@@ -14,7 +14,7 @@
 namespace vt {
 namespace {
 
-// rdma_cm chooses one that is free among its own: with iWARP a TCP socket may have it.
+// rdma_cm chooses a port that is free among its own: with iWARP a TCP socket may have it.
 constexpr int kPortsToTry = 10;
 
 CmEvent take(rdma_cm_event *event)

@@ -3,7 +3,6 @@
 #include "objects.h"
 
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 
 #include "pattern.h"

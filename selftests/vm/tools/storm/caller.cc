@@ -2,7 +2,6 @@
 // See caller.h.
 #include "caller.h"
 
-#include <cerrno>
 #include <cstring>
 #include <unistd.h>
 

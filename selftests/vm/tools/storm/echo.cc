@@ -2,7 +2,6 @@
 // See echo.h.
 #include "echo.h"
 
-#include <cerrno>
 #include <cstring>
 
 namespace vt {

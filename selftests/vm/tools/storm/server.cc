@@ -2,7 +2,6 @@
 // See server.h.
 #include "server.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>

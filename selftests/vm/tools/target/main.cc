@@ -7,7 +7,6 @@
 // It makes no judgement of its own: what should have happened the peer knows.
 #include <arpa/inet.h>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

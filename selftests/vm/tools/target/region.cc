@@ -2,7 +2,6 @@
 // See region.h.
 #include "region.h"
 
-#include <cerrno>
 #include <cstring>
 
 namespace vt {
