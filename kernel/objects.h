@@ -14,6 +14,7 @@
 #include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
@@ -79,14 +80,25 @@ static inline struct tern_dev *to_tern_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct tern_dev, ibdev);
 }
 
-static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
-{
-	this_cpu_inc(dev->stats->v[c]);
-}
-
+/*
+ * BHs are off: nobody else counts here meanwhile, so that machines whose addition is
+ * no instruction of its own need not turn interrupts off.
+ */
 static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
 {
-	this_cpu_add(dev->stats->v[c], n);
+	lockdep_assert(in_softirq() || irqs_disabled());
+	__this_cpu_add(dev->stats->v[c], n);
+}
+
+static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
+{
+	tern_count_add(dev, c, 1);
+}
+
+/* In any context: a counter of its own, that none of the above counts. */
+static inline void tern_count_anywhere(struct tern_dev *dev, enum tern_counter c)
+{
+	this_cpu_inc(dev->stats->v[c]);
 }
 
 struct tern_ucontext {

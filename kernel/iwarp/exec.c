@@ -155,13 +155,13 @@ static DEFINE_PER_CPU(bool, running);
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
-	if (this_cpu_read(running))
+	if (__this_cpu_read(running))
 		return;
 	spin_lock(&qp->base.run_lock);
-	this_cpu_write(running, true);
+	__this_cpu_write(running, true);
 	if (run_locked(qp, sk, why))
 		hand_off(qp);
-	this_cpu_write(running, false);
+	__this_cpu_write(running, false);
 	spin_unlock(&qp->base.run_lock);
 }
 
@@ -178,7 +178,7 @@ void iw_kick(struct iw_qp *qp)
 		return;
 	}
 	local_bh_disable();
-	if (this_cpu_read(running)) {
+	if (__this_cpu_read(running)) {
 		queue_work(iw_wq, &qp->work);
 	} else if (!sk) {
 		iw_run(qp, NULL, IW_ROOM);

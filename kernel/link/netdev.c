@@ -98,7 +98,7 @@ void tern_netdev_port_work(struct work_struct *work)
 	if (state != dev->port_state) {
 		dev->port_state = state;
 		if (state != IB_PORT_ACTIVE)
-			tern_count(dev, TERN_CNT_LINK_DOWN);
+			tern_count_anywhere(dev, TERN_CNT_LINK_DOWN);
 		dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 	}
 	ib_device_put(&dev->ibdev);

@@ -116,7 +116,7 @@ static bool look_at(struct tern_qp *qp)
 	qp->poll.prod = prod;
 	/* Else a packet or the timer had it run, and it has been taken. */
 	if (prod != READ_ONCE(qp->sq.head)) {
-		tern_count(qp->dev, TERN_CNT_POLL_RUNS);
+		tern_count_anywhere(qp->dev, TERN_CNT_POLL_RUNS);
 		qp->dev->transport->qp_doorbell(qp);
 	}
 	return true;

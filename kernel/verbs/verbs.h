@@ -82,7 +82,7 @@ static inline void tern_qp_ring(struct tern_qp *qp)
 {
 	struct tern_dev *dev = qp->dev;
 
-	tern_count(dev, TERN_CNT_DOORBELLS);
+	tern_count_anywhere(dev, TERN_CNT_DOORBELLS);
 	if (unlikely(READ_ONCE(dev->poll_us)))
 		tern_poll_rang(qp);
 	dev->transport->qp_doorbell(qp);

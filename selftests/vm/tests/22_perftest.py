@@ -55,13 +55,12 @@ def _priority(t, devices):
 
 def _timers(t, devices):
     """What is answered long before its ACK timer is over is not sent again."""
-    counter = "cat /sys/class/infiniband/%s/ports/1/hw_counters/local_ack_timeout_err" % devices[0]
-    before = int(t.run(t.a, counter, check=True).out)
+    before = t.counter(t.a, "local_ack_timeout_err")
     # A second each: hosts do not stand still for so long, or not often.
     command = "ib_write_bw -F -n 200 -s 2 -t 1 -u 18"
     t.pair_case("ib_write_bw RC 2, one by one, a second to answer", "%s -d %s" % (command, devices[1]),
                 "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=60)
-    times = int(t.run(t.a, counter, check=True).out) - before
+    times = t.counter(t.a, "local_ack_timeout_err") - before
     t.case("ACK timers go off in time only", times < 20, "%d did" % times)
 
 

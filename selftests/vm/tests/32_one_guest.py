@@ -13,22 +13,17 @@ def _verify(t, args, prefix=""):
     t.take_tap(result, prefix)
 
 
-def _packets(t):
-    return int(t.run(t.a, "cat /sys/class/infiniband/%s/ports/1/hw_counters/tx_packets"
-                     % t.dev(t.a)).out)
-
-
 def run(t):
-    before = _packets(t)
+    before = t.counter(t.a, "tx_packets")
     _verify(t, "-m 'rc/*' -m 'uc/*' -m 'ud/*' -m 'rc/*/both-ways' -m 'mr/*' -m 'mw/*' -m 'srq/*' "
                "-m 'cq/*'")
     if not t.is_tern:
         return
     # Datagrams find a peer that is busy now and then, and go by the stack.
-    t.note("%d packets" % (_packets(t) - before))
+    t.note("%d packets" % (t.counter(t.a, "tx_packets") - before))
     switch = "/sys/class/infiniband/%s/local" % t.dev(t.a)
     t.run(t.a, "echo N >" + switch, check=True)
-    before = _packets(t)
+    before = t.counter(t.a, "tx_packets")
     _verify(t, " ".join("-m " + case for case in QUICK), "by lo: ")
-    t.case("switched off, it goes as packets", _packets(t) - before > 100)
+    t.case("switched off, it goes as packets", t.counter(t.a, "tx_packets") - before > 100)
     t.run(t.a, "echo Y >" + switch, check=True)

@@ -24,11 +24,6 @@ def _threads(t, guest):
     return t.run(guest, "grep -ls '^tern-poll/' /proc/[0-9]*/comm | cut -d/ -f3").out.split()
 
 
-def _counter(t, guest, name):
-    return int(t.run(guest, "cat /sys/class/infiniband/%s/ports/1/hw_counters/%s"
-                     % (t.dev(guest), name), check=True).out)
-
-
 def _cpu_s(t, guest, pid):
     """CPU time that a thread has taken."""
     return TICK_S * int(t.run(guest, "awk '{ print $14 + $15 }' /proc/%s/stat" % pid,
@@ -65,11 +60,11 @@ def _ping_pong(t, messages):
 
 def _rings(t):
     """Doorbells, and what the thread found, of one end of a ping-pong."""
-    before = [_counter(t, t.a, name) for name in ("doorbells", "poll_runs")]
+    before = [t.counter(t.a, name) for name in ("doorbells", "poll_runs")]
     command = _ping_pong(t, MESSAGES)
     t.pair_case("%d messages to and fro" % MESSAGES, "%s -d %s" % (command, t.dev(t.b)),
                 "%s -d %s %s" % (command, t.dev(t.a), t.b.address), port=PORT, timeout=60)
-    return [_counter(t, t.a, name) - n for name, n in zip(("doorbells", "poll_runs"), before)]
+    return [t.counter(t.a, name) - n for name, n in zip(("doorbells", "poll_runs"), before)]
 
 
 def _saves_calls(t):
@@ -90,9 +85,7 @@ def _saves_calls(t):
 
 def _more(t):
     """A condition: the ping-pong has sent some more since this was called."""
-    sent = "$(cat /sys/class/infiniband/%s/ports/1/hw_counters/requests_sent)" % t.dev(t.a)
-    now = int(t.run(t.a, "echo " + sent, check=True).out)
-    return "test %s -gt %d" % (sent, now + MESSAGES)
+    return t.has_grown(t.a, "requests_sent", MESSAGES)
 
 
 def _sleeps(t):

@@ -42,11 +42,10 @@ def _given_back(t, guest):
 
 def _of_a_qp(t):
     """A transfer that stands still, and so sends nothing, but whose QP is there."""
-    counter = "cat /sys/class/infiniband/%s/ports/1/hw_counters/tx_bytes" % t.dev(t.a)
-    sent = "$(%s)" % counter
-    enough = int(t.run(t.a, counter, check=True).out) + 100000000
     server, client = t.endless("ib_write_bw -F -s 1048576 -n 5000000%s"
-                               % (" -R" if _by_cm(t) else ""), "[ %s -gt %d ]" % (sent, enough))
+                               % (" -R" if _by_cm(t) else ""),
+                               t.has_grown(t.a, "tx_bytes", 100000000))
+    sent = "$(cat %s)" % t.counter_file(t.a, "tx_bytes")
     try:
         t.run(t.a, "pkill -STOP ib_write_bw", check=True)
         t.a.wait_until("n={0}; sleep 0.5; [ {0} = $n ]".format(sent), timeout=20)

@@ -7,11 +7,9 @@ LIMIT = 180
 
 
 def _start_bulk(t, tool):
-    options = "-F -d %s -D 30 -s 65536"
-    server = t.start(t.b, "%s %s" % (tool, options % t.dev(t.b)), 60)
-    t.wait_port(t.b, 18515)
-    client = t.start(t.a, "%s %s %s" % (tool, options % t.dev(t.a), t.b.address), 60)
-    t.sleep(2)
+    """An endless transfer; returns (client, server) once it moves."""
+    server, client = t.endless("%s -F --run_infinitely -s 65536" % tool,
+                               t.has_grown(t.a, "requests_sent", 100))
     return client, server
 
 

@@ -112,6 +112,19 @@ class Test:
         guest.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'", timeout=limit_s,
                          every=0.1)
 
+    def counter_file(self, guest, counter):
+        """Where the guest reads this counter of its device."""
+        return "/sys/class/infiniband/%s/ports/1/hw_counters/%s" % (self.dev(guest), counter)
+
+    def counter(self, guest, counter):
+        """What it says."""
+        return int(self.run(guest, "cat " + self.counter_file(guest, counter), check=True).out)
+
+    def has_grown(self, guest, counter, by):
+        """A shell condition: this counter has grown by so much since this call."""
+        return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter),
+                                         self.counter(guest, counter) + by)
+
     def pair_run(self, server, client, port=None, timeout=60, head_start=0.7):
         """Server in b, client in a; returns both results.
 
