@@ -81,9 +81,8 @@ static inline struct tern_dev *to_tern_dev(struct ib_device *ibdev)
 }
 
 /*
- * BHs are off, and interrupts for a counter that tern_count_anywhere() counts as well:
- * nobody else does meanwhile, so that machines whose addition is no instruction of its
- * own need not turn interrupts off for it.
+ * BHs are off: nobody else counts here meanwhile, so that machines whose addition is
+ * no instruction of its own need not turn interrupts off.
  */
 static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
 {
@@ -96,7 +95,7 @@ static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
 	tern_count_add(dev, c, 1);
 }
 
-/* In any context. */
+/* In any context: a counter of its own, that none of the above counts. */
 static inline void tern_count_anywhere(struct tern_dev *dev, enum tern_counter c)
 {
 	this_cpu_inc(dev->stats->v[c]);

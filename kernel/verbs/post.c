@@ -194,11 +194,9 @@ int tern_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 		posted = true;
 	}
-	if (posted)
-		tern_count(qp->dev, TERN_CNT_DOORBELLS);
 	spin_unlock_irqrestore(&qp->sq.post_lock, irq);
 	if (posted)
-		tern_qp_ring_counted(qp);
+		tern_qp_ring(qp);
 	return err;
 }
 

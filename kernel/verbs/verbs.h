@@ -77,20 +77,15 @@ void tern_poll_rang(struct tern_qp *qp);
 
 /* ---- doorbell.c ---- */
 
-/* A consumer's doorbell that is counted. Contexts are those of the transport's qp_doorbell. */
-static inline void tern_qp_ring_counted(struct tern_qp *qp)
+/* A consumer's doorbell. Contexts are those of the transport's qp_doorbell. */
+static inline void tern_qp_ring(struct tern_qp *qp)
 {
 	struct tern_dev *dev = qp->dev;
 
+	tern_count_anywhere(dev, TERN_CNT_DOORBELLS);
 	if (unlikely(READ_ONCE(dev->poll_us)))
 		tern_poll_rang(qp);
 	dev->transport->qp_doorbell(qp);
-}
-
-static inline void tern_qp_ring(struct tern_qp *qp)
-{
-	tern_count_anywhere(qp->dev, TERN_CNT_DOORBELLS);
-	tern_qp_ring_counted(qp);
 }
 
 /* A doorbell file, for QPs of this device whose doorbell it is. ERR_PTR. Sleeps. */
