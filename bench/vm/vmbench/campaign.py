@@ -199,7 +199,7 @@ class Campaign:
                 self._miss(point)
 
     def _test(self, case, subject):
-        return kinds.Metered(self._lab, Notes(self._say), SUBJECTS.get(subject) or "tt", case.local,
+        return kinds.Metered(self._lab, Notes(self._say), SUBJECTS.get(subject) or "tt", case,
                        _STEP_LIMIT_S)
 
     def _take(self, number, point, case, test):

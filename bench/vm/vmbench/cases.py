@@ -128,6 +128,15 @@ def _scaling():
                size=64 * KIB, local=True, **tern)
     yield Case("smp-write-64K-q8", "WRITE, 64KiB, 8 QPs", "bandwidth", tool="ib_write_bw",
                size=64 * KIB, options="-q 8", qps=8, first=5, **tern)
+    # Two guests of two CPUs may have two cores: here is one guest.
+    yield Case("smp-veth-64K", "across a veth pair: WRITE, 64KiB", "veth", tool="ib_write_bw",
+               size=64 * KIB, local=True, **tern)
+    # And here nobody spins. Over iWARP perftest's sender sleeps for ever once the receiver lags by
+    # all its RECVs, one for each message of a short run: 600 messages are more than TCP holds.
+    yield Case("smp-sleep-64K", "SEND, 64KiB, programs that sleep", "bandwidth",
+               tool="ib_send_bw", size=64 * KIB, options="-e", first=600, **tern)
+    yield Case("smp-tcp", "TCP, one stream (iperf3)", "tcp", size=64 * KIB, first=64,
+               **dict(tern, subjects=("tcp",)))
 
 
 def _curves():

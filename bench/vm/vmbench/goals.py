@@ -97,14 +97,19 @@ def _own_goals(subject):
                "fair-alone")
     # A twentieth is what medians of two equal things may differ by.
     for case, words in (("smp-write-64K", "WRITE 64KiB"), ("smp-rate-64", "WRITE 64 B rate"),
-                        ("smp-local-64K", "same host: WRITE 64KiB")):
+                        ("smp-sleep-64K", "SEND 64KiB, programs that sleep"),
+                        ("smp-local-64K", "same host: WRITE 64KiB"),
+                        ("smp-veth-64K", "veth: WRITE 64KiB")):
         yield Goal("2 vCPUs by 1: " + words, case, subject, subject, _both(0.95), vcpus=(2, 1))
     yield Goal("2 vCPUs by 1: WRITE 64KiB, 8 QPs", "smp-write-64K-q8", subject, subject,
                vcpus=(2, 1))
+    yield Goal("2 vCPUs: SEND 64KiB, programs that sleep", "smp-sleep-64K", subject, "tcp",
+               against_case="smp-tcp", vcpus=(2, 2))
 
 
+_TCP_GOALS = (Goal("2 vCPUs by 1: TCP", "smp-tcp", "tcp", "tcp", vcpus=(2, 1)),)
 GOALS = tuple(_goals()) + tuple(_local_goals()) + tuple(_own_goals("tern_roce")) + \
-    tuple(_own_goals("tern_iwarp"))
+    tuple(_own_goals("tern_iwarp")) + _TCP_GOALS
 
 
 def verdicts(samples):

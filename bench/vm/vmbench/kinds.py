@@ -8,9 +8,10 @@ if the case is timed). It raises RuntimeError or RigError if there is no figure.
 import math
 import os
 import re
+import shlex
 from dataclasses import dataclass
 
-from vmtest import context, speed
+from vmtest import context, netns, speed
 
 from .cases import BY_CM, MIB
 
@@ -31,15 +32,41 @@ class Result:
     each: float = 1         # and so many of these
 
 
+class _Namespace:
+    """A network namespace of a guest (netns), as far as it is what another guest is."""
+    address = netns.FAR
+
+    def __init__(self, guest):
+        self._guest = guest
+
+    @staticmethod
+    def _inside(what):
+        return "exec ip netns exec n1 sh -c " + shlex.quote(what)
+
+    def start(self, what, timeout=60, **how):
+        """As a guest's."""
+        return self._guest.start(self._inside(what), timeout, **how)
+
+    def wait_until(self, what, **how):
+        """As a guest's."""
+        return self._guest.wait_until(self._inside(what), **how)
+
+
 class Metered(context.Test):
     """A test that knows how much CPU time the guests' QEMU processes took for the last run()."""
 
-    def __init__(self, lab, report, pair, local, limit_s):
+    def __init__(self, lab, report, pair, case, limit_s):
         super().__init__(lab, report, pair, limit_s)
         self._processes = [guest.process for guest in self.guests]
+        self._case = case
         self.cpu_s = 0.0
-        if local:
-            self.b = self.a
+        if case.local:
+            self.b = _Namespace(self.a) if case.kind == "veth" else self.a
+
+    def dev(self, guest, netdev="eth0"):
+        if self._case.kind == "veth":
+            return "nsb" if guest is self.b else "nsa"
+        return super().dev(guest, netdev)
 
     def _cpu_ticks(self):
         total = 0
@@ -67,6 +94,17 @@ def bandwidth(t, case, subject, amount):
                                   timeout=_LIMIT_S)
     return Result([("", value, "MiB/s")], amount * case.qps, value * MIB / case.size, t.cpu_s,
                   "KiB", case.size / 1024)
+
+
+def veth(t, case, subject, amount):
+    """The same between two network namespaces of guest a, across a pair of veth interfaces."""
+    try:
+        t.run(t.a, netns.UP + netns.links(subject), check=True)
+        t.a.wait_until(netns.links_up(subject), timeout=15)
+        return bandwidth(t, case, subject, amount)
+    finally:
+        t.run(t.a, netns.DOWN)
+        t.a.wait_until(netns.LINKS_GONE, timeout=15)
 
 
 def rate(t, case, subject, amount):

@@ -20,9 +20,9 @@ ip netns exec n1 ip link set veth1 gso_max_segs 1
 
 
 def run(t):
-    t.undo = [lambda: t.run(t.a, "ip netns del n1; ip link del veth0; true")]
+    t.undo = [lambda: t.run(t.a, netns.DOWN)]
     # What is under way when the sender dies must not have arrived before its namespace goes.
-    t.run(t.a, netns.UP + _WIRE % {"delay": 200 * t.slow} + netns.LINKS, check=True)
+    t.run(t.a, netns.UP + _WIRE % {"delay": 200 * t.slow} + netns.links("tern_iwarp"), check=True)
     heir = t.start(t.a, "/tern/vcm inherit", 100)
     t.wait_cm_listen(t.a)
     # Not ip netns exec: counters are in the first namespace's /sys.
@@ -34,5 +34,5 @@ def run(t):
     t.finish(heir, 60)
     t.case("all that had completed arrives", sent and heir.output().strip() == sent.group(0),
            "%s\nof %s" % (heir.output(), last.out))
-    t.a.wait_until("! rdma link | grep -q '^link ns'", timeout=20)
+    t.a.wait_until(netns.LINKS_GONE, timeout=20)
     t.case("then the namespace goes, and the links with it", True)

@@ -18,7 +18,7 @@ _TAKEN = "ip netns exec n1 awk '/^Udp: [0-9]/{print $2}' /proc/net/snmp"
 
 
 def _down(t):
-    t.run(t.a, "pkill -9 vverify; ip netns del n1; ip link del veth0; true")
+    t.run(t.a, "pkill -9 vverify; " + netns.DOWN)
 
 
 def _counts(t):
@@ -109,8 +109,7 @@ def run(t):
     t.run(t.a, """set -e
         ethtool -K veth0 tx-gso-list off
         ip netns exec n1 ethtool -K veth1 tx-gso-list off
-        rdma link add nsa type tern_roce netdev veth0
-        ip netns exec n1 rdma link add nsb type tern_roce netdev veth1""", check=True)
+        """ + netns.links("tern_roce"), check=True)
     t.a.wait_until("[ $(grep -lx veth0 /sys/class/infiniband/nsa/ports/1/gid_attrs/ndevs/* "
                    "2>/dev/null | wc -l) -ge 3 ]", timeout=10)
     _cut_by_receiver(t)

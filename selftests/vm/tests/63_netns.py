@@ -12,7 +12,7 @@ LIMIT = 240
 
 
 def _down(t):
-    t.run(t.a, "pkill -9 vverify; ip netns del n1; ip link del bond0; ip link del veth0; true")
+    t.run(t.a, "pkill -9 vverify; ip link del bond0; " + netns.DOWN)
 
 
 def _gids_named(t, device, netdev, count, limit=10):
@@ -22,8 +22,7 @@ def _gids_named(t, device, netdev, count, limit=10):
 
 def _links(t, kind):
     """A link on each end of the veth pair, the far one made inside its namespace."""
-    t.run(t.a, "rdma link add nsa type %s netdev veth0" % kind, check=True)
-    t.run(t.a, "ip netns exec n1 rdma link add nsb type %s netdev veth1" % kind, check=True)
+    t.run(t.a, netns.links(kind), check=True)
     _gids_named(t, "nsa", "veth0", 2)
 
 

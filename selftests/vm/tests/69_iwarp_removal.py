@@ -45,7 +45,7 @@ def _netdev_goes(t, guest):
 
 
 def _namespace_goes(t):
-    t.run(t.a, netns.UP + netns.LINKS, check=True)
+    t.run(t.a, netns.UP + netns.links("tern_iwarp"), check=True)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
     t.a.wait_until("ip netns exec n1 ss -Hltn 'sport = :18600' | grep -q .", timeout=15)
     client = t.start(t.a, "/tern/vverify -n veth0 %s 10.88.0.2" % _LOAD, 100)
@@ -62,7 +62,7 @@ def _namespace_goes(t):
 
 
 def _clean(t):
-    t.run(t.a, "ip netns del n1; ip link del veth0; true")
+    t.run(t.a, netns.DOWN)
     for guest in t.guests:
         t.run(guest, "ip link del mv0 2>/dev/null; true")
 

@@ -5,7 +5,9 @@
     veth0 10.88.0.1, fd88::1 -------- veth1 10.88.0.2, fd88::2
 """
 
-# A script; who runs it has `ip netns del n1; ip link del veth0` run at the end.
+FAR = "10.88.0.2"
+
+# A script; who runs it has DOWN run at the end.
 UP = """set -e
 ip netns add n1
 ip link add veth0 type veth peer name veth1 netns n1
@@ -18,7 +20,22 @@ ip netns exec n1 ip link set lo up
 ip netns exec n1 ip link set veth1 up
 """
 
-# tern_iwarp links on both ends.
-LINKS = """rdma link add nsa type tern_iwarp netdev veth0
-ip netns exec n1 rdma link add nsb type tern_iwarp netdev veth1
-"""
+DOWN = "ip netns del n1; ip link del veth0; true"
+
+
+def links(kind):
+    """A script: RDMA links of a kind on both ends, nsa and, made in the namespace, nsb."""
+    return ("set -e\n"
+            "rdma link add nsa type %s netdev veth0\n"
+            "ip netns exec n1 rdma link add nsb type %s netdev veth1\n" % (kind, kind))
+
+
+def links_up(kind):
+    """A condition: programs can use them. (RoCE has GIDs of addresses, some time after the link.)"""
+    if kind == "tern_iwarp":
+        return "[ $(rdma link | grep -c '^link ns[ab]/1 state ACTIVE') = 2 ]"
+    return ("grep -qs :0a58:0001 /sys/class/infiniband/nsa/ports/1/gids/* && "
+            "grep -qs :0a58:0002 /sys/class/infiniband/nsb/ports/1/gids/*")
+
+
+LINKS_GONE = "! rdma link | grep -q '^link ns[ab]/'"
