@@ -69,6 +69,7 @@ def _goals():
     yield Goal("RC WRITE 2 B latency", "lat-2", "tern_roce", "udp", _both(1.1), True, "udp")
     yield Goal("RC WRITE 2 B latency", "lat-2", "tern_roce", "udp", None, True, "udp-spin")
     yield Goal("iWARP WRITE 2 B latency", "lat-2", "tern_iwarp", "siw", None, True)
+    yield Goal("2 vCPUs by 1: TCP", "smp-tcp", "tcp", "tcp", vcpus=(2, 1))
 
 
 def _local_goals():
@@ -107,9 +108,8 @@ def _own_goals(subject):
                against_case="smp-tcp", vcpus=(2, 2))
 
 
-_TCP_GOALS = (Goal("2 vCPUs by 1: TCP", "smp-tcp", "tcp", "tcp", vcpus=(2, 1)),)
 GOALS = tuple(_goals()) + tuple(_local_goals()) + tuple(_own_goals("tern_roce")) + \
-    tuple(_own_goals("tern_iwarp")) + _TCP_GOALS
+    tuple(_own_goals("tern_iwarp"))
 
 
 def verdicts(samples):

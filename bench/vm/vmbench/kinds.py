@@ -58,13 +58,12 @@ class Metered(context.Test):
     def __init__(self, lab, report, pair, case, limit_s):
         super().__init__(lab, report, pair, limit_s)
         self._processes = [guest.process for guest in self.guests]
-        self._case = case
         self.cpu_s = 0.0
         if case.local:
             self.b = _Namespace(self.a) if case.kind == "veth" else self.a
 
     def dev(self, guest, netdev="eth0"):
-        if self._case.kind == "veth":
+        if isinstance(self.b, _Namespace):
             return "nsb" if guest is self.b else "nsa"
         return super().dev(guest, netdev)
 
@@ -103,7 +102,8 @@ def veth(t, case, subject, amount):
         t.a.wait_until(netns.links_up(subject), timeout=15)
         return bandwidth(t, case, subject, amount)
     finally:
-        t.run(t.a, netns.DOWN)
+        # Not t.run(): the test's time may be over.
+        t.a.run(netns.DOWN, timeout=20)
         t.a.wait_until(netns.LINKS_GONE, timeout=15)
 
 

@@ -23,7 +23,7 @@ def _gids_named(t, device, netdev, count, limit=10):
 def _links(t, kind):
     """A link on each end of the veth pair, the far one made inside its namespace."""
     t.run(t.a, netns.links(kind), check=True)
-    _gids_named(t, "nsa", "veth0", 2)
+    t.a.wait_until(netns.links_up(kind), timeout=10)
 
 
 def _start_pair(t, what):
