@@ -135,6 +135,9 @@ def _scaling():
     # all its RECVs, one for each message of a short run: 600 messages are more than TCP holds.
     yield Case("smp-sleep-64K", "SEND, 64KiB, programs that sleep", "bandwidth",
                tool="ib_send_bw", size=64 * KIB, options="-e", first=600, **tern)
+    yield Case("smp-veth-sleep-64K", "across a veth pair: SEND, 64KiB, programs that sleep",
+               "veth", tool="ib_send_bw", size=64 * KIB, options="-e", first=600, local=True,
+               **tern)
     yield Case("smp-tcp", "TCP, one stream (iperf3)", "tcp", size=64 * KIB, first=64,
                **dict(tern, subjects=("tcp",)))
 

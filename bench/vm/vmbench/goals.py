@@ -100,7 +100,8 @@ def _own_goals(subject):
     for case, words in (("smp-write-64K", "WRITE 64KiB"), ("smp-rate-64", "WRITE 64 B rate"),
                         ("smp-sleep-64K", "SEND 64KiB, programs that sleep"),
                         ("smp-local-64K", "same host: WRITE 64KiB"),
-                        ("smp-veth-64K", "veth: WRITE 64KiB")):
+                        ("smp-veth-64K", "veth: WRITE 64KiB"),
+                        ("smp-veth-sleep-64K", "veth: SEND 64KiB, programs that sleep")):
         yield Goal("2 vCPUs by 1: " + words, case, subject, subject, _both(0.95), vcpus=(2, 1))
     yield Goal("2 vCPUs by 1: WRITE 64KiB, 8 QPs", "smp-write-64K-q8", subject, subject,
                vcpus=(2, 1))
