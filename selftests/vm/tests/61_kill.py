@@ -16,15 +16,15 @@ def _start_bulk(t, tool):
 def _kill_in_queue(t):
     """What QPs had in a queueing discipline does not count once they are gone.
 
-    The rate is so low that a window of a few packets, as after a time-out, is still there when
-    the client has been killed, which slow guests take longer for.
+    The rate is so low, a packet a second, that a window of two, as after a time-out, is still
+    there when the client has been killed, which slow guests take longer for.
     """
     for _ in range(4):
         client, server = _start_bulk(t, "ib_write_bw")
         try:
-            t.run(t.a, "tc qdisc replace dev eth0 root tbf rate %dbit burst 5k limit 4mb"
-                  % (64000 / t.slow), check=True)
-            t.sleep(0.5)
+            t.run(t.a, "tc qdisc replace dev eth0 root tbf rate %dbit burst 1600 limit 4mb"
+                  % (8000 / t.slow), check=True)
+            t.a.wait_until("tc -s qdisc show dev eth0 | grep -qE 'backlog [1-9]'", timeout=20)
             t.kill(client)
             found = t.run(t.a, "tc -s qdisc show dev eth0").out
             t.case("packets outlive their QP", re.search(r"backlog [1-9]\d*K?b", found), found)
