@@ -49,6 +49,7 @@
 	X(HANDOFFS,		"work_handoffs")	/* budget spent, a work item went on */	\
 	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\
+	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\
 	X(LINK_DOWN,		"link_downed")
 
 enum tern_counter {

@@ -253,6 +253,9 @@ void iw_ep_reset(struct iw_ep *ep, int status)
 	sock_no_linger(ep->sock->sk);
 	iw_ep_end(ep, status);
 	iw_sock_abort(ep->sock);
+	/* What the socket had yet to take, it never will. */
+	if (ep->qp)
+		iw_kick(ep->qp);
 }
 
 void iw_ep_close(struct iw_ep *ep, bool orderly)

@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/lend.h"
 
 /* ---- completions, errors: run_lock held ---- */
 
@@ -78,6 +79,8 @@ static void reap_completed(struct iw_qp *qp)
 
 static inline void reap(struct iw_qp *qp)
 {
+	if (qp->tx.lender)
+		iw_lend_settle(qp);
 	if (iw_req_completed(&qp->req))
 		reap_completed(qp);
 	if (iw_req_in_error(&qp->req))
@@ -93,13 +96,16 @@ static bool flush(struct iw_qp *qp, u32 *budget)
 	int ret;
 
 	tern_sq_draining(&base->sq, false);
-	for (; *budget; --*budget) {
-		ret = tern_sq_take(&base->sq, base->type, &wqe);
-		if (ret == 0 || ret == -EOVERFLOW) {
+	for (; more && *budget; --*budget) {
+		/* After what the engine has, which may wait for memory that is lent; then it is our turn. */
+		if (qp->ready && qp->req.tail != qp->req.head)
+			ret = 0;
+		else
+			ret = tern_sq_take(&base->sq, base->type, &wqe);
+		if (ret == 0 || ret == -EOVERFLOW)
 			more = false;
-			break;
-		}
-		iw_complete_send(qp, base->sq.head - 1, IB_WC_WR_FLUSH_ERR);
+		else
+			iw_complete_send(qp, base->sq.head - 1, IB_WC_WR_FLUSH_ERR);
 	}
 	more |= tern_qp_flush_recv(base, budget);
 	if (base->srq && !qp->last_wqe_told) {

@@ -218,13 +218,11 @@ static bool has_little(const struct sock *sk)
 static u64 most_under_way(const struct iw_turn *turn, const struct tcp_sock *tp)
 {
 	u32 holders = READ_ONCE(turn->gate->num_holders);
-	u64 path;
 
 	if (holders < 2 || !tp->rate_interval_us)
 		return U64_MAX;
-	path = div_u64((u64)tp->rate_delivered * tp->mss_cache * tcp_min_rtt(tp),
-		       tp->rate_interval_us);
-	return max3((u64)GATE_UNDER_WAY / holders, (u64)GATE_UNDER_WAY_LEAST, 2 * path);
+	return max3((u64)GATE_UNDER_WAY / holders, (u64)GATE_UNDER_WAY_LEAST,
+		    2 * iw_path_bytes(tp));
 }
 
 static bool has_much_under_way(const struct iw_turn *turn, const struct sock *sk)

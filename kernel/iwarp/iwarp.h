@@ -17,6 +17,7 @@
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 #include <rdma/iw_cm.h>
 
 #include "iwarp/gate.h"
@@ -79,6 +80,7 @@
 /* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
 #define IW_MAX_PENDING		1024
 
+struct iw_lender;
 struct iw_qp;
 
 enum iw_ep_state {
@@ -137,6 +139,7 @@ struct iw_tx {
 	u32 unsent;			/* bytes of all that the socket has not taken */
 	u64 pos;			/* of what is written in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
+	struct iw_lender *lender;	/* NULL: all is copied */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
 	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */
@@ -257,6 +260,14 @@ void iw_sock_set_pacing(struct sock *sk);
 static inline bool iw_sends_packets(const struct net_device *netdev)
 {
 	return !(READ_ONCE(netdev->features) & NETIF_F_ALL_TSO);
+}
+/* What the path takes: TCP's delivery rate by its least round trip time. 0: not known yet. */
+static inline u64 iw_path_bytes(const struct tcp_sock *tp)
+{
+	if (!tp->rate_interval_us)
+		return 0;
+	return div_u64((u64)tp->rate_delivered * tp->mss_cache * tcp_min_rtt(tp),
+		       tp->rate_interval_us);
 }
 void iw_sock_set_tos(struct sock *sk, u8 tos);
 /* Bound to port 0, it gets one at connect: any that is free toward that peer. */

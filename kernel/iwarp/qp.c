@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/lend.h"
 #include "mem/page.h"
 #include "transport.h"
 
@@ -94,7 +95,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 static bool is_idle(const struct iw_qp *qp)
 {
 	return qp->ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) &&
-	       qp->req.una == qp->req.head && !tern_sq_pending(&qp->base.sq);
+	       qp->req.tail == qp->req.head && !tern_sq_pending(&qp->base.sq);
 }
 
 /* The end of a dead QP's connection. */
@@ -127,6 +128,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
+	iw_lender_destroy(qp->tx.lender);
 	/* None is queued again by anybody who looks at dead first. */
 	cancel_delayed_work_sync(&qp->retry);
 	cancel_delayed_work_sync(&qp->opening);
@@ -164,7 +166,12 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 		/* iw_cm has no say in a QP's rights and sets none: the keys' decide. */
 		.access = IW_ACCESS_WRITE | IW_ACCESS_READ | IW_ACCESS_ATOMIC,
 	};
-	struct iw_req_cfg req = { .ord = terms->ord, .max_ulpdu = resp.max_ulpdu };
+	struct iw_req_cfg req = {
+		.ord = terms->ord,
+		.max_ulpdu = resp.max_ulpdu,
+		.max_lent_bytes = IW_LENT_FPDU_BYTES,
+	};
+	struct iw_lender *lender = NULL;
 	struct iw_irq *irq;
 	u8 *bounce = NULL;
 	int err = 0;
@@ -180,6 +187,9 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 		}
 	}
 
+	if (!terms->crc && !terms->tx_markers)
+		lender = iw_lender_create(qp);
+
 	spin_lock_bh(&base->run_lock);
 	if (base->dead || !iw_qp_may_connect(qp) || qp->ready) {
 		err = -EINVAL;
@@ -194,6 +204,7 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	iw_resp_init(&qp->resp, irq, &resp);
 	swap(qp->irq, irq);
 	swap(qp->tx.bounce, bounce);
+	swap(qp->tx.lender, lender);
 	qp->terms = *terms;
 	/* The initiator speaks first (RFC 5044 7.1.2), in peer-to-peer mode at once. */
 	qp->tx.hold = !active;
@@ -212,6 +223,7 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	qp->ready = true;
 unlock:
 	spin_unlock_bh(&base->run_lock);
+	iw_lender_destroy(lender);
 	kvfree(irq);
 	kvfree(bounce);
 	return err;

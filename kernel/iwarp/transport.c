@@ -10,6 +10,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/lend.h"
 #include "transport.h"
 
 struct workqueue_struct *iw_wq;
@@ -163,5 +164,6 @@ int tern_iwarp_init(void)
 
 void tern_iwarp_exit(void)
 {
+	iw_lenders_exit();
 	destroy_workqueue(iw_wq);
 }

@@ -4,7 +4,7 @@
  * back to back into pages that the socket takes as they are, several at once of
  * long messages, for each time TCP sends is a doorbell of the NIC. Payload is
  * copied once, there; so an application that changes its buffer after the CRC
- * was computed harms itself only.
+ * was computed harms itself only. Without CRCs some is lent instead (lend.h).
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,6 +12,7 @@
 
 #include "crc.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/lend.h"
 #include "mem/page.h"
 
 static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
@@ -186,6 +187,11 @@ static void tx_taken(struct iw_tx *tx, u32 bytes)
 	tx->last -= pages;
 }
 
+static inline u32 tx_left_lent(const struct iw_tx *tx)
+{
+	return tx->lender ? iw_lend_left(tx->lender) : 0;
+}
+
 /* TCP has none. With nothing under way, and no timer, so that nothing will come, it has no memory. */
 static void wait_for_room(struct iw_qp *qp, struct sock *sk)
 {
@@ -194,7 +200,20 @@ static void wait_for_room(struct iw_qp *qp, struct sock *sk)
 		mod_delayed_work(iw_wq, &qp->retry, 1);
 }
 
-/* What is written to the socket. False: it takes no more now, or never. BHs off. */
+/* Has TCP, which returned ret, taken some? */
+static bool tx_progress(struct iw_qp *qp, struct sock *sk, int ret)
+{
+	if (ret <= 0) {
+		if (ret == -EAGAIN)
+			wait_for_room(qp, sk);
+		return false;
+	}
+	tern_count(qp->base.dev, TERN_CNT_TX_PKTS);
+	tern_count_add(qp->base.dev, TERN_CNT_TX_BYTES, ret);
+	return true;
+}
+
+/* What is lent, and then what is written, to the socket. False: it takes no more now, or never. BHs off. */
 static bool tx_push(struct iw_qp *qp, struct sock *sk)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -203,20 +222,18 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 	/* In the middle of a message more is sure to follow: TCP waits for full segments. */
 	if (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp))
 		flags |= MSG_MORE;
+	while (tx_left_lent(tx))
+		if (!tx_progress(qp, sk, iw_lend_push(tx->lender, sk, flags)))
+			return false;
 	while (tx->unsent) {
 		/* The last may have nothing yet. */
 		u32 pages = tx->last + !!tx->out[tx->last].bv_len;
 		int ret = tern_tcp_send_pages(sk, tx->out, pages, tx->unsent, flags,
 					      iw_sends_packets(qp->base.dev->netdev));
 
-		if (ret <= 0) {
-			if (ret == -EAGAIN)
-				wait_for_room(qp, sk);
+		if (!tx_progress(qp, sk, ret))
 			return false;
-		}
 		tx_taken(tx, ret);
-		tern_count(qp->base.dev, TERN_CNT_TX_PKTS);
-		tern_count_add(qp->base.dev, TERN_CNT_TX_BYTES, ret);
 	}
 	return true;
 }
@@ -309,11 +326,59 @@ static bool send_response(struct iw_qp *qp)
 	return true;
 }
 
-/* One segment of a request, or a local operation, if there is one. */
-static bool send_request(struct iw_qp *qp)
+/* Segments of the request whose turn it is, that lie in one SGE. False: none. */
+static bool lend_request(struct iw_qp *qp)
+{
+	struct iw_tx *tx = &qp->tx;
+	struct iw_seg seg;
+	bool any = false;
+
+	if (!iw_lend_begin(qp))
+		return false;
+	while (iw_req_next_lent(&qp->req, &seg)) {
+		/* Only what frames it is in the page that is written to. */
+		u32 used = iw_lend_fpdu(qp, &seg, tx_at(tx));
+
+		if (!used)
+			break;
+		tx->out[tx->last].bv_offset += used;
+		tx->pos += used + seg.bytes;
+		iw_req_sent(&qp->req, &seg);
+		any = true;
+		/* The end of a message, if that is short, is copied. */
+		if (!iw_req_in_message(&qp->req) || iw_req_next_bytes(&qp->req) < PAGE_SIZE ||
+		    !iw_lend_has_room(tx->lender))
+			break;
+	}
+	return any;
+}
+
+/* Requests without a copy, as many as TCP is given at a time. False: none. */
+static bool lend_requests(struct iw_qp *qp, struct sock *sk)
+{
+	struct iw_tx *tx = &qp->tx;
+	bool any;
+
+	if (!iw_lend_wanted(qp, sk) || !tx_push(qp, sk))
+		return false;
+	do {
+		any = lend_request(qp);
+	} while (any && iw_lend_has_room(tx->lender) && iw_lend_wanted(qp, sk) &&
+		 !iw_turn_waits(&qp->turn, iw_req_next_bytes(&qp->req)));
+	any = iw_lend_left(tx->lender);
+	if (any)
+		tx_push(qp, sk);
+	iw_lend_end(tx->lender);
+	return any;
+}
+
+/* Segments of a request, or a local operation, if there is one. */
+static bool send_request(struct iw_qp *qp, struct sock *sk)
 {
 	struct iw_seg seg;
 
+	if (qp->tx.lender && lend_requests(qp, sk))
+		return true;
 	if (!iw_req_next(&qp->req, &seg))
 		return false;
 	if (seg.kind == IW_SEG_LOCAL) {
@@ -415,7 +480,8 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	if (tx->fin)
 		return false;
 	/* As most often when something has come in. */
-	if (!qp->base.sq.draining && !tx->closing && !tx->unsent && !is_due(qp))
+	if (!qp->base.sq.draining && !tx->closing && !tx->unsent && !tx_left_lent(tx) &&
+	    !is_due(qp))
 		return false;
 	tern_sq_draining(&qp->base.sq, true);
 	for (;;) {
@@ -437,7 +503,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 			any = send_response(qp);
 		if (may_request(qp) && !read_waits(qp, sk, why) &&
 		    (!any || have_room(qp, sk)))
-			any |= send_request(qp);
+			any |= send_request(qp, sk);
 		if (any && is_due(qp))
 			continue;
 		if (!tx_push(qp, sk))
@@ -464,6 +530,8 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 
 	iw_turn_begin(&qp->turn);
 	more = tx_run(qp, sk, why);
+	if (qp->tx.lender)
+		iw_lend_close(qp->tx.lender);
 	iw_turn_end(&qp->turn);
 	return more;
 }

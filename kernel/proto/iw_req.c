@@ -26,6 +26,11 @@ void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struc
 	};
 }
 
+static bool op_has_payload(u8 op)
+{
+	return op == IW_OP_SEND || op == IW_OP_WRITE;
+}
+
 bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
 {
 	struct iw_sqe *s;
@@ -37,9 +42,12 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
 	s->state = IW_SQE_QUEUED;
 	s->status = IW_ST_SUCCESS;
 	s->body_sent = false;
+	s->lent = false;
 	s->msn = 0;
 	s->done_bytes = 0;
 	q->others += s->op != IW_OP_READ;
+	if (op_has_payload(s->op) && q->state == IW_REQ_READY)
+		q->unsent_bytes += s->length;
 	q->head++;
 	return true;
 }
@@ -90,7 +98,7 @@ static void seg_header(struct iw_seg *seg, struct ddp_seg *s)
 	seg->hdr_bytes = (u16)ddp_build(seg->hdr, s);
 }
 
-static void send_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+static void send_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 {
 	struct ddp_seg h = {
 		.opcode = send_opcode(s),
@@ -101,12 +109,12 @@ static void send_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_s
 	};
 
 	seg->offset = s->done_bytes;
-	seg->bytes = (u16)min_u32(s->length - s->done_bytes, q->cfg.max_ulpdu - DDP_UNTAGGED_BYTES);
+	seg->bytes = (u16)min_u32(s->length - s->done_bytes, most);
 	h.last = s->done_bytes + seg->bytes == s->length;
 	seg_header(seg, &h);
 }
 
-static void write_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_seg *seg)
+static void write_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 {
 	struct ddp_seg h = {
 		.opcode = RDMAP_WRITE,
@@ -116,7 +124,7 @@ static void write_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_
 	};
 
 	seg->offset = s->done_bytes;
-	seg->bytes = (u16)min_u32(s->length - s->done_bytes, q->cfg.max_ulpdu - DDP_TAGGED_BYTES);
+	seg->bytes = (u16)min_u32(s->length - s->done_bytes, most);
 	h.last = s->done_bytes + seg->bytes == s->length;
 	seg_header(seg, &h);
 }
@@ -184,8 +192,10 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
-bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
+static bool next_seg(struct iw_req *q, bool lent, struct iw_seg *seg)
 {
+	u32 most = q->cfg.max_lent_bytes;
+
 	for (; q->state == IW_REQ_READY && q->cur != q->head; next_turn(q)) {
 		struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
@@ -204,13 +214,14 @@ bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 			seg->last = true;
 			break;
 		case IW_OP_SEND:
-			send_seg(q, s, seg);
+			send_seg(s, lent ? most : q->cfg.max_ulpdu - DDP_UNTAGGED_BYTES, seg);
 			break;
 		case IW_OP_WRITE:
 			if (s->body_sent)
 				imm_seg(s, seg);
 			else
-				write_seg(q, s, seg);
+				write_seg(s, lent ? most : q->cfg.max_ulpdu - DDP_TAGGED_BYTES,
+					  seg);
 			break;
 		case IW_OP_READ:
 			read_seg(q, s, seg);
@@ -222,6 +233,16 @@ bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
 		return true;
 	}
 	return false;
+}
+
+bool iw_req_next(struct iw_req *q, struct iw_seg *seg)
+{
+	return next_seg(q, false, seg);
+}
+
+bool iw_req_next_lent(struct iw_req *q, struct iw_seg *seg)
+{
+	return next_seg(q, true, seg);
 }
 
 static void advance_una(struct iw_req *q)
@@ -253,6 +274,7 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 		return;
 	}
 	s->done_bytes += seg->bytes;
+	q->unsent_bytes -= seg->bytes;
 	if (!seg->last)
 		return;
 	if (s->op == IW_OP_WRITE && (s->flags & IW_SQE_IMM) && !s->body_sent) {
@@ -261,6 +283,15 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 	}
 	next_turn(q);
 	sqe_complete(q, s, IW_ST_SUCCESS);
+}
+
+void iw_req_lend(struct iw_req *q, u32 slot, u32 loan)
+{
+	struct iw_sqe *s = iw_req_sqe(q, slot);
+
+	q->num_lent += !s->lent;
+	s->lent = true;
+	s->loan = loan;
 }
 
 void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status)
@@ -431,12 +462,16 @@ void iw_req_terminated(struct iw_req *q, int code)
 
 bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
 {
+	struct iw_sqe *s;
+
 	if (!iw_req_completed(q))
 		return false;
+	s = iw_req_sqe(q, q->tail);
+	q->num_lent -= s->lent;
+	s->lent = false;
 	*slot = q->tail;
 	/* From una on there may be some done behind what failed: flushed too. */
-	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)iw_req_sqe(q, q->tail)->status :
-						IW_ST_WR_FLUSH_ERR;
+	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)s->status : IW_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)
 		q->una = q->tail;
@@ -450,4 +485,5 @@ void iw_req_flush(struct iw_req *q)
 	q->state = IW_REQ_ERROR;
 	q->rd_out = 0;
 	q->rd_bytes = 0;
+	q->unsent_bytes = 0;
 }

@@ -5,8 +5,10 @@
  * RFC 5040 5 (ordering and completion), RFC 7306 (atomics, immediate data).
  *
  * TCP neither loses nor reorders, so nothing here is ever sent twice. A Send
- * or Write is complete once the stream has taken its last segment; READs and
- * atomics once their response is placed. Completions are in order.
+ * or Write is complete once the stream has taken its last segment, and given back
+ * the memory that was lent to it instead of copied; READs and atomics once their
+ * response is placed. Completions are in order, in error, too: no memory that the
+ * stream still reads is ever given back to its owner.
  *
  * A READ's sink is named to the peer by its slot and an offset, not by a key:
  * only the response to the oldest READ under way is taken, at the very place
@@ -79,6 +81,8 @@ struct iw_sqe {
 	u8  state;		/* enum iw_sqe_state */
 	u8  status;		/* enum iw_status */
 	bool body_sent;		/* WRITE with immediate: the Write is out */
+	bool lent;		/* not reaped before loan is returned */
+	u32 loan;
 	u32 msn;		/* of the untagged message */
 	u32 done_bytes;		/* sent (SEND, WRITE) or placed (READ) */
 };
@@ -98,6 +102,7 @@ enum {
 struct iw_req_cfg {
 	u16 ord;		/* READs and atomics under way, at most; 0: none may be posted */
 	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES */
+	u16 max_lent_bytes;	/* payload of a segment whose memory is lent */
 };
 
 enum iw_req_state {
@@ -117,6 +122,9 @@ struct iw_req {
 	u32 resp;		/* oldest slot that waits for a response, if rd_out */
 
 	u32 others;		/* that are no READs, from cur on */
+	u64 unsent_bytes;	/* payload of SENDs and WRITEs that the stream is yet to take */
+	u32 num_lent;		/* slots that are lent */
+	u32 returned;		/* loans before this one are */
 	u32 rd_out;		/* READs and atomics under way */
 	u64 rd_bytes;		/* of these READs, as a whole */
 	u32 send_msn;		/* of the next message on each queue: the first is 1 */
@@ -186,6 +194,9 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
  */
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
 
+/* The same; a SEND's or WRITE's has up to max_lent_bytes of payload, for iw_req_lend(). */
+bool iw_req_next_lent(struct iw_req *q, struct iw_seg *seg);
+
 /*
  * Has the last segment that was sent begun something that is not through?
  * Nothing else is to be sent then (RFC 5041 5.3); nor between a Write and its
@@ -229,6 +240,18 @@ static inline bool iw_req_may_wait(const struct iw_req *q)
 /* The stream has taken it, whole. */
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);
 
+/*
+ * The stream has the memory of seg's payload, instead of a copy: slot is not reaped before
+ * loan is returned. Loans are numbered in order, from 0 on; after iw_req_sent().
+ */
+void iw_req_lend(struct iw_req *q, u32 slot, u32 loan);
+
+/* Loans before this one are. */
+static inline void iw_req_return(struct iw_req *q, u32 loan)
+{
+	q->returned = loan;
+}
+
 /* An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). */
 void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status);
 
@@ -258,10 +281,19 @@ static inline bool iw_req_in_error(const struct iw_req *q)
 	return q->state == IW_REQ_ERROR;
 }
 
+/* Has the stream got the memory of the next one to be reaped? */
+static inline bool iw_req_tail_lent(const struct iw_req *q)
+{
+	const struct iw_sqe *s = iw_req_sqe(q, q->tail);
+
+	return q->num_lent && s->lent && (s32)(s->loan - q->returned) >= 0;
+}
+
 /* Is there a completion? */
 static inline bool iw_req_completed(const struct iw_req *q)
 {
-	return q->tail != q->head && (q->tail != q->una || iw_req_in_error(q));
+	return q->tail != q->head && (q->tail != q->una || iw_req_in_error(q)) &&
+	       !iw_req_tail_lent(q);
 }
 
 /* Next completion in order; false if none. */

@@ -468,6 +468,8 @@ void Endpoint::service()
 		again_ns_ = world_.now_ns + n * SEGMENT_NS;
 	if (!again_ns_ && req.wants_work())
 		again_ns_ = world_.now_ns + (req.busy() ? 2 * IDLE_NS : rng_.below(IDLE_NS) + 1);
+	if (!again_ns_ && req.lends())
+		again_ns_ = world_.now_ns + rng_.below(IDLE_NS) + 1;
 	if (again_ns_)
 		wake(std::max(again_ns_, world_.now_ns + 1));
 }

@@ -83,8 +83,10 @@ struct Work {
 	uint32_t arrived; /* bytes that the peer placed */
 	uint32_t came;	  /* bytes that came back */
 	uint64_t result;
+	uint32_t loan; /* if lent: not reaped before that is returned */
 	uint8_t pieces;
 	uint8_t fault;
+	bool lent;
 	bool rtr;    /* the first message of a peer-to-peer connection */
 	bool shared; /* atomic on the shared counter */
 	bool begun, body_taken, body_arrived, injected;
@@ -146,6 +148,7 @@ struct EndCfg {
 	uint32_t index = 0;	    /* first slot: it runs freely */
 	uint32_t msn = 1;	    /* first of each queue, and of the peer's */
 	double declines = 0.02;	    /* segments that are not taken although they would fit */
+	double lends = 0.05;	    /* segments whose memory the stream is lent */
 	uint8_t only_op = 0xff;	    /* all work requests are of this kind */
 	uint64_t quota = ~0ull;	    /* work requests to post */
 	uint8_t fault = FAULT_NONE; /* befalls the first suitable work request ... */

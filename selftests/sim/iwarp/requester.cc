@@ -12,7 +12,8 @@ static constexpr uint32_t POSTS_WHEN_DEAD = 20;
 
 Requester::Requester(World &world, int endpoint, const EndCfg &c, uint64_t seed)
 	: cfg(c), world_(world), ep_(endpoint), arena_(ARENA_BYTES),
-	  workload_(cfg, ledger, arena_, seed), rng_(seed + 1), ring_(c.sq_entries)
+	  workload_(cfg, ledger, arena_, seed), rng_(seed + 1), ring_(c.sq_entries),
+	  lends_(Rng::chance(c.lends))
 {
 	ledger.va_base = rng_.next() & 0x7ffffffffffff000ull;
 	ledger.rkey = (uint32_t)rng_.next();
@@ -29,6 +30,8 @@ void Requester::start(uint16_t ord, uint16_t max_ulpdu, int rtr_op)
 	/* In the middle of a long life. */
 	q.head = q.cur = q.una = q.tail = q.resp = cfg.index;
 	q.send_msn = q.read_msn = q.atomic_resp_msn = cfg.msn;
+	loans_ = returned_ = cfg.msn;
+	iw_req_return(&q, returned_);
 	ord_ = ord;
 	workload_.start(ord, max_ulpdu);
 	if (rtr_op >= 0 && !iw_req_post(&q, &workload_.draw_rtr((uint8_t)rtr_op)->wr))
@@ -243,6 +246,31 @@ void Requester::sent(const struct iw_seg &seg)
 	}
 	progress_ns = world_.now_ns;
 	iw_req_sent(&q, &seg);
+	if (seg.bytes && rng_.hit(lends_))
+		lend(w, seg.slot);
+}
+
+/* As part of the last loan, if that is not returned, or of a new one. */
+void Requester::lend(Work &w, uint32_t slot)
+{
+	if (returned_ == loans_ || rng_.one_in(4))
+		loans_++;
+	w.lent = true;
+	w.loan = loans_ - 1;
+	iw_req_lend(&q, slot, w.loan);
+}
+
+bool Requester::is_lent(const Work &w) const
+{
+	return w.lent && (int32_t)(w.loan - returned_) >= 0;
+}
+
+void Requester::return_some()
+{
+	if (returned_ == loans_ || !rng_.one_in(3))
+		return;
+	returned_ += rng_.range(1, loans_ - returned_);
+	iw_req_return(&q, returned_);
 }
 
 int Requester::rx(const struct ddp_seg &s, const uint8_t *p, const Tag &tag)
@@ -361,6 +389,7 @@ void Requester::reap()
 	enum iw_status st;
 	uint32_t slot;
 
+	return_some();
 	while (iw_req_reap(&q, &slot, &st)) {
 		if (!busy() || slot != cfg.index + (uint32_t)ledger.reaped)
 			fail(ep_, "completion of slot %u, expected %" PRIu64, slot, ledger.reaped);
@@ -368,6 +397,8 @@ void Requester::reap()
 		Work &w = ledger.at(ledger.reaped);
 
 		world_.trace.add(world_.now_ns, ep_, "complete", w.wr.op, slot, w.number, st);
+		if (is_lent(w))
+			fail(ep_, "work request %" PRIu64 " is complete, and lent", w.number);
 		if (st == IW_ST_SUCCESS) {
 			if (ledger.failed)
 				fail(ep_, "work request %" PRIu64 " succeeded after a failure",
@@ -394,7 +425,8 @@ void Requester::reap()
 		ledger.reaped++;
 		workload_.release(w);
 	}
-	if (!iw_req_in_error(&q) && ledger.reaped != done_upto_)
+	if (!iw_req_in_error(&q) && ledger.reaped != done_upto_ &&
+	    !is_lent(ledger.at(ledger.reaped)))
 		fail(ep_, "work request %" PRIu64 " is done, but not complete", ledger.reaped);
 }
 
@@ -402,6 +434,9 @@ void Requester::check_end(const struct iw_resp &r)
 {
 	if (q.tail != q.head || q.una != q.head || q.cur != q.head)
 		fail(ep_, "send queue not empty at the end");
+	if (q.num_lent || q.unsent_bytes)
+		fail(ep_, "%u requests lent, %" PRIu64 " bytes unsent at the end", q.num_lent,
+		     (uint64_t)q.unsent_bytes);
 	if (q.rd_out)
 		fail(ep_, "%u READs counted as under way at the end", q.rd_out);
 	if (blamed_ != fatal_number)

@@ -38,6 +38,8 @@ public:
 	void reap();
 
 	bool busy() const { return ledger.reaped != ledger.posted; }
+	/* Does the stream have memory that is to be returned? */
+	bool lends() const { return busy() && returned_ != loans_; }
 	bool wants_work() const;
 	void check_end(const struct iw_resp &peer);
 
@@ -60,6 +62,9 @@ private:
 	void done(Work &w);
 	void fail_here(Work &w, uint32_t slot, enum iw_status status);
 	void check_success(const Work &w);
+	void lend(Work &w, uint32_t slot);
+	void return_some();
+	bool is_lent(const Work &w) const;
 
 	World &world_;
 	int ep_;
@@ -75,6 +80,9 @@ private:
 	uint64_t blamed_ = ~0ull;      /* ... which is this work request's, with this status */
 	uint8_t blame_ = IW_ST_WR_FLUSH_ERR;
 	uint64_t last_post_ = 0; /* dead: up to here */
+	uint32_t lends_;
+	uint32_t loans_ = 0;	/* begun */
+	uint32_t returned_ = 0; /* those before are */
 };
 
 } /* namespace sim */
