@@ -161,6 +161,30 @@ void iw_lend_settle(struct iw_qp *qp)
 	iw_req_return(&qp->req, smp_load_acquire(&qp->tx.lender->returned));
 }
 
+/* ---- pieces that TCP has not taken ---- */
+
+static void each_page(const struct iw_lender *lender, void (*fn)(struct page *page))
+{
+	u32 i, k;
+
+	for (i = 0; i < lender->pieces; i++) {
+		const struct bio_vec *piece = &lender->piece[i];
+
+		for (k = 0; k < PFN_UP(piece->bv_offset + piece->bv_len); k++)
+			fn(piece->bv_page + k);
+	}
+}
+
+static void drop_pieces(struct iw_lender *lender)
+{
+	if (lender->kept)
+		each_page(lender, put_page);
+	lender->kept = false;
+	lender->pieces = 0;
+	lender->bytes = 0;
+	lender->taken = 0;
+}
+
 /* ---- lenders ---- */
 
 static void tell_fn(struct tasklet_struct *tasklet)
@@ -190,8 +214,6 @@ struct iw_lender *iw_lender_create(struct iw_qp *qp)
 	return lender;
 }
 
-static void drop_pieces(struct iw_lender *lender);
-
 void iw_lender_destroy(struct iw_lender *lender)
 {
 	if (!lender)
@@ -208,7 +230,7 @@ void iw_lender_destroy(struct iw_lender *lender)
 void iw_lenders_exit(void)
 {
 	/* QPs' streams are over. What is in a queue of the stack leaves it as it would anyway. */
-	wait_event(none_left, !atomic_read(&num_loans));
+	wait_event_idle(none_left, !atomic_read(&num_loans));
 	synchronize_rcu();
 }
 
@@ -225,10 +247,15 @@ bool iw_lend_has_room(const struct iw_lender *lender)
 	       LEND_PIECES - lender->pieces >= FPDU_PIECES;
 }
 
-/* Does TCP pass on pages, and in packets that are worth it? */
+/*
+ * Does the netdev take pages, in packets that are worth it? The socket's capabilities do not
+ * tell: TCP's have scatter/gather always, for what the stack cuts and copies itself.
+ */
 static bool path_takes(const struct sock *sk)
 {
-	return (sk->sk_route_caps & NETIF_F_SG) && sk_can_gso(sk) &&
+	const struct dst_entry *dst = __sk_dst_get((struct sock *)sk);
+
+	return dst && (READ_ONCE(dst->dev)->features & NETIF_F_SG) && sk_can_gso(sk) &&
 	       min(sk->sk_gso_max_size, sk->sk_gso_max_segs * tcp_sk(sk)->mss_cache) >=
 		       LEND_PACKET_BYTES;
 }
@@ -351,7 +378,8 @@ int iw_lend_push(struct iw_lender *lender, struct sock *sk, int flags)
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, lender->piece, lender->pieces, lender->bytes);
 	iov_iter_advance(&msg.msg_iter, lender->taken);
 	ret = tcp_sendmsg_locked(sk, &msg, left);
-	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
+	/* Short of memory, TCP has made it less. */
+	WRITE_ONCE(sk->sk_sndbuf, min(sndbuf, sk->sk_sndbuf));
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, unsent);
 	if (ret > 0)
 		lender->taken += ret;
@@ -360,43 +388,12 @@ int iw_lend_push(struct iw_lender *lender, struct sock *sk, int flags)
 	return ret;
 }
 
-static struct page *page_of(const struct bio_vec *piece, u32 i)
-{
-	return piece->bv_page + i;
-}
-
-static u32 pages_of(const struct bio_vec *piece)
-{
-	return PFN_UP(piece->bv_offset + piece->bv_len);
-}
-
-static void keep_pieces(struct iw_lender *lender)
-{
-	u32 i, k;
-
-	for (i = 0; i < lender->pieces; i++)
-		for (k = 0; k < pages_of(&lender->piece[i]); k++)
-			get_page(page_of(&lender->piece[i], k));
-	lender->kept = true;
-}
-
-static void drop_pieces(struct iw_lender *lender)
-{
-	u32 i, k;
-
-	for (i = 0; i < lender->pieces && lender->kept; i++)
-		for (k = 0; k < pages_of(&lender->piece[i]); k++)
-			put_page(page_of(&lender->piece[i], k));
-	lender->kept = false;
-	lender->pieces = 0;
-	lender->bytes = 0;
-	lender->taken = 0;
-}
-
 void iw_lend_end(struct iw_lender *lender)
 {
-	if (iw_lend_left(lender))
-		keep_pieces(lender);
+	if (iw_lend_left(lender)) {
+		each_page(lender, get_page);
+		lender->kept = true;
+	}
 	while (lender->spans)
 		tern_span_put(&lender->span[--lender->spans]);
 }

@@ -29,16 +29,7 @@ def _told(t, netdev):
 
 def _within(t, name, there, here):
     """Both ends in guest a."""
-    server = t.start(t.a, there)
-    try:
-        t.wait_cm_listen(t.a)
-        client = t.run(t.a, here)
-        ended = t.finish(server)
-        t.case(name, client.rc == 0 and ended and server.wait().rc == 0, "client exit %d: %s%s\n%s"
-               % (client.rc, client.out[-800:], client.err[-800:], server.output()[-800:]))
-    finally:
-        if server.running:
-            server.kill(9)
+    t.pair_case(name, there, here, port="cm", at=t.a)
 
 
 def _lo(t):

@@ -112,33 +112,35 @@ class Test:
         guest.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'", timeout=limit_s,
                          every=0.1)
 
-    def counter_file(self, guest, counter):
+    def counter_file(self, guest, counter, netdev="eth0"):
         """Where the guest reads this counter of its device."""
-        return "/sys/class/infiniband/%s/ports/1/hw_counters/%s" % (self.dev(guest), counter)
+        return "/sys/class/infiniband/%s/ports/1/hw_counters/%s" % (self.dev(guest, netdev),
+                                                                    counter)
 
-    def counter(self, guest, counter):
+    def counter(self, guest, counter, netdev="eth0"):
         """What it says."""
-        return int(self.run(guest, "cat " + self.counter_file(guest, counter), check=True).out)
+        return int(self.run(guest, "cat " + self.counter_file(guest, counter, netdev),
+                            check=True).out)
 
-    def has_grown(self, guest, counter, by):
+    def has_grown(self, guest, counter, by, netdev="eth0"):
         """A shell condition: this counter has grown by so much since this call."""
-        return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter),
-                                         self.counter(guest, counter) + by)
+        return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter, netdev),
+                                         self.counter(guest, counter, netdev) + by)
 
-    def pair_run(self, server, client, port=None, timeout=60, head_start=0.7):
-        """Server in b, client in a; returns both results.
+    def pair_run(self, server, client, port=None, timeout=60, head_start=0.7, at=None):
+        """Server in b, or in that guest, client in a; returns both results.
 
         What the client waits for: a TCP port that the server listens on, or "cm", that it
         listens by rdma_cm; else some time. perftest gets another try when it has tripped
         over itself.
         """
         for _ in range(perftest.TRIES):
-            there, here = self._pair_once(server, client, port, timeout, head_start)
-            if not perftest.lost_race(here):
+            results = self._pair_once(at or self.b, server, client, port, timeout, head_start)
+            if not perftest.lost_race(results[1]):
                 break
             self.allow_log(perftest.CRASH_LOG)
             self.note("perftest's server was late: again")
-        return there, here
+        return results
 
     @staticmethod
     def kill(*commands):
@@ -167,13 +169,13 @@ class Test:
             self.kill(server)
         return server, client
 
-    def _pair_once(self, server, client, port, timeout, head_start):
-        listening = self.start(self.b, server, timeout)
+    def _pair_once(self, guest, server, client, port, timeout, head_start):
+        listening = self.start(guest, server, timeout)
         try:
             if port == "cm":
-                self.wait_cm_listen(self.b)
+                self.wait_cm_listen(guest)
             elif port:
-                self.wait_port(self.b, port)
+                self.wait_port(guest, port)
             else:
                 self.sleep(head_start)
             result = self.run(self.a, client, timeout)
@@ -186,9 +188,10 @@ class Test:
             if listening.running:
                 listening.kill(9)
 
-    def pair_case(self, name, server, client, port=None, timeout=60, head_start=0.7, want=None):
+    def pair_case(self, name, server, client, port=None, timeout=60, head_start=0.7, want=None,
+                  at=None):
         """Both end with 0 (and the client's output matches `want`): a case."""
-        there, here = self.pair_run(server, client, port, timeout, head_start)
+        there, here = self.pair_run(server, client, port, timeout, head_start, at)
         ok = here.rc == 0 and there.rc == 0
         if ok and want:
             ok = re.search(want, here.out) is not None

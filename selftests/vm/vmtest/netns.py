@@ -20,6 +20,11 @@ ip netns exec n1 ip link set lo up
 ip netns exec n1 ip link set veth1 up
 """
 
+# A script: packets to the namespace that are in pages are copied, one by one, by veth itself. To
+# the sender they are gone then, as after a NIC has sent them: the stack does not know of it.
+XDP = "ip netns exec n1 /tern/vxdp.py veth1"
+NO_XDP = "ip -n n1 link set dev veth1 xdpdrv off"
+
 DOWN = "ip netns del n1; ip link del veth0; true"
 
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -13,11 +14,12 @@
 #include "kinds.h"
 #include "options.h"
 #include "outcome.h"
+#include "stream.h"
 #include "traffic.h"
 
 namespace {
 
-enum class End { kDisconnect, kAbort, kDestroy, kKill, kKinds, kReject };
+enum class End { kDisconnect, kAbort, kDestroy, kKill, kKinds, kReject, kStream };
 
 struct Options {
 	vt::EndpointOptions endpoint;
@@ -34,7 +36,8 @@ struct Options {
 {
 	fputs("usage: viwarp [-n ROUNDS] [-b MAX_BYTES] [-d DEPTH] [-r SEED] [-p PORT] [-S] [-z] "
 	      "[-L]\n"
-	      "              [-e disconnect|abort|destroy|kill|kinds|reject] [-l ADDRESS | HOST]\n"
+	      "              [-e disconnect|abort|destroy|kill|kinds|reject|stream] "
+	      "[-l ADDRESS | HOST]\n"
 	      "With HOST it is the client; the server listens at ADDRESS, or any of IPv4's. Both\n"
 	      "need the same -n, -b, -r and -e.\n"
 	      "-S  the server ends the connection, else the client; with -e abort, destroy or "
@@ -43,16 +46,20 @@ struct Options {
 	      "-z  READs of nothing as well, and of a few bytes on two pages\n"
 	      "-L  do not mind requests that never complete after the connection's end\n"
 	      "-e kinds   instead of all that one message of every kind, and a Terminate\n"
-	      "-e reject  instead of all that the server refuses the connection\n",
+	      "-e reject  instead of all that the server refuses the connection\n"
+	      "-e stream  instead of all that long messages to the server, many under way, whose\n"
+	      "           memory is written to anew as soon as they have completed; four a "
+	      "round\n",
 	      stderr);
 	exit(2);
 }
 
 End end_of(const std::string &name)
 {
-	const char *names[] = {"disconnect", "abort", "destroy", "kill", "kinds", "reject"};
+	const char *names[] = {"disconnect", "abort",  "destroy", "kill",
+			       "kinds",	     "reject", "stream"};
 
-	for (unsigned i = 0; i < 6; i++)
+	for (unsigned i = 0; i < std::size(names); i++)
 		if (name == names[i])
 			return static_cast<End>(i);
 	usage();
@@ -110,6 +117,19 @@ void end(const Options &options, bool client, vt::Endpoint &endpoint, vt::Traffi
 	traffic.drain(options.lossy);
 }
 
+void stream(const Options &options, vt::Endpoint &endpoint)
+{
+	bool client = !options.endpoint.server;
+	uint64_t bytes =
+		vt::stream(endpoint, client, {options.rounds, options.max_bytes, options.seed});
+
+	printf("verified: %llu bytes\n", static_cast<unsigned long long>(bytes));
+	fflush(stdout);
+	if (client)
+		endpoint.disconnect();
+	endpoint.wait_ended();
+}
+
 void run(const Options &options)
 {
 	bool client = !options.endpoint.server;
@@ -122,6 +142,10 @@ void run(const Options &options)
 	}
 	if (options.end == End::kKinds) {
 		vt::every_kind(endpoint, client);
+		return;
+	}
+	if (options.end == End::kStream) {
+		stream(options, endpoint);
 		return;
 	}
 	vt::Traffic traffic(endpoint, client, options.seed, options.max_bytes, options.any_read);
