@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sched.h>
 
 #include "outcome.h"
 
@@ -86,6 +87,21 @@ bool Endpoint::ended()
 		ended_ = event->type == RDMA_CM_EVENT_DISCONNECTED;
 	}
 	return ended_;
+}
+
+const char *Endpoint::wait(ibv_wc *wc)
+{
+	double until = now_s() + 20 * slow();
+
+	while (!poll(wc)) {
+		/* What completed before the end is there by then. */
+		if (ended())
+			return poll(wc) ? nullptr : "the connection ended";
+		if (now_s() >= until)
+			return "no completion for 20 s";
+		sched_yield();
+	}
+	return nullptr;
 }
 
 void Endpoint::wait_ended()

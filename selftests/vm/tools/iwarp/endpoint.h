@@ -40,6 +40,9 @@ public:
 	// One completion, if there is one.
 	bool poll(ibv_wc *wc) { return ibv_poll_cq(cq_.get(), 1, wc) > 0; }
 
+	// The next one; or why there is none: the connection ended, or 20 s are over.
+	const char *wait(ibv_wc *wc);
+
 	// The orderly end, asked for here.
 	void disconnect() { cm_.disconnect(id_.get()); }
 	// The end without ceremony.

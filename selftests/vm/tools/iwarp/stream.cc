@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <cstring>
 #include <iterator>
-#include <sched.h>
 
 #include "objects.h"
 #include "outcome.h"
@@ -114,22 +113,13 @@ Message Stream::message(uint64_t number) const
 
 ibv_wc Stream::next()
 {
-	double until = now_s() + 20 * slow();
 	ibv_wc wc;
+	const char *why = endpoint_.wait(&wc);
 
-	while (!endpoint_.poll(&wc)) {
-		bool over = endpoint_.ended();
-
-		/* What completed before the end is there by then. */
-		if (over && endpoint_.poll(&wc))
-			break;
-		require(!over && now_s() < until, "%s; %llu posted, %llu completed, %llu verified",
-			over ? "the connection ended" : "no completion for 20 s",
-			static_cast<unsigned long long>(posted_),
-			static_cast<unsigned long long>(completed_),
-			static_cast<unsigned long long>(verified_));
-		sched_yield();
-	}
+	require(!why, "%s; %llu posted, %llu completed, %llu verified", why,
+		static_cast<unsigned long long>(posted_),
+		static_cast<unsigned long long>(completed_),
+		static_cast<unsigned long long>(verified_));
 	require(wc.status == IBV_WC_SUCCESS, "work request %#llx: %s",
 		static_cast<unsigned long long>(wc.wr_id), ibv_wc_status_str(wc.status));
 	return wc;

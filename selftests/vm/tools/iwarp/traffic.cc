@@ -202,20 +202,11 @@ void Traffic::received(const ibv_wc &wc)
 
 ibv_wc Traffic::next()
 {
-	double until = now_s() + 20 * slow();
 	ibv_wc wc;
+	const char *why = endpoint_.wait(&wc);
 
-	while (!endpoint_.poll(&wc)) {
-		bool over = endpoint_.ended();
-
-		/* What completed before the end is there by then. */
-		if (over && endpoint_.poll(&wc))
-			break;
-		require(!over, "round %u: the connection ended", round_);
-		require(now_s() < until, "round %u: no completion for 20 s; %u sends, %u receives",
-			round_, outstanding_sends_, outstanding_receives_);
-		sched_yield();
-	}
+	require(!why, "round %u: %s; %u sends, %u receives", round_, why, outstanding_sends_,
+		outstanding_receives_);
 	require(wc.status == IBV_WC_SUCCESS, "round %u: work request %#llx: %s", round_,
 		static_cast<unsigned long long>(wc.wr_id), ibv_wc_status_str(wc.status));
 	return wc;
