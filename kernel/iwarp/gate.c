@@ -35,6 +35,12 @@ static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * I
 #define GATE_LITTLE_BYTES	4096
 /* And so much may a QP write without one, if it has little there, or of a message beyond its end. */
 #define GATE_SMALL_BYTES	2048
+/*
+ * But of QPs that the peer has sent nothing since they did, so many only, of a CPU, in a tick. If
+ * there are more, and each writes whenever it has a packet's worth, all are slower, for there is
+ * an ACK for each packet: with turns they write together what was posted meanwhile.
+ */
+#define GATE_LITTLE_QPS		4
 /* A turn is no longer than that, whatever keeps it in the stack. */
 #define GATE_TURN_MAX		(HZ / 10)
 /* Who comes by looks at so many holders, round and round: on many CPUs there are many. */
@@ -151,6 +157,8 @@ void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev)
 	gate->num_holders = 0;
 	gate->num_asking = 0;
 	gate->turn_bytes = GATE_TURN_MOST;
+	gate->little_tick = (u32)jiffies;
+	gate->num_little = 0;
 	timer_setup(&gate->timer, timer_fn, 0);
 }
 
@@ -212,6 +220,28 @@ static bool has_little(const struct sock *sk)
 {
 	return READ_ONCE(tcp_sk(sk)->write_seq) == tcp_sk(sk)->snd_nxt &&
 	       sk_wmem_alloc_get(sk) <= GATE_LITTLE_BYTES;
+}
+
+/* Has it been answered since, or is it one of few? (Of some more, if CPUs count at the same time.) */
+static bool may_write_little(struct iw_turn *turn)
+{
+	u32 now = (u32)jiffies, came = qp_of(turn)->ack.came;
+	struct iw_gate *gate = turn->gate;
+
+	if (turn->little_tick == now)
+		return true;
+	if (turn->came == came) {
+		if (READ_ONCE(gate->little_tick) != now) {
+			WRITE_ONCE(gate->little_tick, now);
+			WRITE_ONCE(gate->num_little, 0);
+		}
+		if (READ_ONCE(gate->num_little) >= GATE_LITTLE_QPS * num_online_cpus())
+			return false;
+		WRITE_ONCE(gate->num_little, gate->num_little + 1);
+	}
+	turn->came = came;
+	turn->little_tick = now;
+	return true;
 }
 
 /* What a QP may have under way at the end of its turn if nobody waits for one. */
@@ -281,7 +311,8 @@ bool iw_turn_waits(struct iw_turn *turn, u32 bytes)
 			return true;
 		break;
 	case IW_TURN_NONE:
-		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk))
+		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && has_little(qp->sk) &&
+		    may_write_little(turn))
 			return false;
 		break;
 	default:

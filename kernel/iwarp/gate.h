@@ -33,6 +33,8 @@ struct iw_gate {
 	u32 num_holders;
 	u32 num_asking;			/* WAITS, USED_UP */
 	u32 turn_bytes;			/* of the next turns; read without the lock, too */
+	u32 little_tick;		/* in which num_little QPs wrote a little without a turn: */
+	u32 num_little;			/* about, and not under lock */
 	struct timer_list timer;	/* runs while QPs ask */
 };
 
@@ -52,6 +54,8 @@ struct iw_turn {
 	bool writing;			/* it is running */
 	unsigned long since;		/* jiffies: WAITS, or HAS and USED_UP */
 	u64 end;			/* stream position; 0: it has written nothing */
+	u32 little_tick;		/* in which it may write a little without a turn; */
+	u32 came;			/* so many bytes (qp->ack) had come at its first */
 };
 
 void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev);

@@ -241,8 +241,8 @@ static inline bool iw_req_may_wait(const struct iw_req *q)
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);
 
 /*
- * The stream has the memory of seg's payload, instead of a copy: slot is not reaped before
- * loan is returned. Loans are numbered in order, from 0 on; after iw_req_sent().
+ * The stream gets the memory of a segment's payload, instead of a copy: slot is not reaped
+ * before loan is returned. Loans are numbered in order, from 0 on. Beside iw_req_sent().
  */
 void iw_req_lend(struct iw_req *q, u32 slot, u32 loan);
 
