@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the
 // input or near what the engines expect, parsed and handed on as the module does,
-// with requests posted, segments drained and placements that fail in between. What
-// must hold always is in check() of each half and at each verdict.
+// with requests posted, segments drained or lent, loans returned and placements that fail
+// in between. What must hold always is in check() of each half and at each verdict.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -62,6 +62,7 @@ public:
 
 		cfg.ord = static_cast<u16>(in.below(5));
 		cfg.max_ulpdu = max_ulpdu;
+		cfg.max_lent_bytes = kMaxLent;
 		iw_req_init(&q, ring_, kEntries, &cfg);
 		if (in.below(2))
 			q.head = q.cur = q.una = q.tail = reaped_ = 0xfffffff0;
@@ -95,9 +96,9 @@ public:
 		for (u32 n = in_.below(8); n; n--) {
 			iw_seg seg = {}, again = {};
 
-			if (!iw_req_next(&q, &seg))
+			if (!next(&seg))
 				return;
-			REQUIRE(!iw_req_in_error(&q) && iw_req_next(&q, &again));
+			REQUIRE(!iw_req_in_error(&q) && next(&again));
 			REQUIRE(seg.slot == q.cur && is_posted(seg.slot));
 			if (seg.kind == IW_SEG_LOCAL) {
 				run_local(seg);
@@ -171,6 +172,20 @@ public:
 
 	void fail() { iw_req_fail(&q, q.una + in_.near(0), IW_ST_LOC_LEN_ERR); }
 
+	// Payload is lent from now on, or copied.
+	void set_lending(bool lending) { lending_ = lending; }
+
+	// What is lent from now on is returned later than all before it.
+	void begin_loan() { loan_++; }
+
+	// Some loans, the oldest first, or all of them, also the one that is being made.
+	void return_loans(u32 most)
+	{
+		returned_ += std::min(most, loan_ + 1 - returned_);
+		loan_ = std::max(loan_, returned_);
+		iw_req_return(&q, returned_);
+	}
+
 	void reap()
 	{
 		iw_status status;
@@ -178,14 +193,17 @@ public:
 
 		while (iw_req_reap(&q, &slot, &status)) {
 			REQUIRE(slot == reaped_++);
+			REQUIRE(!is_lent(slot));
+			lent_[slot & (kEntries - 1)] = 0;
 			if (status == IW_ST_SUCCESS)
 				REQUIRE(at(slot).op == IW_OP_LOCAL ||
 					moved(slot) == at(slot).length);
 			else
 				REQUIRE(iw_req_in_error(&q));
 		}
-		if (iw_req_in_error(&q))
-			REQUIRE(q.tail == q.head);
+		// What is left, and through, waits for its memory and nothing else.
+		if (q.tail != (iw_req_in_error(&q) ? q.head : q.una))
+			REQUIRE(is_lent(q.tail));
 	}
 
 	void check()
@@ -201,10 +219,24 @@ public:
 		for (u32 i = q.una; i != q.head; i++)
 			under_way += at(i).state == IW_SQE_SENT;
 		REQUIRE(iw_req_in_error(&q) || under_way == q.rd_out);
+		u64 unsent = 0;
+		for (u32 i = q.cur; i != q.head; i++)
+			if (at(i).op == IW_OP_SEND || at(i).op == IW_OP_WRITE)
+				unsent += at(i).length - moved(i);
+		REQUIRE(q.unsent_bytes == (iw_req_in_error(&q) ? 0 : unsent));
+		REQUIRE(q.num_lent == kEntries - std::count(lent_, lent_ + kEntries, 0u));
 	}
 
 private:
-	enum { kEntries = 8 };
+	static constexpr u32 kEntries = 8, kMaxLent = 32 * 1024;
+
+	bool next(iw_seg *seg)
+	{
+		return lending_ ? iw_req_next_lent(&q, seg) : iw_req_next(&q, seg);
+	}
+
+	// Has the stream got memory of it?
+	bool is_lent(u32 slot) const { return lent_[slot & (kEntries - 1)] > returned_; }
 
 	iw_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
 	u32 &moved(u32 slot) { return moved_[slot & (kEntries - 1)]; }
@@ -221,12 +253,20 @@ private:
 		REQUIRE(s.state == IW_SQE_DONE);
 	}
 
+	// Bytes of an ULPDU.
+	u32 longest() const
+	{
+		return lending_ ? std::max<u32>(q.cfg.max_ulpdu, kMaxLent + DDP_UNTAGGED_BYTES) :
+				  q.cfg.max_ulpdu;
+	}
+
 	void look(const iw_seg &seg)
 	{
-		ddp_seg h = parse_own(seg, q.cfg.max_ulpdu);
+		ddp_seg h = parse_own(seg, longest());
 		const iw_sqe &s = at(seg.slot);
 
 		REQUIRE(seg.kind == IW_SEG_REQUEST);
+		REQUIRE(!lending_ || seg.bytes <= kMaxLent);
 		REQUIRE(seg.bytes <= s.length && seg.offset <= s.length - seg.bytes);
 		if (h.qn == DDP_QN_READ_REQ) {
 			REQUIRE(h.msn == read_msn_ && q.rd_out < q.cfg.ord && !seg.bytes);
@@ -246,8 +286,12 @@ private:
 
 	void took(const iw_seg &seg)
 	{
-		ddp_seg h = parse_own(seg, q.cfg.max_ulpdu);
+		ddp_seg h = parse_own(seg, longest());
 
+		if (lending_ && seg.bytes) {
+			iw_req_lend(&q, seg.slot, loan_);
+			lent_[seg.slot & (kEntries - 1)] = loan_ + 1;
+		}
 		iw_req_sent(&q, &seg);
 		moved(seg.slot) += seg.bytes;
 		if (h.tagged || !h.last)
@@ -261,6 +305,9 @@ private:
 	Choices &in_;
 	iw_sqe ring_[kEntries] = {};
 	u32 moved_[kEntries] = {};
+	u32 lent_[kEntries] = {}; // the loan's number and 1, or 0
+	bool lending_ = false;
+	u32 loan_ = 0, returned_ = 0;
 	u32 reaped_ = 0;
 	u32 send_msn_ = 1, read_msn_ = 1;
 };
@@ -589,6 +636,20 @@ private:
 			break;
 		case 3:
 			req_.fail();
+			break;
+		case 4:
+		case 5:
+			req_.set_lending(true);
+			break;
+		case 6:
+			req_.set_lending(false);
+			break;
+		case 7:
+			req_.begin_loan();
+			break;
+		case 8:
+		case 9:
+			req_.return_loans(in_.byte());
 			break;
 		default:
 			break;
