@@ -192,10 +192,14 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
+/* Payload of a segment, beside so many bytes of header. */
+static u32 most_bytes(const struct iw_req *q, bool lent, u32 hdr_bytes)
+{
+	return lent ? q->cfg.max_lent_bytes : q->cfg.max_ulpdu - hdr_bytes;
+}
+
 static bool next_seg(struct iw_req *q, bool lent, struct iw_seg *seg)
 {
-	u32 most = q->cfg.max_lent_bytes;
-
 	for (; q->state == IW_REQ_READY && q->cur != q->head; next_turn(q)) {
 		struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
@@ -214,14 +218,13 @@ static bool next_seg(struct iw_req *q, bool lent, struct iw_seg *seg)
 			seg->last = true;
 			break;
 		case IW_OP_SEND:
-			send_seg(s, lent ? most : q->cfg.max_ulpdu - DDP_UNTAGGED_BYTES, seg);
+			send_seg(s, most_bytes(q, lent, DDP_UNTAGGED_BYTES), seg);
 			break;
 		case IW_OP_WRITE:
 			if (s->body_sent)
 				imm_seg(s, seg);
 			else
-				write_seg(s, lent ? most : q->cfg.max_ulpdu - DDP_TAGGED_BYTES,
-					  seg);
+				write_seg(s, most_bytes(q, lent, DDP_TAGGED_BYTES), seg);
 			break;
 		case IW_OP_READ:
 			read_seg(q, s, seg);

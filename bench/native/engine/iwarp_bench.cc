@@ -29,7 +29,7 @@ class Stream {
 public:
 	Stream(u16 max_ulpdu, bool crc) : ring_(kEntries), irq_(iw_irq_entries(1)), crc_(crc)
 	{
-		const iw_req_cfg req = {1, max_ulpdu};
+		const iw_req_cfg req = {1, max_ulpdu, 0};
 		const iw_resp_cfg resp = {1, max_ulpdu, IW_ACCESS_WRITE};
 
 		iw_req_init(&req_, ring_.data(), kEntries, &req);
