@@ -314,7 +314,4 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 	if (qp->resp_ready)
 		attr->rq_psn = qp->resp.epsn;
 	roce_qp_unlock(qp);
-	/* Who came meanwhile left a mark for the lock's owner, which was this. */
-	if (atomic_read(&base->marks))
-		roce_kick(qp, 0);
 }
