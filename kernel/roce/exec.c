@@ -188,6 +188,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 		return false;
 	}
 
+	WRITE_ONCE(qp->cpu, smp_processor_id());
 	more = rx_backlog(qp, &budget);
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;

@@ -48,13 +48,15 @@ static u64 ack_timeout_ns(u8 field)
 
 /*
  * A driver frees sent skbs inside its transmit function, that is with the queue
- * locked that the next packet needs: only note it here.
+ * locked that the next packet needs: only note it here. The QP goes on where it
+ * ran last: if it did so here, then sooner or later all QPs would be run by the
+ * CPU that frees the packets of one of them, and all others stand idle.
  */
 static void tx_space(void *arg)
 {
 	struct roce_qp *qp = arg;
 
-	queue_work(roce_wq, &qp->work);
+	queue_work_on(READ_ONCE(qp->cpu), roce_wq, &qp->work);
 }
 
 int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
