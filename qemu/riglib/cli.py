@@ -42,7 +42,7 @@ def _image(args):
 
 def _up(args):
     Rig(args.name, args.guests, args.smp, args.mem, args.mtu, args.kernel, args.net,
-        args.append, args.suite).stay().up()
+        args.append, args.suite, containers=args.containers).stay().up()
     return 0
 
 
@@ -192,6 +192,8 @@ def _parser():
 
     p = add("up", _up, "start guests a, b, c... and wait until they answer")
     shape(p)
+    p.add_argument("--containers", action="store_true",
+                   help="give each guest the roots of the other suites as disks")
 
     p = add("run", _run, "run a command in a guest; exits as it does (124: time limit)")
     p.add_argument("-t", "--time", type=float, default=60, metavar="SECONDS",
