@@ -15,7 +15,8 @@ SECONDS	?= 60
 # Options of make bench: bench/vm/run --help lists them.
 BENCH	?=
 DESTDIR	?=
-MANDIR	?= /usr/local/share/man
+PREFIX	?= /usr/local
+MANDIR	?= $(PREFIX)/share/man
 
 # Suites run one after the other; each builds with all processors.
 .NOTPARALLEL:
@@ -84,17 +85,34 @@ shell: deps all		## a shell in a running virtual machine
 deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
-install: all		## into /lib/modules/KVER, libibverbs' plugin directory, MANDIR
-	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+install: all		## into /lib/modules/KVER, libibverbs' plugin directory, PREFIX
+	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 \
+		CONFIG_MODULE_SIG_ALL= DEPMOD=true modules_install
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) install
+	$(MAKE) -C system PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
 	install -D -m 0644 Documentation/tern.7 $(DESTDIR)$(MANDIR)/man7/tern.7
 
+# The module has a suffix more where the kernel is configured to compress modules.
 uninstall:		## the reverse
-	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
+	rm -f $(addprefix $(DESTDIR)/lib/modules/$(KVER)/updates/,tern.ko tern.ko.gz tern.ko.xz tern.ko.zst)
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) uninstall
+	$(MAKE) -C system PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) uninstall
 	rm -f $(DESTDIR)$(MANDIR)/man7/tern.7
+
+# What DKMS copies and builds: what the module is made of, and nothing else of this folder.
+dkms-tree:		## build/dkms/tern-VERSION, a source tree for DKMS
+	rm -rf $(BUILD)/dkms
+	mkdir -p $(BUILD)/dkms/tern-$(VERSION)
+	cp -r Kbuild LICENSES kernel uapi dkms/. $(BUILD)/dkms/tern-$(VERSION)
+
+dkms-add: dkms-tree	## hand the module to DKMS, which builds it for each kernel
+	dkms add $(BUILD)/dkms/tern-$(VERSION)
+
+deb:			## Debian packages, in build/deb
+	qemu/install-deps.sh debian/packages
+	debian/build $(BUILD)/deb
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)
@@ -108,4 +126,4 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
-	bench-native check demo shell deps install uninstall clean format help
+	bench-native check demo shell deps install uninstall dkms-tree dkms-add deb clean format help
