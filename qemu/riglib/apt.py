@@ -1,31 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the machine's own apt knows: which Debian mirror, suites, components and keys to use.
+"""Debian's archive, one suite at a time, through a private apt root for each.
 
-The rig names no host. apt itself is asked (`apt-get indextargets`), so deb822 and
-one-line entries are alike to it; entries whose archive does not call itself Debian are left out.
+The rig names no host. The machine's own apt says which mirror and keys it uses (`apt-get
+indextargets`, so deb822 and one-line entries are alike to it; entries whose archive does not
+call itself Debian are left out). Archive asks the same mirror for any suite, with -updates,
+-security and -backports where they exist, and leaves the machine's own lists alone.
 """
 
 import os
 import re
+import time
 
-from . import tool
-from .say import RigError
+from . import paths, tool
+from .say import RigError, notice, progress
 
-_FIELDS = ("REPO_URI", "RELEASE", "COMPONENT", "ORIGIN", "CODENAME", "SOURCESENTRY", "ARCHITECTURE")
+# Debian's releases that guests can have, by age. The last is testing: mirrors that are
+# frozen serve its index past its date.
+SUITES = ("bookworm", "trixie", "forky")
+_PARTS = ("", "-updates", "-security", "-backports")
+_FRESH_S = 24 * 3600
+_JUST_NOW_S = 600
+
+_FIELDS = ("REPO_URI", "RELEASE", "ORIGIN", "SOURCESENTRY")
 _HINT = "run 'apt-get update' as root, or qemu/install-deps.sh"
 
 
 def host_suite():
-    """The host's Debian code name: guests run the same suite as the host that builds for them."""
+    """The host's Debian code name: the suite that guests have if no other is asked for."""
     values = {}
     with open("/etc/os-release", encoding="utf-8") as f:
         for line in f:
             key, _, value = line.strip().partition("=")
             values[key] = value.strip('"')
-    if values.get("ID") != "debian" or "VERSION_CODENAME" not in values:
-        raise RigError("the rig builds its guests from the host's own Debian suite, and this is "
-                       "%s; use a Debian 12 host or container" % values.get("ID", "no Debian"))
-    return values["VERSION_CODENAME"]
+    suite = values.get("VERSION_CODENAME")
+    if values.get("ID") != "debian" or suite not in SUITES:
+        raise RigError("the rig takes its guests from Debian's archive by the host's apt, and this "
+                       "is %s %s; use a host or container with Debian %s"
+                       % (values.get("ID", "no Debian"), suite or "", " or ".join(SUITES)))
+    return suite
 
 
 def _signed_by(entry):
@@ -53,29 +65,22 @@ def _signed_by(entry):
     return found.group(1) if found else ""
 
 
-def debian_sources():
-    """One-line apt sources for the host's suite, with its -updates, -security, -backports."""
-    suite = host_suite()
+def _host_mirrors():
+    """What the host fetches Debian from: {"": (uri, key), "-security": (uri, key)}."""
     form = "|".join("$(%s)" % f for f in _FIELDS)
-    seen = {}
+    found = {}
     for line in tool.run(["apt-get", "indextargets", "--format", form,
                           "Created-By: Packages"]).splitlines():
         target = dict(zip(_FIELDS, line.split("|")))
-        if target.get("ORIGIN") not in ("Debian", "Debian Backports"):
+        if target.get("ORIGIN") != "Debian":
             continue
-        if not re.fullmatch(re.escape(suite) + r"(-(updates|security|backports))?",
-                            target["CODENAME"]):
+        part = "-security" if target["RELEASE"].endswith("-security") else ""
+        if not part and target["RELEASE"].endswith(("-updates", "-backports")) and part in found:
             continue
-        key = (target["REPO_URI"], target["RELEASE"])
-        seen.setdefault(key, (set(), _signed_by(target["SOURCESENTRY"])))[0].add(
-            target["COMPONENT"])
-    if not any(release == suite for _, release in seen):
-        raise RigError("apt has no package lists of Debian %s: %s" % (suite, _HINT))
-    lines = []
-    for (uri, release), (components, key) in sorted(seen.items(), key=lambda item: item[0][1]):
-        option = " [signed-by=%s]" % key if key and os.path.exists(key) else ""
-        lines.append("deb%s %s %s %s" % (option, uri, release, " ".join(sorted(components))))
-    return lines
+        found[part] = (target["REPO_URI"], _signed_by(target["SOURCESENTRY"]))
+    if "" not in found:
+        raise RigError("apt has no package lists of Debian: " + _HINT)
+    return found
 
 
 def options():
@@ -85,23 +90,185 @@ def options():
             if wanted.match(line) and not line.endswith(' "";')]
 
 
-def candidates(names):
-    """Of these package names, those that apt can install: {name: version}."""
-    found, current = {}, None
-    for line in tool.run(["apt-cache", "policy"] + sorted(names)).splitlines():
-        if line and not line[0].isspace():
-            current = line.rstrip(":")
-        elif line.strip().startswith("Candidate:") and "(none)" not in line:
-            found[current] = line.split(":", 1)[1].strip()
-    return found
+class Archive:
+    """One suite of Debian's archive, with package lists of its own below the rig's folder.
+
+    Lists are fetched when they are needed first, when they are older than a day, and when a
+    package is not in them. With no network old ones serve on.
+    """
+
+    def __init__(self, suite=None):
+        self.suite = suite or host_suite()
+        if self.suite not in SUITES:
+            raise RigError("there is no suite %s for guests, only %s"
+                           % (self.suite, ", ".join(SUITES)))
+        self._root = os.path.join(paths.BUILD, "apt", self.suite)
+        self._list = os.path.join(self._root, "sources.list")
+        self._stamp = os.path.join(self._root, "updated")
+
+    # -- the lists
+
+    def _options(self):
+        """What makes apt see this suite alone, and nothing that the host has installed."""
+        at = self._root + "/"
+        values = (("Dir::State", at + "state"), ("Dir::State::status", at + "status"),
+                  ("Dir::Cache", at + "cache"), ("Dir::Cache::pkgcache", "pkgcache.bin"),
+                  ("Dir::Cache::srcpkgcache", ""), ("Dir::Etc::SourceList", self._list),
+                  ("Dir::Etc::SourceParts", "/dev/null"), ("Dir::Etc::Preferences", "/dev/null"),
+                  ("Dir::Etc::PreferencesParts", "/dev/null"), ("APT::Sandbox::User", "root"))
+        return [word for name, value in values for word in ("-o", "%s=%s" % (name, value))]
+
+    def _apt(self, program, *words, **how):
+        return tool.run([program] + self._options() + list(words), **how)
+
+    def _age_s(self):
+        """Seconds since the lists were fetched; infinite if they never were."""
+        try:
+            return time.time() - os.stat(self._stamp).st_mtime
+        except OSError:
+            return float("inf")
+
+    def _write(self, parts):
+        mirrors = _host_mirrors()
+        lines = []
+        for part in parts:
+            if part == "-security" and part not in mirrors:
+                continue
+            uri, key = mirrors["-security" if part == "-security" else ""]
+            marks = ["signed-by=" + key] if key and os.path.exists(key) else []
+            if self.suite == SUITES[-1]:
+                marks.append("check-valid-until=no")
+            option = " [%s]" % " ".join(marks) if marks else ""
+            lines.append("deb%s %s %s main\n" % (option, uri, self.suite + part))
+        with open(self._list, "w", encoding="ascii") as f:
+            f.writelines(lines)
+
+    def _fetch(self):
+        for folder in ("state/lists/partial", "cache/archives/partial"):
+            os.makedirs(os.path.join(self._root, folder), exist_ok=True)
+        with open(os.path.join(self._root, "status"), "w", encoding="ascii"):
+            pass
+        self._write(_PARTS)
+        progress("fetching the package lists of Debian " + self.suite)
+        try:
+            self._apt("apt-get", "update", "-q", limit_s=300)
+        except RigError as error:
+            # A suite need not have all parts (testing has no backports). Leave out what is
+            # not there; anything else that went wrong stays an error.
+            absent = {suite[len(self.suite):] for suite in
+                      re.findall(r"(\S+) Release' does not have a Release file", str(error))}
+            if not absent or "" in absent:
+                raise
+            self._write([part for part in _PARTS if part not in absent])
+            self._apt("apt-get", "update", "-q", limit_s=300)
+        with open(self._stamp, "w", encoding="ascii"):
+            pass
+
+    def refresh(self, older_s=_JUST_NOW_S):
+        """Fetch the lists if they are older than that; True if they are new now."""
+        if self._age_s() <= older_s:
+            return False
+        os.makedirs(self._root, exist_ok=True)
+        with paths.locked("apt-" + self.suite):
+            if self._age_s() <= older_s:
+                return True
+            try:
+                self._fetch()
+            except RigError as error:
+                if self._age_s() == float("inf"):
+                    raise
+                notice("the package lists of %s stay as they are: %s" % (self.suite, error))
+                os.utime(self._stamp)
+                return False
+        return True
+
+    def sources(self):
+        """One-line apt sources of this suite, as mmdebstrap takes them."""
+        self.refresh(_FRESH_S)
+        with open(self._list, encoding="ascii") as f:
+            return f.read().splitlines()
+
+    # -- packages
+
+    def _policy(self, names):
+        found, current = {}, None
+        for line in self._apt("apt-cache", "policy", *sorted(names)).splitlines():
+            if line and not line[0].isspace():
+                current = line.rstrip(":")
+            elif line.strip().startswith("Candidate:") and "(none)" not in line:
+                found[current] = line.split(":", 1)[1].strip()
+        return found
+
+    def candidates(self, names):
+        """Of these package names, those that the suite has: {name: version}."""
+        self.refresh(_FRESH_S)
+        found = self._policy(names)
+        if len(found) < len(set(names)) and self.refresh():
+            found = self._policy(names)
+        return found
+
+    def names(self, prefix):
+        """The names of the suite's packages that begin so and can be had."""
+        self.refresh(_FRESH_S)
+        names = self._apt("apt-cache", "pkgnames", prefix).split()
+        return sorted(self._policy(names)) if names else []
+
+    def depends(self, package):
+        """The names of the packages that it depends on, first alternatives only."""
+        self.refresh(_FRESH_S)
+        text = self._apt("apt-cache", "show", "--no-all-versions", package)
+        names = []
+        for line in text.splitlines():
+            field, _, value = line.partition(": ")
+            if field in ("Depends", "Pre-Depends"):
+                names += [re.match(r"[^\s:(|]+", one.strip()).group(0)
+                          for one in value.split(",") if one.strip()]
+        return names
+
+    def download(self, package, folder):
+        """Fetch a package (or NAME=VERSION, NAME/RELEASE) into a folder; returns its path."""
+        self.refresh(_FRESH_S)
+        before = set(os.listdir(folder))
+        try:
+            self._download(package, folder)
+        except RigError:
+            # Old lists name versions that the mirror has dropped.
+            if not self.refresh():
+                raise
+            self._download(package, folder)
+        new = [name for name in os.listdir(folder) if name not in before and name.endswith(".deb")]
+        if len(new) != 1:
+            raise RigError("apt-get download %s left %d packages in %s" % (package, len(new), folder))
+        return os.path.join(folder, new[0])
+
+    def _download(self, package, folder):
+        self._apt("apt-get", "download", "-q", package, limit_s=600, cwd=folder,
+                  what="apt-get download %s (Debian %s)" % (package, self.suite))
+
+    def choose(self, path):
+        """The packages to install of a list file: of alternatives the first that there is."""
+        wanted = package_list(path)
+        offered = self.candidates({name for names, _ in wanted for name in names})
+        chosen = set()
+        for names, optional in wanted:
+            there = [name for name in names if name in offered]
+            if there:
+                chosen.add(there[0])
+            elif optional:
+                progress("left out, Debian %s has no %s" % (self.suite, " | ".join(names)))
+            else:
+                raise RigError("Debian %s has no %s (of %s): does the mirror have it whole?"
+                               % (self.suite, " | ".join(names), os.path.relpath(path)))
+        return sorted(chosen)
 
 
 def package_list(path):
-    """The packages a list file names: [(name, optional)]."""
+    """The lines of a list file: [(names, optional)]; "a | b" names alternatives, "a?" is optional."""
     packages = []
     with open(path, encoding="ascii") as f:
         for line in f:
-            name = line.split("#", 1)[0].strip()
-            if name:
-                packages.append((name.rstrip("?"), name.endswith("?")))
+            text = line.split("#", 1)[0].strip()
+            if text:
+                names = [name.strip() for name in text.rstrip("?").split("|")]
+                packages.append((names, text.endswith("?")))
     return packages

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import net, rig, state
+from . import apt, net, rig, state
 from .rig import Rig
 from .say import RigError
 
@@ -30,7 +30,7 @@ environment:
 
 
 def _image(args):
-    disks = rig.images(args.kernel, args.rebuild)
+    disks = rig.images(args.kernel, args.rebuild, args.suite)
     from . import accel
     accel.choose(disks)
     if args.clean:
@@ -42,7 +42,7 @@ def _image(args):
 
 def _up(args):
     Rig(args.name, args.guests, args.smp, args.mem, args.mtu, args.kernel, args.net,
-        args.append).stay().up()
+        args.append, args.suite).stay().up()
     return 0
 
 
@@ -106,7 +106,7 @@ def _shell(args):
     from . import shell
     return shell.shell({"name": args.name, "guests": args.guests, "smp": args.smp,
                         "mem": args.mem, "mtu": args.mtu, "kernel": args.kernel, "net": args.net,
-                        "append": args.append}, not args.no_setup, args.keep)
+                        "append": args.append, "suite": args.suite}, not args.no_setup, args.keep)
 
 
 def _tern(args):
@@ -140,8 +140,8 @@ def _list(_args):
             there = guest.get("process") and state.alive(state.Process(*guest["process"]))
             words.append(guest["name"] + ("" if there else "(dead)"))
         options = record["options"]
-        print("%-12s %s  kernel %s  %s  mtu %d  smp %d  %s  %d min" % (
-            name, " ".join(words), record["release"], options["net"], options["mtu"],
+        print("%-12s %s  %s  kernel %s  %s  mtu %d  smp %d  %s  %d min" % (
+            name, " ".join(words), options["suite"], record["release"], options["net"], options["mtu"],
             options["smp"], options.get("accel", "?"), (time.time() - record["since"]) // 60))
     return 0
 
@@ -166,9 +166,15 @@ def _parser():
         p.add_argument("--name", help="which rig (default: $RIG_NAME, else tern)")
         return p
 
+    def system(p):
+        p.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests (default: "
+                       "the host's)")
+        p.add_argument("--kernel", metavar="V", help="a kernel version that the suite or its "
+                       "-backports has, such as 6.12, or 'debug' (default: the suite's; of the "
+                       "host's suite the one that headers are installed of)")
+
     p = add("image", _image, "build what guests boot from, if it is not there")
-    p.add_argument("--kernel", metavar="V", help="a kernel version apt has, such as 6.12, or "
-                   "'debug' (default: the one the host has headers of)")
+    system(p)
     p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
     p.add_argument("--clean", action="store_true", help="remove images of older versions")
 
@@ -178,7 +184,7 @@ def _parser():
         p.add_argument("--mem", type=int, metavar="M",
                        help="MiB of each (1024; debug kernel: 2048)")
         p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
-        p.add_argument("--kernel", metavar="V", help="as for 'image'")
+        system(p)
         p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "
                        "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
         p.add_argument("--append", default="", metavar="OPTIONS",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The guests' kernel: a Debian linux-image package, unpacked beside the root image.
+"""The guests' kernel: a Debian linux-image package of a suite, unpacked beside the root image.
 
 Gives vmlinux (booted through PVH: under emulation, decompressing a bzImage costs 3 s) and
-a squashfs of all its modules. The default version is the one whose headers the host has,
-because that is the one tern.ko is built for.
+a squashfs of all its modules. Of the host's own suite, the default version is the one whose
+headers the host has, because that is the one tern.ko is built for; of another suite it is that
+suite's default kernel, for which its build root gets headers (buildroot.py).
 """
 
 import glob
@@ -19,7 +20,7 @@ import tempfile
 from . import apt, debug, paths, tool
 from .say import RigError, progress
 
-_FORMAT = "3"  # raise it when what a kernel's folder holds changes
+_FORMAT = "4"  # raise it when what a kernel's folder holds changes
 
 # Not compressed, because unpacking is emulated; no fragments, because then a small file is
 # read without its neighbours. (ext4 would do, but loading that module takes a fifth of the boot.)
@@ -42,28 +43,53 @@ def _with_headers():
     return sorted(filter(_flavour_ok, found), key=_order)
 
 
-def choose(version=None):
-    """The kernel release (as `uname -r` prints it) for --kernel VERSION, or for no option."""
-    installed = _with_headers()
-    if version:
-        match = [r for r in installed if r == version or r.startswith(version + ".")]
-    else:
-        # Debian's default kernel, even where the headers of a newer one are installed too.
-        linked = [r for r in installed if os.path.exists("/lib/modules/%s/build" % r)]
-        default = [r for r in linked if r.startswith("6.1.")]
-        match = default or linked
-    if match:
-        return match[-1]
-    names = tool.run(["apt-cache", "pkgnames", "linux-image-" + (version or "")]).split()
-    offered = apt.candidates(names) if names else {}
-    releases = sorted((n[len("linux-image-"):] for n in offered
-                       if re.match(r"linux-image-\d+\.\d+\.\d+", n)), key=_order)
-    releases = [r for r in releases if _flavour_ok(r)]
+# What linux-image-amd64 brings; a host may have newer ones from -backports beside it.
+_DEFAULT = {"bookworm": "6.1.", "trixie": "6.12."}
+
+
+def _offered(archive, version):
+    """The newest release of the suite that --kernel VERSION means, or its default one."""
+    if not version:
+        for name in archive.depends("linux-image-amd64"):
+            found = re.fullmatch(r"linux-image-(\d+\.\d+\.\d+\S*-amd64)", name)
+            if found:
+                return found.group(1)
+    names = archive.names("linux-image-" + (version or ""))
+    releases = [name[len("linux-image-"):] for name in names
+                if re.match(r"linux-image-\d+\.\d+\.\d+", name)]
+    releases = [r for r in releases if _flavour_ok(r) and _means(version, r)]
     if not releases:
-        raise RigError("apt offers no kernel %s: 'apt-cache pkgnames linux-image-' lists what it "
-                       "has; 'apt-get update' or the -backports suite may add to it"
-                       % (version or "at all"))
-    return releases[-1]
+        raise RigError("Debian %s and its -backports have no kernel %s: 'apt-cache pkgnames "
+                       "linux-image-' lists what a suite has" % (archive.suite, version or "at all"))
+    return max(releases, key=_order)
+
+
+def _means(version, release):
+    return not version or release == version or re.match(re.escape(version) + r"[.+-]", release)
+
+
+def choose(version=None, suite=None, anew=False):
+    """The kernel release (as `uname -r` prints it) for --suite and --kernel, or for no option.
+
+    What the archive has said once is remembered, so that a rig does not change its kernel
+    between two runs; `anew` asks again.
+    """
+    archive = apt.Archive(suite)
+    if archive.suite == apt.host_suite():
+        installed = [r for r in _with_headers() if _means(version, r)]
+        if not version:
+            installed = [r for r in installed if os.path.exists("/lib/modules/%s/build" % r)]
+            default = _DEFAULT.get(archive.suite, "")
+            installed = [r for r in installed if r.startswith(default)] or installed
+        if installed:
+            return installed[-1]
+    note = os.path.join(paths.IMAGES, "release-%s-%s" % (archive.suite, version or "default"))
+    if anew or not os.path.exists(note):
+        release = _offered(archive, version)
+        with open(note, "w", encoding="ascii") as f:
+            f.write(release + "\n")
+    with open(note, encoding="ascii") as f:
+        return f.read().strip()
 
 
 def _decompress(payload):
@@ -99,7 +125,7 @@ def _extract_vmlinux(bzimage, vmlinux):
 
 def _modules_image(root, release, out):
     """Uncompress the modules once here rather than at each load, and make their image."""
-    modules = os.path.join(root, "lib/modules", release)
+    modules = os.path.join(root, "usr/lib/modules", release)
     packed = [os.path.join(at, name) for at, _, names in os.walk(modules)
               for name in names if name.endswith((".ko.xz", ".ko.zst"))]
     for path in packed:
@@ -110,15 +136,15 @@ def _modules_image(root, release, out):
             f.write(raw)
         os.unlink(path)
     tool.run(["depmod", "-b", root, release], what="depmod")
-    tool.run(["mksquashfs", os.path.join(root, "lib/modules"), out, "-all-root"]
+    tool.run(["mksquashfs", os.path.join(root, "usr/lib/modules"), out, "-all-root"]
              + SQUASHFS.split(), what="mksquashfs of the modules", limit_s=300)
 
 
-def ensure(version=None, rebuild=False):
+def ensure(version=None, suite=None, rebuild=False):
     """Return (release, folder); the folder holds kernel, modules.img and boot-modules/."""
     if version == debug.NAME:
         return debug.build(_install_debug, rebuild)
-    release = choose(version)
+    release = choose(version, suite, rebuild)
     folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (release, _FORMAT))
     if os.path.exists(folder) and not rebuild:
         return release, folder
@@ -127,22 +153,19 @@ def ensure(version=None, rebuild=False):
             if not rebuild:
                 return release, folder
             shutil.rmtree(folder)
+        archive = apt.Archive(suite)
         package = "linux-image-" + release
-        if package not in apt.candidates([package]):
-            raise RigError("apt offers no %s, for which the host has headers: run 'apt-get update' "
-                           "and 'apt-get install linux-headers-amd64', or choose --kernel"
-                           % package)
-        progress("fetching the kernel package " + package)
+        if package not in archive.candidates([package]):
+            raise RigError("Debian %s has no %s any more: 'qemu/rig image --rebuild' takes its "
+                           "newest; on the host, install newer headers first ('apt-get update', "
+                           "'apt-get install linux-headers-amd64')" % (archive.suite, package))
         work = tempfile.mkdtemp(prefix="kernel.", dir=paths.IMAGES)
         try:
-            tool.run(["apt-get", "download", "-q", package], limit_s=600, cwd=work,
-                     what="apt-get download " + package)
-            root = os.path.join(work, "root")
-            tool.run(["dpkg-deb", "-x", glob.glob(work + "/*.deb")[0], root], limit_s=300)
+            root = _fetch(archive, package, work)
             progress("making the image of its modules")
             keep = os.path.join(work, "keep")
             os.mkdir(keep)
-            bzimage = os.path.join(root, "boot/vmlinuz-" + release)
+            bzimage = _bzimage(root, release)
             if not _extract_vmlinux(bzimage, os.path.join(keep, "kernel")):
                 progress("cannot take vmlinux out of the bzImage: guests will boot slower")
                 shutil.copy(bzimage, os.path.join(keep, "kernel"))
@@ -153,13 +176,45 @@ def ensure(version=None, rebuild=False):
     return release, folder
 
 
+def _fetch(archive, package, work):
+    """Unpack an image package in a new root; newer ones leave the kernel and its modules to others."""
+    progress("fetching the kernel package " + package)
+    root = os.path.join(work, "root")
+    release = package[len("linux-image-"):]
+    parts = [name for name in archive.depends(package) if name.endswith("-" + release)]
+    for name in [package] + parts:
+        tool.run(["dpkg-deb", "-x", archive.download(name, work), root], limit_s=300)
+    _merge_usr(root)
+    return root
+
+
+def _merge_usr(root):
+    """Make /lib a link to /usr/lib, as it is in a system: packages have modules in either."""
+    lib = os.path.join(root, "lib")
+    os.makedirs(os.path.join(root, "usr/lib"), exist_ok=True)
+    if os.path.islink(lib):
+        return
+    if os.path.exists(lib):
+        tool.run(["cp", "-a", "--link", lib + "/.", os.path.join(root, "usr/lib/")])
+        shutil.rmtree(lib)
+    os.symlink("usr/lib", lib)
+
+
+def _bzimage(root, release):
+    for place in ("boot/vmlinuz-" + release, "usr/lib/modules/%s/vmlinuz" % release):
+        if os.path.exists(os.path.join(root, place)):
+            return os.path.join(root, place)
+    raise RigError("the packages of kernel %s hold no vmlinuz" % release)
+
+
 def _modules(root, release, keep):
     _modules_image(root, release, os.path.join(keep, "modules.img"))
-    _boot_modules(os.path.join(root, "lib/modules", release), os.path.join(keep, "boot-modules"))
+    _boot_modules(os.path.join(root, "usr/lib/modules", release), os.path.join(keep, "boot-modules"))
 
 
 def _install_debug(root, release, bzimage, keep):
     """What debug.build() made, as guests want it. KASAN is not ready for entry through PVH."""
+    _merge_usr(root)
     shutil.copy(bzimage, os.path.join(keep, "kernel"))
     _modules(root, release, keep)
 

@@ -14,7 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import accel, debug, initrd, kernel, machine, net, paths, state, trouble, userland, wire
+from . import accel, apt, debug, initrd, kernel, machine, net, paths, state, trouble, userland, wire
 from .guest import Guest
 from .say import RigError, notice, progress
 
@@ -40,13 +40,13 @@ def _slow(kernel_version):
     return slow
 
 
-def images(kernel_version=None, rebuild=False):
+def images(kernel_version=None, rebuild=False, suite=None):
     """Build what is missing; returns the paths a guest boots from."""
     paths.make_dirs()
     # Side by side: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
-        root = pool.submit(userland.ensure, rebuild)
-        release, folder = pool.submit(kernel.ensure, kernel_version, rebuild).result()
+        root = pool.submit(userland.ensure, suite, rebuild)
+        release, folder = pool.submit(kernel.ensure, kernel_version, suite, rebuild).result()
         return {"release": release, "kernel": os.path.join(folder, "kernel"),
                 "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
                 "root": root.result()}
@@ -73,8 +73,8 @@ class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
     def __init__(self, name=None, guests=2, smp=1, mem=None, mtu=1500, kernel=None,
-                 net="stream", append=""):
-        """mem: MiB a guest; None is what the kernel needs."""
+                 net="stream", append="", suite=None):
+        """mem: MiB a guest; None is what the kernel needs. suite: None is the host's."""
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
         if not 1 <= guests <= len(GUEST_NAMES):
@@ -84,7 +84,7 @@ class Rig:
         self._count, self._kernel = guests, kernel
         self.options = {"name": self.name, "smp": smp, "mtu": mtu, "net": net, "append": append,
                         "mem": mem or (debug.MEM_MIB if kernel == debug.NAME else MEM_MIB),
-                        "kernel": kernel, "slow": _slow(kernel)}
+                        "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel)}
         self.guests = {}
 
     @classmethod
@@ -141,7 +141,7 @@ class Rig:
     def up(self):
         """Start the guests and wait until each answers; returns self."""
         began = time.monotonic()
-        disks = images(self._kernel)
+        disks = images(self._kernel, suite=self.options["suite"])
         self.options["accel"] = accel.choose(disks)
         record = {"name": self.name, "options": self.options, "release": disks["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
@@ -160,9 +160,9 @@ class Rig:
         except BaseException:
             self.down(keep_logs=True)
             raise
-        progress("rig %s is up: guests %s, kernel %s, %s, %s, %.1f s" % (
-            self.name, " ".join(self.guests), disks["release"], self.options["net"],
-            self.options["accel"].upper(), time.monotonic() - began))
+        progress("rig %s is up: guests %s, %s, kernel %s, %s, %s, %.1f s" % (
+            self.name, " ".join(self.guests), self.options["suite"], disks["release"],
+            self.options["net"], self.options["accel"].upper(), time.monotonic() - began))
         return self
 
     def _start(self, record, disks):

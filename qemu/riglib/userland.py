@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests' root image: a read-only squashfs of Debian packages, without kernel, docs or locales.
 
-Built once for a package list and a set of apt sources, in one mmdebstrap run. The kernel
+Built once for a suite and a package list, in one mmdebstrap run. The kernel
 and the rig's own programs come from elsewhere (kernel.py, initrd.py), so neither a new
 kernel nor a changed agent rebuilds this.
 """
@@ -38,20 +38,6 @@ done
 """
 
 
-def _choose():
-    """The packages to install: all required ones, and the optional ones apt offers."""
-    wanted = apt.package_list(PACKAGES)
-    offered = apt.candidates([name for name, _ in wanted])
-    missing = [name for name, optional in wanted if name not in offered and not optional]
-    if missing:
-        raise RigError("apt offers no %s: run 'apt-get update', and see that the component "
-                       "'main' of Debian is configured" % ", ".join(missing))
-    for name, optional in wanted:
-        if optional and name not in offered:
-            progress("left out of the image, apt does not offer it: " + name)
-    return sorted(name for name, _ in wanted if name in offered)
-
-
 def _follow(stream, log, tail):
     """Show mmdebstrap's milestones, keep every line in the log and the last in `tail`."""
     for raw in stream:
@@ -65,7 +51,8 @@ def _follow(stream, log, tail):
             progress("  " + line)
 
 
-def _build(packages, sources, image):
+def _build(archive, image):
+    packages, sources = archive.choose(PACKAGES), archive.sources()
     work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
     if os.geteuid():
         # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
@@ -80,10 +67,10 @@ def _build(packages, sources, image):
             '--aptopt=APT::Install-Recommends "false"']
     argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
     argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
-    argv += ["--customize-hook=sh %s \"$1\"" % hook, apt.host_suite(), "/dev/null"] + sources
-    log_path = os.path.join(paths.IMAGES, "userland.log")
+    argv += ["--customize-hook=sh %s \"$1\"" % hook, archive.suite, "/dev/null"] + sources
+    log_path = os.path.join(paths.IMAGES, "userland-%s.log" % archive.suite)
     progress("building the root image: %d packages of Debian %s (log: %s)"
-             % (len(packages), apt.host_suite(), os.path.relpath(log_path)))
+             % (len(packages), archive.suite, os.path.relpath(log_path)))
     tail = []
     try:
         with open(log_path, "w", encoding="utf-8") as log:
@@ -112,21 +99,22 @@ def _build(packages, sources, image):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def ensure(rebuild=False):
-    """Return the path of the root image, building it when it is not there."""
+def ensure(suite=None, rebuild=False):
+    """Return the path of a suite's root image (None: the host's), building it when it is not there."""
+    archive = apt.Archive(suite)
     with open(PACKAGES, encoding="ascii") as f:
         listed = f.read()
     # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
-    recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + apt.host_suite()
+    recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    image = os.path.join(paths.IMAGES, "root-%s.img" % key)
+    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (archive.suite, key))
     if os.path.exists(image) and not rebuild:
         return image
-    with paths.locked("userland"):
+    with paths.locked("userland-" + archive.suite):
         if os.path.exists(image) and not rebuild:
             return image
         start = time.monotonic()
-        _build(_choose(), apt.debian_sources(), image)
+        _build(archive, image)
         progress("root image ready: %s, %d MiB, %.0f s" % (
             os.path.relpath(image), os.stat(image).st_blocks >> 11, time.monotonic() - start))
     return image

@@ -21,48 +21,22 @@ from riglib import apt, tool  # noqa: E402
 from riglib.say import RigError  # noqa: E402
 
 
-def _newest(version, options):
-    """The newest release of VERSION that apt has headers for, or None."""
-    names = tool.run(["apt-cache"] + options + ["pkgnames", "linux-headers-" + version]).split()
+def _newest(version, archive):
+    """The newest release of VERSION that the suite has headers for, or None."""
+    names = archive.names("linux-headers-" + version)
     releases = [m.group(1) for m in (re.fullmatch(r"linux-headers-(%s\.(\d+)\S*)-amd64"
                                                   % re.escape(version), n) for n in names)
                 if m and not re.search(r"-(cloud|rt)$", m.group(1))]
     return max(releases, key=lambda r: [int(n) for n in re.findall(r"\d+", r)], default=None)
 
 
-def _backports(folder):
-    """Options that show apt the suite's -backports beside what the machine has configured."""
-    lists = os.path.join(folder, "lists")
-    os.makedirs(os.path.join(lists, "partial"), exist_ok=True)
-    suite = apt.host_suite()
-    for line in apt.debian_sources():
-        found = re.fullmatch(r"(deb(?: \[[^]]*\])? \S+) %s main.*" % re.escape(suite), line)
-        if found:
-            break
-    else:
-        raise RigError("apt has no main component of Debian %s" % suite)
-    source = os.path.join(folder, "backports.list")
-    with open(source, "w", encoding="ascii") as f:
-        f.write("%s %s-backports main\n" % (found.group(1), suite))
-    options = ["-o", "Dir::Etc::SourceList=" + source, "-o", "Dir::Etc::SourceParts=-",
-               "-o", "Dir::State::Lists=" + lists, "-o", "Dir::Cache::pkgcache=",
-               "-o", "Dir::Cache::srcpkgcache="]
-    tool.run(["apt-get"] + options + ["update", "-q"], limit_s=300,
-             what="apt-get update for %s-backports" % suite)
-    return options
-
-
-def _unpack(release, options, folder):
+def _unpack(release, archive, folder):
     """Download the three packages of a release and make their tree stand where it is."""
-    common = re.sub(r"-amd64$", "", release)
     work = tempfile.mkdtemp(prefix="headers.", dir=folder)
     try:
-        tool.run(["apt-get"] + options + ["download", "-q", "linux-headers-%s-amd64" % release,
-                                          "linux-headers-%s-common" % common,
-                                          "linux-kbuild-" + release],
-                 limit_s=600, cwd=work, what="apt-get download of the headers of " + release)
-        for package in glob.glob(work + "/*.deb"):
-            tool.run(["dpkg-deb", "-x", package, os.path.join(work, "root")], limit_s=300)
+        for package in ("linux-headers-%s-amd64", "linux-headers-%s-common", "linux-kbuild-%s"):
+            path = archive.download(package % release, work)
+            tool.run(["dpkg-deb", "-x", path, os.path.join(work, "root")], limit_s=300)
         target = os.path.join(folder, release)
         # Its Makefile includes the common one by its place in an installed system.
         makefile = os.path.join(work, "root/usr/src/linux-headers-%s-amd64/Makefile" % release)
@@ -80,15 +54,12 @@ def main():
     os.makedirs(folder, exist_ok=True)
     kept = glob.glob("%s/%s.*/usr/src/linux-headers-*-amd64" % (folder, glob.escape(version)))
     if not kept:
-        options = []
-        release = _newest(version, options)
+        archive = apt.Archive()
+        release = _newest(version, archive)
         if not release:
-            options = _backports(folder)
-            release = _newest(version, options)
-        if not release:
-            raise RigError("Debian %s and its -backports have no kernel %s"
-                           % (apt.host_suite(), version))
-        _unpack(release, options, folder)
+            raise RigError("Debian %s and its -backports have no headers of kernel %s"
+                           % (archive.suite, version))
+        _unpack(release, archive, folder)
         kept = glob.glob("%s/%s/usr/src/linux-headers-*-amd64" % (folder, release))
     print(kept[0])
 
