@@ -60,6 +60,9 @@ fuzz-smoke:		## the same, 10 seconds each
 lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
+check-install: all	## what make install puts where, and that make uninstall takes it away
+	selftests/install/run $(BUILD)/install $(KVER)
+
 vmtest: all		## module and provider in virtual machines
 	selftests/vm/run
 
@@ -74,7 +77,7 @@ bench-native:		## tern's code timed at native speed, beside rxe's (User Mode Lin
 	qemu/install-deps.sh qemu/packages.host bench/packages
 	bench/native/run
 
-check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
+check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass
 
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
 	qemu/demo
@@ -125,5 +128,5 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install vmtest vmtest-long bench \
 	bench-native check demo shell deps install uninstall dkms-tree dkms-add deb clean format help
