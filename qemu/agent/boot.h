@@ -9,11 +9,16 @@
 namespace rig {
 
 // From the initramfs into the real root: loads the modules listed in /mod/order, mounts the
-// two read-only disks under a tmpfs overlay, and moves this process there.
+// two read-only disks under an overlay (in memory, or on the disk that RIG_DISK names) and the one
+// that RIG_SHARE names at /share, and moves this process there.
 void enter_root();
 
 // What a distribution's init would do: file systems, hostname, environment, network.
 void set_up_guest();
+
+// Or leave all that to the distribution's own: starts systemd as this process, with the agent as
+// a service of it, the network set up already. (Guests have no network configuration of their own.)
+[[noreturn]] void become_systemd();
 
 } // namespace rig
 

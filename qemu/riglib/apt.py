@@ -245,6 +245,15 @@ class Archive:
         self._apt("apt-get", "download", "-q", package, limit_s=600, cwd=folder,
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
 
+    def fetch(self, packages, folder, status, recommends=False):
+        """Fetch packages and all that they need beyond what the dpkg file `status` has installed."""
+        self.refresh(_FRESH_S)
+        self._apt("apt-get", "-o", "Dir::State::status=" + status,
+                  "-o", "Dir::Cache::archives=" + folder, "-o", "Debug::NoLocking=true",
+                  "-o", "APT::Install-Recommends=%d" % recommends, "-o", "APT::Keep-Downloaded-Packages=1",
+                  "install", "--download-only", "-y", "-q", *packages, limit_s=1200,
+                  what="apt-get install --download-only (Debian %s)" % self.suite)
+
     def choose(self, path):
         """The packages to install of a list file: of alternatives the first that there is."""
         wanted = package_list(path)

@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 
-from . import paths, tool, wire
+from . import disks, paths, tool, wire
 
 # Crashes end a guest at once and its console says why (see trouble.py). The rest keeps the
 # boot short: nothing to probe that a PVH guest does not have, no tests, no security modules.
@@ -53,7 +53,12 @@ def command_line(guest, images, options, netdev):
     name = guest["name"]
     append = _APPEND + _patience(options["slow"])
     append += "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
-        name, guest["index"], options["mtu"], wire.PORTS) + options["append"]
+        name, guest["index"], options["mtu"], wire.PORTS)
+    # The first two are root and modules; the agent gets to know the names of the others.
+    others = disks.of(name, options)
+    append += "".join("%s=/dev/vd%c " % (other.setting, ord("c") + i)
+                      for i, other in enumerate(others))
+    append += ("RIG_SYSTEMD=1 " if options["systemd"] else "") + options["append"]
     disk = "if=none,format=raw,readonly=on,file.locking=off,id=%s,file=%s"
     argv = base(options["accel"]) + [
         "-name", "%s.%s" % (options["name"], name),
@@ -63,6 +68,7 @@ def command_line(guest, images, options, netdev):
         "-device", "virtio-blk-pci,drive=root",
         "-drive", disk % ("mod", images["modules"]),
         "-device", "virtio-blk-pci,drive=mod",
+        *disks.arguments(others),
         "-chardev", "file,id=console,append=on,path=%s.console" % name,
         "-serial", "chardev:console",
         "-qmp", "unix:%s.qmp,server=on,wait=off" % name,

@@ -14,11 +14,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import accel, apt, debug, initrd, kernel, machine, net, paths, state, trouble, userland, wire
+from . import (accel, apt, boot, debug, disks, initrd, kernel, machine, net, paths, state, trouble,
+               userland)
 from .guest import Guest
 from .say import RigError, notice, progress
 
-BOOT_LIMIT_S = 90
 MEM_MIB = 1024
 GUEST_NAMES = "abcdefghi"
 
@@ -40,16 +40,16 @@ def _slow(kernel_version):
     return slow
 
 
-def images(kernel_version=None, rebuild=False, suite=None):
+def images(kernel_version=None, rebuild=False, suite=None, systemd=False):
     """Build what is missing; returns the paths a guest boots from."""
     paths.make_dirs()
     # Side by side: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
-        root = pool.submit(userland.ensure, suite, rebuild)
+        root = pool.submit(userland.ensure, suite, rebuild, systemd)
         release, folder = pool.submit(kernel.ensure, kernel_version, suite, rebuild).result()
         return {"release": release, "kernel": os.path.join(folder, "kernel"),
-                "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
-                "root": root.result()}
+                "modules": os.path.join(folder, "modules.img"),
+                "initrd": initrd.ensure(folder, systemd), "root": root.result()}
 
 
 def clean(keep):
@@ -73,8 +73,12 @@ class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
     def __init__(self, name=None, guests=2, smp=1, mem=None, mtu=1500, kernel=None,
-                 net="stream", append="", suite=None):
-        """mem: MiB a guest; None is what the kernel needs. suite: None is the host's."""
+                 net="stream", append="", suite=None, systemd=False, share=None):
+        """mem: MiB a guest; None is what the kernel needs. suite: None is the host's.
+
+        systemd: guests boot as real machines do, with a disk of their own, and can reboot.
+        share: a folder of the host that guests see as it is now, at /share.
+        """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
         if not 1 <= guests <= len(GUEST_NAMES):
@@ -84,7 +88,8 @@ class Rig:
         self._count, self._kernel = guests, kernel
         self.options = {"name": self.name, "smp": smp, "mtu": mtu, "net": net, "append": append,
                         "mem": mem or (debug.MEM_MIB if kernel == debug.NAME else MEM_MIB),
-                        "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel)}
+                        "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),
+                        "systemd": systemd, "share": share and os.path.abspath(share)}
         self.guests = {}
 
     @classmethod
@@ -141,38 +146,41 @@ class Rig:
     def up(self):
         """Start the guests and wait until each answers; returns self."""
         began = time.monotonic()
-        disks = images(self._kernel, suite=self.options["suite"])
-        self.options["accel"] = accel.choose(disks)
-        record = {"name": self.name, "options": self.options, "release": disks["release"],
+        booted = images(self._kernel, suite=self.options["suite"],
+                       systemd=self.options["systemd"])
+        self.options["accel"] = accel.choose(booted)
+        record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
                   "guests": [{"name": GUEST_NAMES[i], "index": i + 1,
-                              "slow": self.options["slow"]} for i in range(self._count)]}
+                              "slow": self.options["slow"],
+                              "systemd": self.options["systemd"]} for i in range(self._count)]}
         with paths.locked("names", limit_s=60):
             self._clear_way()
             os.makedirs(paths.run_dir(self.name))
             state.save(self.name, record)
         self._ours = True
         try:
-            self._start(record, disks)
-            self._wait_ready(time.monotonic() + BOOT_LIMIT_S * self.options["slow"])
+            self._start(record, booted)
+            self._wait_ready(time.monotonic() + boot.LIMIT_S * self.options["slow"])
             record["starting"] = False
             state.save(self.name, record)
         except BaseException:
             self.down(keep_logs=True)
             raise
         progress("rig %s is up: guests %s, %s, kernel %s, %s, %s, %.1f s" % (
-            self.name, " ".join(self.guests), self.options["suite"], disks["release"],
+            self.name, " ".join(self.guests), self.options["suite"], booted["release"],
             self.options["net"], self.options["accel"].upper(), time.monotonic() - began))
         return self
 
-    def _start(self, record, disks):
+    def _start(self, record, booted):
         kind, guests = self.options["net"], record["guests"]
+        disks.make(self.name, guests, self.options)
         net.set_up(self.name, kind, guests, self.options["mtu"])
         # The death signal is tied to the starting thread, so only the main thread may use it.
         leash = self._leashed and threading.current_thread() is threading.main_thread()
         for guest in guests:
             argv = net.prefix(self.name, kind) + machine.command_line(
-                guest, disks, self.options, net.netdev(kind, guest, len(guests)))
+                guest, booted, self.options, net.netdev(kind, guest, len(guests)))
             pid = machine.launch(self.name, guest, argv, leash)
             guest["process"] = state.identify(pid) or (pid, 0)
             state.save(self.name, record)
@@ -181,8 +189,7 @@ class Rig:
 
     def _wait_ready(self, deadline):
         for guest in self.guests.values():
-            channel = wire.Channel.open(guest, max(1.0, deadline - time.monotonic()))
-            channel.close(clean=True)
+            guest.wait_ready(deadline)
 
     # A rig started by `rig up` outlives the program; one inside a test must not.
     _leashed = True

@@ -17,7 +17,9 @@ import time
 from . import apt, kernel, paths, tool
 from .say import RigError, progress
 
+# Guests with the agent as init, and those that boot as a real machine does.
 PACKAGES = os.path.join(paths.QEMU_DIR, "packages.guest")
+SYSTEMD = os.path.join(paths.QEMU_DIR, "packages.systemd")
 LIMIT_S = 1500
 
 _DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*",
@@ -28,7 +30,9 @@ _DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/shar
 _FINISH = r"""set -eu
 rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/boot/*
 rm -f "$1"/etc/resolv.conf "$1"/etc/apt/apt.conf.d/99mmdebstrap
-mkdir -p "$1/lib/modules" "$1/rig"
+rm -f "$1"/etc/apt/sources.list
+mkdir -p "$1/lib/modules" "$1/rig" "$1/share"
+: >"$1/etc/machine-id"
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
 for i in 1 2 3 4 5 6 7 8 9; do
     n=$(printf '%%s' "$i" | tr 123456789 abcdefghi)
@@ -51,8 +55,8 @@ def _follow(stream, log, tail):
             progress("  " + line)
 
 
-def _build(archive, image):
-    packages, sources = archive.choose(PACKAGES), archive.sources()
+def _build(archive, listed, image):
+    packages, sources = archive.choose(listed), archive.sources()
     work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
     if os.geteuid():
         # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
@@ -66,7 +70,9 @@ def _build(archive, image):
             "--include=" + ",".join(packages), "--dpkgopt=force-unsafe-io",
             '--aptopt=APT::Install-Recommends "false"']
     argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
-    argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
+    # A real machine has what its packages hold.
+    if listed == PACKAGES:
+        argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
     argv += ["--customize-hook=sh %s \"$1\"" % hook, archive.suite, "/dev/null"] + sources
     log_path = os.path.join(paths.IMAGES, "userland-%s.log" % archive.suite)
     progress("building the root image: %d packages of Debian %s (log: %s)"
@@ -99,22 +105,23 @@ def _build(archive, image):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def ensure(suite=None, rebuild=False):
+def ensure(suite=None, rebuild=False, systemd=False):
     """Return the path of a suite's root image (None: the host's), building it when it is not there."""
-    archive = apt.Archive(suite)
-    with open(PACKAGES, encoding="ascii") as f:
-        listed = f.read()
+    archive, listed = apt.Archive(suite), SYSTEMD if systemd else PACKAGES
+    with open(listed, encoding="ascii") as f:
+        text = f.read()
     # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
-    recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
+    recipe = text + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (archive.suite, key))
+    name = archive.suite + ("-systemd" if systemd else "")
+    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (name, key))
     if os.path.exists(image) and not rebuild:
         return image
-    with paths.locked("userland-" + archive.suite):
+    with paths.locked("userland-" + name):
         if os.path.exists(image) and not rebuild:
             return image
         start = time.monotonic()
-        _build(archive, image)
+        _build(archive, listed, image)
         progress("root image ready: %s, %d MiB, %.0f s" % (
             os.path.relpath(image), os.stat(image).st_blocks >> 11, time.monotonic() - start))
     return image
