@@ -69,6 +69,10 @@ vmtest: all		## module and provider in virtual machines
 vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
 	selftests/vm/run --long
 
+check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; takes long
+	qemu/install-deps.sh qemu/packages.host debian/packages
+	selftests/packages/run
+
 bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
 	qemu/install-deps.sh bench/vm/packages
 	bench/vm/run $(BENCH)
@@ -128,5 +132,5 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install vmtest vmtest-long bench \
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install vmtest vmtest-long check-packages bench \
 	bench-native check demo shell deps install uninstall dkms-tree dkms-add deb clean format help
