@@ -82,9 +82,9 @@ def _units(m):
     m.check("iWARP's has the interface's", _link("iwarp_eth0", "eth0"))
     m.check("stopped", "systemctl stop tern-iwarp@eth0 && ! rdma link show iwarp_eth0/1")
     drop_in = "/run/systemd/system/tern-iwarp@eth0.service.d"
-    m.guest.write(drop_in + "/name.conf", "[Service]\nEnvironment=NAME=no%name\n")
-    m.check("a name that cannot be", "systemctl daemon-reload; systemctl start tern-iwarp@eth0; "
-            "systemctl status tern-iwarp@eth0", rc=3, says="no%name")
+    m.guest.write(drop_in + "/name.conf", "[Service]\nEnvironment=NAME=tern0\n")
+    m.check("a name that another link has", "systemctl daemon-reload; systemctl start tern-iwarp@eth0; "
+            "systemctl status tern-iwarp@eth0", rc=3, says="there is a device tern0 already")
     m.run("rm -r %s; systemctl daemon-reload; systemctl reset-failed; "
           "systemctl start tern-iwarp@eth0" % drop_in)
 
