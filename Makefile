@@ -120,6 +120,8 @@ dkms-add: dkms-tree	## hand the module to DKMS, which builds it for each kernel
 deb:			## Debian packages, in build/deb
 	qemu/install-deps.sh debian/packages
 	debian/build $(BUILD)/deb
+	lintian --fail-on error,warning $(BUILD)/deb/*.changes
+	@ls $(BUILD)/deb/*.deb
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)

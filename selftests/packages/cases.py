@@ -14,6 +14,7 @@ _COMPILE_S = 1800
 
 # Source that is not ours compiles with it, ours does not: a kernel that tern does not know.
 _UNKNOWN_KERNEL = 'MAKE[0]="make KDIR=${kernel_source_dir} KCFLAGS=-Dto_tern_dev=0"\n'
+_PREBUILT = 'MAKE[0]="cp %s/${PACKAGE_VERSION}/${kernelver}/tern.ko ."\n'
 
 # rdma-core's rule, which ours takes the place of: if that changes, so must ours.
 _THEIR_RULE = r'\AACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\Z'
@@ -43,6 +44,8 @@ def _unknown_kernel(m):
     m.check("the unit says why", "systemctl status tern-roce@eth0", rc=3,
             says="tern: this version of tern does not compile")
     m.run("rm /etc/dkms/tern.conf; systemctl reset-failed")
+    if m.prebuilt:
+        m.guest.write("/etc/dkms/tern.conf", _PREBUILT % m.prebuilt)
 
 
 def _built(m):
@@ -147,7 +150,7 @@ def _purge(m, before):
     m.check("purged", _apt("purge " + " ".join(_OURS)), _INSTALL_S)
     m.check("the units' links have ended", "rdma link", says=r"\A\Z")
     m.check("the module can go", "modprobe -r tern || rmmod tern")
-    m.run("rm -r /etc/systemd/system/tern-roce@eth0.service.d")
+    m.run("rm -rf /etc/systemd/system/tern-roce@eth0.service.d /etc/dkms/tern.conf")
     # DKMS makes the key for itself; the other kernel is still there.
     made = re.compile(r"/var/lib/dkms/mok\.|%s" % re.escape(re.match(r"\d+\.\d+", m.other).group()))
     left = [path for path in sorted(m.files() - before) if not made.search(path)]

@@ -14,6 +14,8 @@ class Machine:
         self.guest, self._report = guest, report
         self.release, self.other = release, other
         self.old, self.new = versions
+        # A folder of modules that DKMS takes instead of compiling, if there is one.
+        self.prebuilt = None
 
     def case(self, name, ok, detail=""):
         """A verdict that is not a command's."""
