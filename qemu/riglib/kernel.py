@@ -36,7 +36,7 @@ def _flavour_ok(release):
     return release.endswith("-amd64") and not re.search(r"-(cloud|rt)-amd64$", release)
 
 
-def _with_headers():
+def with_headers():
     """Kernel releases whose headers are installed, oldest first."""
     found = [os.path.basename(path)[len("linux-headers-"):]
              for path in glob.glob("/usr/src/linux-headers-*-amd64")]
@@ -76,7 +76,7 @@ def choose(version=None, suite=None, anew=False):
     """
     archive = apt.Archive(suite)
     if archive.suite == apt.host_suite():
-        installed = [r for r in _with_headers() if _means(version, r)]
+        installed = [r for r in with_headers() if _means(version, r)]
         if not version:
             installed = [r for r in installed if os.path.exists("/lib/modules/%s/build" % r)]
             default = _DEFAULT.get(archive.suite, "")
