@@ -72,7 +72,11 @@ class Lab:
             self._rig = Rig.attach(self._name)
             if all(guest.alive() for guest in self._rig):
                 for name in ("kernel", "suite"):
-                    self._options[name] = self._rig.options[name]
+                    asked, there = self._options.get(name), self._rig.options[name]
+                    if asked not in (None, there):
+                        raise RigError("rig %s is up with another %s, %s: 'qemu/rig down --name %s' "
+                                       "ends it" % (self._name, name, there, self._name))
+                    self._options[name] = there
             else:
                 # Left by a run that was killed.
                 self._rig.down()

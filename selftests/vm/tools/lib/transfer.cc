@@ -252,7 +252,8 @@ private:
 
 	bool has_arrived(uint32_t m) const
 	{
-		return pattern_check(s_.arena.at(target_at(m)), b_.bytes, peer_key(m), 0) == b_.bytes;
+		return pattern_check(s_.arena.at(target_at(m)), b_.bytes, peer_key(m), 0) ==
+		       b_.bytes;
 	}
 
 	uint32_t take_send(const Completion &c)
