@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What guests are given of tern: built where their suite and their kernel want it.
 
-Of the host's suite and the kernel it has headers of, that is what `make` left in build/; of the
-debug kernel a module made in its tree; of any other, what is built now in a build root. TERN_KO and
-TERN_PROVIDER name others.
+Of the host's suite and the kernel it has headers of, that is what `make` left in build/ (or
+TERN_BUILD); of the debug kernel a module made in its tree; of any other, what is built now in a
+build root. TERN_KO and TERN_PROVIDER name others.
 """
 
 import glob
@@ -12,7 +12,7 @@ import os
 from . import apt, buildroot, debug, kernel, paths, tool
 from .say import RigError
 
-_BUILD = os.path.join(paths.CHECKOUT, "build")
+_BUILD = os.environ.get("TERN_BUILD") or os.path.join(paths.CHECKOUT, "build")
 
 
 def _chosen(variable):
