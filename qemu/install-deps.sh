@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # install-deps.sh [--check] [LIST...]: installs what building and testing tern takes on a
 # Debian 12 or 13 host: packages.host, or the lists of packages that are named instead.
-# Removes nothing for it. Does nothing, quickly, when all of it is there; runs apt-get update only when apt does
-# not know a package or has no lists. With --check it only says what is missing.
+# Removes nothing for it. Does nothing, quickly, when all of it is there; runs apt-get
+# update only when apt does not know a package or has no lists. With --check it only says
+# what is missing.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
