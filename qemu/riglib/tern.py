@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Brings tern into a rig's guests: finds what the host built, pushes it, runs guest-setup.sh.
 
-TERN_KO and TERN_PROVIDER name the module and the provider; without them the places where
-the checkout's Makefile may leave them are searched, and the newest is taken. The debug kernel's
+TERN_KO and TERN_PROVIDER name the module and a provider plugin; without them the places where
+the checkout's Makefile may leave them are searched, and the newest is taken, of plugins with all
+that lie beside it. The debug kernel's
 module is built for it.
 """
 
@@ -29,16 +30,24 @@ def _newest(variable, pattern):
     return max(found, key=os.path.getmtime) if found else None
 
 
+def _plugins():
+    """The provider, under the name that each libibverbs looks for."""
+    pattern = "libtern-rdmav*.so"
+    plugin = _newest("TERN_PROVIDER", pattern)
+    if not plugin or os.environ.get("TERN_PROVIDER"):
+        return [plugin] if plugin else []
+    return sorted(glob.glob(os.path.join(os.path.dirname(plugin), pattern)))
+
+
 def artifacts(kernel=None):
-    """The files to push: tern.ko (RigError if it is not built) and, if built, the provider."""
+    """The files to push: tern.ko (RigError if it is not built) and, if built, the plugins."""
     if kernel == debug.NAME and not os.environ.get("TERN_KO"):
         module = debug.module()
     else:
         module = _newest("TERN_KO", "tern.ko")
     if not module:
         raise RigError("tern.ko is not built: run 'make' first (or set TERN_KO)")
-    provider = _newest("TERN_PROVIDER", "libtern-rdmav*.so")
-    return [module] + ([provider] if provider else [])
+    return [module] + _plugins()
 
 
 def _without_debug(path):
