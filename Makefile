@@ -66,11 +66,17 @@ cross: deps		## other processors: arm64 builds, and unit tests on s390x (big-end
 	qemu/install-deps.sh selftests/cross/packages
 	selftests/cross/run $(BUILD)/cross
 
-vmtest: all		## module and provider in virtual machines
-	selftests/vm/run
+# Of Debian 12's kernel and userland all tests, whatever the host is; of Debian 13's the core.
+vmtest: all		## module and provider in virtual machines: Debian 12's, and the core on Debian 13's
+	selftests/vm/run --suite bookworm
+	selftests/vm/run --suite trixie --core
 
-vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
-	selftests/vm/run --long
+vmtest-long: all	## Debian 12 alone, and the long tests: lifetimes, attacks, storage, speed
+	selftests/vm/run --suite bookworm --long
+
+KERNELS	?=
+check-kernels: deps all	## all that for every kernel and userland of Debian 12 to testing; KERNELS=--core
+	selftests/vm/kernels $(KERNELS)
 
 bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
 	qemu/install-deps.sh bench/vm/packages
@@ -115,4 +121,4 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
-	bench-native kernels cross check demo shell deps install uninstall clean format help
+	bench-native kernels cross check check-kernels demo shell deps install uninstall clean format help

@@ -156,7 +156,7 @@ class Rig:
         began = time.monotonic()
         booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
                         containers=self.options["containers"])
-        self.options["accel"] = accel.choose(booted)
+        self.options["accel"], self.options["release"] = accel.choose(booted), booted["release"]
         record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
                   "guests": [{"name": GUEST_NAMES[i], "index": i + 1,
