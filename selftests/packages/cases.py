@@ -117,6 +117,16 @@ def _hotplug(m):
     m.check("disabled", "systemctl disable " + unit)
 
 
+def _signatures(m):
+    """A kernel that takes signed modules only, and does not know DKMS's key; until the reboot."""
+    m.check("the links end, the module goes",
+            "systemctl stop tern-roce@eth0 tern-iwarp@eth0 && modprobe -r tern")
+    m.check("a kernel that insists on signatures", "echo Y >/sys/module/module/parameters/sig_enforce; "
+            "modprobe tern", rc=None, says="Required key not available")
+    m.check("the unit says so", "systemctl start tern-roce@eth0; systemctl status tern-roce@eth0", rc=3,
+            says="(?s)Required key not available.*module tern cannot be loaded")
+
+
 def _reboot(m):
     m.guest.reboot()
     m.until("the units are active", "systemctl is-active tern-roce@eth0 tern-iwarp@eth0")
@@ -184,6 +194,7 @@ def run(m):
     _by_hand(m)
     _units(m)
     _hotplug(m)
+    _signatures(m)
     log = m.guest.dmesg_since(mark)
     _reboot(m)
     _other_kernel(m)
