@@ -122,9 +122,10 @@ def _signatures(m):
     m.check("the links end, the module goes",
             "systemctl stop tern-roce@eth0 tern-iwarp@eth0 && modprobe -r tern")
     m.check("a kernel that insists on signatures", "echo Y >/sys/module/module/parameters/sig_enforce; "
-            "modprobe tern", rc=None, says="Required key not available")
+            "modprobe tern", rc=None, says="Key was rejected by service")
+    m.check("the kernel log says why", "dmesg", says="module with unavailable key is rejected")
     m.check("the unit says so", "systemctl start tern-roce@eth0; systemctl status tern-roce@eth0", rc=3,
-            says="(?s)Required key not available.*module tern cannot be loaded")
+            says="(?s)Key was rejected by service.*module tern cannot be loaded")
 
 
 def _reboot(m):
