@@ -60,14 +60,27 @@ fuzz-smoke:		## the same, 10 seconds each
 lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
+kernels:		## W=1 by gcc and clang of Debian 12, 13 and testing, for all their kernels
+	selftests/lint/kernels.py $(BUILD)/kernels
+
 check-install: all	## what make install puts where, and that make uninstall takes it away
 	selftests/install/run $(BUILD)/install $(KVER)
 
-vmtest: all		## module and provider in virtual machines
-	selftests/vm/run
+cross: deps		## other processors: arm64 builds, and unit tests on s390x (big-endian)
+	qemu/install-deps.sh selftests/cross/packages
+	selftests/cross/run $(BUILD)/cross
 
-vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
-	selftests/vm/run --long
+# Of Debian 12's kernel and userland all tests, whatever the host is; of Debian 13's the core.
+vmtest: all		## module and provider in virtual machines: Debian 12's, and the core on Debian 13's
+	selftests/vm/run --suite bookworm
+	selftests/vm/run --suite trixie --core
+
+vmtest-long: all	## Debian 12 alone, and the long tests: lifetimes, attacks, storage, speed
+	selftests/vm/run --suite bookworm --long
+
+KERNELS	?=
+check-kernels: deps all	## all that for every kernel and userland of Debian 12 to testing; KERNELS=--core
+	selftests/vm/kernels $(KERNELS)
 
 check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; takes long
 	qemu/install-deps.sh qemu/packages.host debian/packages
@@ -132,7 +145,8 @@ format:			## rewrite the C++ sources as make lint wants them
 
 help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install vmtest vmtest-long check-packages bench \
-	bench-native check demo shell deps install uninstall dkms-tree dkms-add deb clean format help
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install vmtest vmtest-long \
+	check-packages bench bench-native kernels cross check check-kernels demo shell deps install \
+	uninstall dkms-tree dkms-add deb clean format help

@@ -8,6 +8,8 @@
 #ifndef TERN_PROVIDER_ABI_RELEASE_H
 #define TERN_PROVIDER_ABI_RELEASE_H
 
+#include <pthread.h>
+
 #include <cstddef>
 
 namespace tern::abi {
@@ -33,11 +35,15 @@ inline constexpr unsigned int kLastRelease = 65;
 inline constexpr size_t kMaxOps = 93;
 inline constexpr size_t kMaxContextOffset = 368;
 
+/* Contexts, CQs, QPs and SRQs have a mutex each, which is longer on some processors (arm64). */
+inline constexpr size_t kMutexMore = sizeof(pthread_mutex_t) - 40;
+
 /*
  * Where verbs_qp's comp_mask may be: before 44, in 44, and since. Releases of one private ABI and
  * one public level differ in it, because ibv_qp_ex grew.
  */
-inline constexpr size_t kQpCompMaskOffsets[] = {344, 352, 360};
+inline constexpr size_t kQpCompMaskOffsets[] = {344 + kMutexMore, 352 + kMutexMore,
+						360 + kMutexMore};
 
 } // namespace tern::abi
 

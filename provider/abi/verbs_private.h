@@ -109,7 +109,7 @@ struct verbs_qp {
 	union {
 		struct ibv_qp qp;
 		struct ibv_qp_ex qp_ex;
-		unsigned char room[376];
+		unsigned char room[376 + tern::abi::kMutexMore];
 	};
 };
 
@@ -135,14 +135,15 @@ static_assert(offsetof(verbs_device, sysfs) == 696);
 static_assert(offsetof(verbs_device, core_support) == 704);
 static_assert(sizeof(verbs_device) == 712);
 static_assert(sizeof(verbs_mr) == 56);
-static_assert(sizeof(verbs_cq) == 288);
-static_assert(sizeof(verbs_srq) == 160);
-static_assert(sizeof(verbs_qp) == 376);
-static_assert(sizeof(ibv_qp_ex) <= 360, "a newer ibv_qp_ex: look where comp_mask is now");
-static_assert(offsetof(ibv_qp_ex, wr_abort) == 336);
+static_assert(sizeof(verbs_cq) == 288 + kMutexMore);
+static_assert(sizeof(verbs_srq) == 160 + kMutexMore);
+static_assert(sizeof(verbs_qp) == 376 + kMutexMore);
+static_assert(sizeof(ibv_qp_ex) <= 360 + kMutexMore,
+	      "a newer ibv_qp_ex: look where comp_mask is now");
+static_assert(offsetof(ibv_qp_ex, wr_abort) == 336 + kMutexMore);
 static_assert(sizeof(verbs_context_ops) == kMaxOps * sizeof(void *));
-static_assert(sizeof(ibv_context) == 328);
-static_assert(offsetof(verbs_context, context) + 328 == sizeof(verbs_context));
+static_assert(sizeof(ibv_context) == 328 + kMutexMore);
+static_assert(offsetof(verbs_context, context) + sizeof(ibv_context) == sizeof(verbs_context));
 /* What programs get from tern, and may be built with other headers than tern. */
 static_assert(sizeof(ibv_pd) == 16);
 static_assert(sizeof(ibv_td) == 8);

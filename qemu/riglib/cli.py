@@ -179,8 +179,8 @@ def _parser():
         p.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests (default: "
                        "the host's)")
         p.add_argument("--kernel", metavar="V", help="a kernel version that the suite or its "
-                       "-backports has, such as 6.12, or 'debug' (default: the suite's; of the "
-                       "host's suite the one that headers are installed of)")
+                       "-backports has, such as 6.12, or 'newest', or 'debug' (default: the suite's; "
+                       "of the host's suite the one that headers are installed of)")
 
         p.add_argument("--systemd", action="store_true", help="guests that boot as real machines do, "
                        "with systemd and udev, and a disk that survives a reboot")
@@ -201,6 +201,8 @@ def _parser():
                        "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
         p.add_argument("--share", metavar="DIR", help="a folder that guests see as it is now, "
                        "read-only, at /share")
+        p.add_argument("--containers", action="store_true", help="give guests the roots of the "
+                       "other suites too, as disks")
         p.add_argument("--append", default="", metavar="OPTIONS",
                        help="more for the kernel's command line")
 

@@ -48,6 +48,15 @@ def _patience(slow):
     return "watchdog_thresh=%d kasan_multi_shot " % min(60, 10 * slow) if slow > 1 else ""
 
 
+def _containers(images, disk):
+    """The disks with other suites' roots. Their serial numbers name them: root-SUITE."""
+    argv = []
+    for name in sorted(name for name in images if name.startswith("root-")):
+        argv += ["-drive", disk % (name, images[name]),
+                 "-device", "virtio-blk-pci,drive=%s,serial=%s" % (name, name)]
+    return argv
+
+
 def command_line(guest, images, options, netdev):
     """The QEMU command for a guest. Paths are relative to the rig's folder, its cwd."""
     name = guest["name"]
@@ -69,6 +78,7 @@ def command_line(guest, images, options, netdev):
         "-drive", disk % ("mod", images["modules"]),
         "-device", "virtio-blk-pci,drive=mod",
         *disks.arguments(others),
+        *_containers(images, disk),
         "-chardev", "file,id=console,append=on,path=%s.console" % name,
         "-serial", "chardev:console",
         "-qmp", "unix:%s.qmp,server=on,wait=off" % name,

@@ -40,16 +40,21 @@ def _slow(kernel_version):
     return slow
 
 
-def images(kernel_version=None, rebuild=False, suite=None, systemd=False):
-    """Build what is missing; returns the paths a guest boots from."""
+def images(kernel_version=None, rebuild=False, suite=None, systemd=False, containers=()):
+    """Build what is missing; returns the paths a guest boots from.
+
+    containers: suites whose roots the guest gets besides its own, as "root-SUITE".
+    """
     paths.make_dirs()
     # Side by side: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
         root = pool.submit(userland.ensure, suite, rebuild, systemd)
+        others = {"root-" + other: pool.submit(userland.ensure, other) for other in containers}
         release, folder = pool.submit(kernel.ensure, kernel_version, suite, rebuild).result()
         return {"release": release, "kernel": os.path.join(folder, "kernel"),
                 "modules": os.path.join(folder, "modules.img"),
-                "initrd": initrd.ensure(folder, systemd), "root": root.result()}
+                "initrd": initrd.ensure(folder, systemd), "root": root.result(),
+                **{name: job.result() for name, job in others.items()}}
 
 
 def clean(keep):
@@ -73,11 +78,12 @@ class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
     def __init__(self, name=None, guests=2, smp=1, mem=None, mtu=1500, kernel=None,
-                 net="stream", append="", suite=None, systemd=False, share=None):
+                 net="stream", append="", suite=None, systemd=False, share=None, containers=False):
         """mem: MiB a guest; None is what the kernel needs. suite: None is the host's.
 
         systemd: guests boot as real machines do, with a disk of their own, and can reboot.
         share: a folder of the host that guests see as it is now, at /share.
+        containers: guests have the roots of the other suites as disks.
         """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
@@ -90,6 +96,8 @@ class Rig:
                         "mem": mem or (debug.MEM_MIB if kernel == debug.NAME else MEM_MIB),
                         "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),
                         "systemd": systemd, "share": share and os.path.abspath(share)}
+        self.options["containers"] = [other for other in apt.SUITES
+                                      if containers and other != self.options["suite"]]
         self.guests = {}
 
     @classmethod
@@ -146,9 +154,9 @@ class Rig:
     def up(self):
         """Start the guests and wait until each answers; returns self."""
         began = time.monotonic()
-        booted = images(self._kernel, suite=self.options["suite"],
-                       systemd=self.options["systemd"])
-        self.options["accel"] = accel.choose(booted)
+        booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
+                        containers=self.options["containers"])
+        self.options["accel"], self.options["release"] = accel.choose(booted), booted["release"]
         record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
                   "guests": [{"name": GUEST_NAMES[i], "index": i + 1,

@@ -55,8 +55,38 @@ def _follow(stream, log, tail):
             progress("  " + line)
 
 
+def bootstrap(archive, packages, options, target):
+    """Run mmdebstrap with these packages of the suite; its log is beside the images."""
+    argv = [tool.find("mmdebstrap"), "--variant=essential", "--include=" + ",".join(packages),
+            "--dpkgopt=force-unsafe-io", '--aptopt=APT::Install-Recommends "false"']
+    argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
+    argv += options + [archive.suite, target] + archive.sources()
+    log_path = os.path.join(paths.IMAGES, "mmdebstrap-%s.log" % archive.suite)
+    tail = []
+    with open(log_path, "w", encoding="utf-8") as log:
+        # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, start_new_session=True,
+                                 env=dict(os.environ, LC_ALL="C.UTF-8"))
+        reader = threading.Thread(target=_follow, args=(child.stdout, log, tail))
+        reader.start()
+        try:
+            code = child.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise RigError("mmdebstrap was not done after %d s; see %s"
+                           % (LIMIT_S, log_path)) from None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, 15)
+                child.wait(60)
+            reader.join(10)
+    if code:
+        raise RigError("mmdebstrap failed (exit %d); its last lines (all: %s):\n  %s"
+                       % (code, log_path, "\n  ".join(tail)))
+
+
 def _build(archive, listed, image):
-    packages, sources = archive.choose(listed), archive.sources()
+    packages = archive.choose(listed)
     work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
     if os.geteuid():
         # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
@@ -66,39 +96,13 @@ def _build(archive, listed, image):
     with open(hook, "w", encoding="ascii") as f:
         f.write(_FINISH % {"mksquashfs": tool.find("mksquashfs"), "out": out,
                            "options": kernel.SQUASHFS})
-    argv = [tool.find("mmdebstrap"), "--variant=essential", "--format=null",
-            "--include=" + ",".join(packages), "--dpkgopt=force-unsafe-io",
-            '--aptopt=APT::Install-Recommends "false"']
-    argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
+    options = ["--format=null", "--customize-hook=sh %s \"$1\"" % hook]
     # A real machine has what its packages hold.
     if listed == PACKAGES:
-        argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
-    argv += ["--customize-hook=sh %s \"$1\"" % hook, archive.suite, "/dev/null"] + sources
-    log_path = os.path.join(paths.IMAGES, "userland-%s.log" % archive.suite)
-    progress("building the root image: %d packages of Debian %s (log: %s)"
-             % (len(packages), archive.suite, os.path.relpath(log_path)))
-    tail = []
+        options += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
+    progress("building the root image: %d packages of Debian %s" % (len(packages), archive.suite))
     try:
-        with open(log_path, "w", encoding="utf-8") as log:
-            # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                     stderr=subprocess.STDOUT, start_new_session=True,
-                                     env=dict(os.environ, LC_ALL="C.UTF-8"))
-            reader = threading.Thread(target=_follow, args=(child.stdout, log, tail))
-            reader.start()
-            try:
-                code = child.wait(LIMIT_S)
-            except subprocess.TimeoutExpired:
-                raise RigError("mmdebstrap was not done after %d s; see %s"
-                               % (LIMIT_S, log_path)) from None
-            finally:
-                if child.poll() is None:
-                    os.killpg(child.pid, 15)
-                    child.wait(60)
-                reader.join(10)
-        if code or not os.path.exists(out):
-            raise RigError("mmdebstrap failed (exit %d); its last lines (all: %s):\n  %s"
-                           % (code, log_path, "\n  ".join(tail)))
+        bootstrap(archive, packages, options, "/dev/null")
         os.chmod(out, 0o644)
         os.rename(out, image)
     finally:

@@ -10,12 +10,15 @@ import re
 import sys
 import traceback
 
-from riglib import GuestLost, RigError
+from riglib import GuestLost, RigError, apt
 
 from . import klog, where
 from .context import Test, TimeUp
 from .ktap import Report
 from .lab import Lab
+
+# What shows that a kernel and a userland get on with tern, in a few minutes.
+CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
 
 class Entry:
@@ -31,6 +34,8 @@ class Entry:
         self.limit_s = getattr(self.module, "LIMIT", 60)
         self.long = getattr(self.module, "LONG", False) or \
             pair in getattr(self.module, "LONG_PAIRS", ())
+        # It wants the roots of other suites in the guests.
+        self.containers = getattr(self.module, "CONTAINERS", False)
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
 
 
@@ -159,6 +164,7 @@ def _arguments():
         prog="run", description="Tests tern in virtual machines. The last line counts the cases.")
     parser.add_argument("--tests", metavar="PATTERN", action="append", default=[],
                         help="only these, such as 'pingpong' or 'perftest[[]tx]' (repeatable)")
+    parser.add_argument("--core", action="store_true", help="only " + ", ".join(CORE))
     parser.add_argument("--list", action="store_true", help="list the tests and end")
     parser.add_argument("--device", choices=("tern", "rxe"), default="tern",
                         help="the driver under test; rxe is for developing the tests")
@@ -168,12 +174,16 @@ def _arguments():
     parser.add_argument("--keep", action="store_true", help="leave the guests up at the end")
     parser.add_argument("--smp", type=int, default=1, help="virtual CPUs of each guest")
     parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernel: 2048)")
+    parser.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests, in which "
+                        "all that they run is built (default: the host's)")
     parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' has lockdep, KASAN "
-                        "and others; of other versions, tern.ko is to be built for them")
+                        "and others")
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
                         "debug kernel: 6); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
+    if args.core:
+        args.tests += CORE
     return args
 
 
@@ -190,7 +200,9 @@ def main():
         sys.exit("run: no test matches")
     if args.slow:
         os.environ["RIG_SLOW"] = "%g" % args.slow
-    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep)
+    containers = any(entry.containers for entry in entries)
+    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
+              suite=args.suite, containers=containers)
     try:
         lab.up()
     except where.Missing as missing:
