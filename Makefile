@@ -145,7 +145,7 @@ format:			## rewrite the C++ sources as make lint wants them
 
 help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
 	vmtest vmtest-long check-kernels check-packages bench bench-native check demo shell deps \

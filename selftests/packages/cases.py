@@ -17,7 +17,7 @@ _UNKNOWN_KERNEL = 'MAKE[0]="make KDIR=${kernel_source_dir} KCFLAGS=-Dto_tern_dev
 _PREBUILT = 'MAKE[0]="cp %s/${PACKAGE_VERSION}/${kernelver}/tern.ko ."\n'
 
 # rdma-core's rule, which ours takes the place of: if that changes, so must ours.
-_THEIR_RULE = r'\AACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\Z'
+_THEIR_RULE = r'\AACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\n\Z'
 
 
 def _apt(words):
@@ -55,18 +55,31 @@ def _built(m):
             says=r"\A%s\Z" % re.escape(m.old + "\n"))
 
 
-def _by_hand(m):
-    """modprobe and rdma link add, and nothing else."""
+def _names(m):
+    """Of all devices udev renames, tern's alone keep the name that they were given."""
     m.check("rdma-core's rule for names is as known",
             "grep -hv '^#' /usr/lib/udev/rules.d/60-rdma-persistent-naming.rules | grep .",
-            says=_THEIR_RULE.replace(r"\Z", r"\n\Z"))
-    m.check("a link of another driver", "modprobe rdma_rxe && "
-            "rdma link add other0 type rxe netdev eth0 && udevadm settle && rdma link")
-    m.check("is renamed, as ever", "! rdma link show other0/1 && rdma link | grep 'link roce'")
-    m.run("modprobe -r rdma_rxe")
+            says=_THEIR_RULE)
+    # rdma_rename itself knows no name for devices of virtio's interfaces, so another stands in for it.
+    m.guest.write("/run/rename", '#!/bin/sh\nexec rdma dev set "$1" name "renamed_$1"\n', 0o755)
+    m.check("a stand-in for rdma_rename", "mount --bind /run/rename /usr/lib/udev/rdma_rename")
+    m.check("a link of another driver is renamed", "modprobe rdma_rxe && "
+            "rdma link add other0 type rxe netdev eth0 && udevadm settle && "
+            "rdma link show renamed_other0/1 && modprobe -r rdma_rxe")
+    add = "rdma link add tern0 type tern_roce netdev eth0 && udevadm settle && rdma link"
+    m.check("tern's is not", add, says="link tern0/1")
+    rule = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+    m.check("without our rule it would be", "rdma link delete tern0; mv %s /run/rule; "
+            "udevadm control --reload; %s" % (rule, add), says="link renamed_tern0/1")
+    m.check("the rule and rdma_rename are back", "rdma link delete renamed_tern0; mv /run/rule %s; "
+            "udevadm control --reload; umount /usr/lib/udev/rdma_rename" % rule)
+
+
+def _by_hand(m):
+    """modprobe and rdma link add, and nothing else."""
     m.check("modprobe", "modprobe tern")
     m.check("rdma link add", "rdma link add tern0 type tern_roce netdev eth0 && udevadm settle")
-    m.check("its name is kept", _link("tern0", "eth0"))
+    m.check("it is there", _link("tern0", "eth0"))
     m.until("rdma_ucm comes by itself", "test -d /sys/module/rdma_ucm")
     m.until("it has its address", "ibv_devinfo -d tern0 -v | grep -q ::ffff:10.77.0.1")
     m.check("data goes through", "/usr/libexec/tern/vverify -d tern0 & sleep 2; "
@@ -102,6 +115,17 @@ def _hotplug(m):
         m.check("the interface goes" + again, "ip link del late-0")
         m.until("the unit has ended" + again, "! systemctl is-active " + unit)
     m.check("disabled", "systemctl disable " + unit)
+
+
+def _signatures(m):
+    """A kernel that takes signed modules only, and does not know DKMS's key; until the reboot."""
+    m.check("the links end, the module goes",
+            "systemctl stop tern-roce@eth0 tern-iwarp@eth0 && modprobe -r tern")
+    m.check("a kernel that insists on signatures", "echo Y >/sys/module/module/parameters/sig_enforce; "
+            "modprobe tern", rc=None, says="Key was rejected by service")
+    m.check("the kernel log says why", "dmesg", says="module with unavailable key is rejected")
+    m.check("the unit says so", "systemctl start tern-roce@eth0; systemctl status tern-roce@eth0", rc=3,
+            says="(?s)Key was rejected by service.*module tern cannot be loaded")
 
 
 def _reboot(m):
@@ -167,9 +191,11 @@ def run(m):
     before = m.files()
     _unknown_kernel(m)
     _built(m)
+    _names(m)
     _by_hand(m)
     _units(m)
     _hotplug(m)
+    _signatures(m)
     log = m.guest.dmesg_since(mark)
     _reboot(m)
     _other_kernel(m)
