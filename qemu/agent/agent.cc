@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Process 1 of a guest: brings it up (boot.h), starts one worker process for each
-// virtio-serial port named rig.*, so that commands on different ports are independent, and
-// reaps every orphan. A worker that dies is started again: a guest stays reachable while
-// its kernel works.
+// virtio-serial port named rig.* (in User Mode Linux: for each serial line), so that commands
+// on different ports are independent, and reaps every orphan. A worker that dies is started
+// again: a guest stays reachable while its kernel works.
 
 #include <cerrno>
 #include <csignal>
@@ -16,6 +16,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "boot.h"
@@ -41,11 +42,22 @@ void await_host(rig::Port *port, const sigset_t &io)
 	port->flush();
 }
 
+// A serial line is to change no byte and to add none. Nothing is done to other ports.
+void make_raw(int fd)
+{
+	termios line;
+	if (tcgetattr(fd, &line))
+		return;
+	cfmakeraw(&line);
+	tcsetattr(fd, TCSANOW, &line);
+}
+
 [[noreturn]] void serve(const std::string &device)
 {
-	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		_exit(1);
+	make_raw(fd);
 	sigset_t io;
 	sigemptyset(&io);
 	sigaddset(&io, SIGIO);
@@ -82,6 +94,14 @@ void await_host(rig::Port *port, const sigset_t &io)
 	}
 }
 
+std::map<std::string, pid_t> serial_lines(int count)
+{
+	std::map<std::string, pid_t> ports;
+	for (int i = 0; i < count; i++)
+		ports["ttyS" + std::to_string(i)] = -1;
+	return ports;
+}
+
 std::map<std::string, pid_t> find_ports()
 {
 	std::map<std::string, pid_t> ports;
@@ -115,6 +135,7 @@ int main()
 {
 	const char *count = getenv("RIG_PORTS");
 	int expected = count ? atoi(count) : 1;
+	bool native = rig::is_native();
 	rig::enter_root();
 	rig::set_up_guest();
 	rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
@@ -123,7 +144,7 @@ int main()
 	setrlimit(RLIMIT_CORE, &core);
 
 	// Ports appear one control message after another: wait for the last, 10 s at the most.
-	std::map<std::string, pid_t> ports = find_ports();
+	std::map<std::string, pid_t> ports = native ? serial_lines(expected) : find_ports();
 	for (int i = 0; i < 2000 && static_cast<int>(ports.size()) < expected; i++) {
 		usleep(5000);
 		ports = find_ports();

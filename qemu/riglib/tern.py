@@ -2,15 +2,15 @@
 """Brings tern into a rig's guests: finds what the host built, pushes it, runs guest-setup.sh.
 
 TERN_KO and TERN_PROVIDER name the module and the provider; without them the places where
-the checkout's Makefile may leave them are searched, and the newest is taken. The debug kernel's
-module is built for it.
+the checkout's Makefile may leave them are searched, and the newest is taken. For kernels that
+the rig builds itself the module is built, too.
 """
 
 import glob
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from . import debug, paths, tool
+from . import debug, paths, tool, umlkernel
 from .say import RigError, progress
 
 _PLACES = ("", "build", "build/*", "kernel", "provider")
@@ -29,12 +29,17 @@ def _newest(variable, pattern):
     return max(found, key=os.path.getmtime) if found else None
 
 
+def own_module(kernel):
+    """tern.ko for a kernel that the rig builds itself, brought up to date; None for others."""
+    if kernel in umlkernel.NAMES:
+        return umlkernel.module(kernel)
+    return debug.module() if kernel == debug.NAME else None
+
+
 def artifacts(kernel=None):
     """The files to push: tern.ko (RigError if it is not built) and, if built, the provider."""
-    if kernel == debug.NAME and not os.environ.get("TERN_KO"):
-        module = debug.module()
-    else:
-        module = _newest("TERN_KO", "tern.ko")
+    module = None if os.environ.get("TERN_KO") else own_module(kernel)
+    module = module or _newest("TERN_KO", "tern.ko")
     if not module:
         raise RigError("tern.ko is not built: run 'make' first (or set TERN_KO)")
     provider = _newest("TERN_PROVIDER", "libtern-rdmav*.so")
