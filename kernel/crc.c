@@ -73,7 +73,7 @@ static void find_crypto_crc32(void)
 
 u32 tern_crc32c_by_table(u32 crc, const u8 *p, size_t n)
 {
-	return __crc32c_le(crc, p, n);
+	return tern_crc32c_of_library(crc, p, n);
 }
 
 static u32 crc32c_by_folding(u32 crc, const u8 *p, size_t n)

@@ -24,7 +24,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	struct tern_dev *dev = to_tern_dev(ibdev);
 	const struct tern_limits *lim = dev->transport->limits;
 
-	if (udata->inlen || udata->outlen)
+	/* NULL: ib_core itself asks */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	*attr = (struct ib_device_attr){
@@ -99,6 +100,9 @@ static int del_gid(const struct ib_gid_attr *attr, void **context)
 	return dev->transport->del_gid ? dev->transport->del_gid(attr, context) : 0;
 }
 
+TERN_REG_USER_MR(reg_user_mr, tern_reg_user_mr)
+TERN_RESIZE_CQ(resize_cq, tern_resize_cq)
+
 static const struct ib_device_ops tern_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)TERN_DRIVER_ID,
@@ -147,10 +151,10 @@ static const struct ib_device_ops tern_device_ops = {
 	.query_port = tern_query_port,
 	.query_qp = tern_query_qp,
 	.query_srq = tern_query_srq,
-	.reg_user_mr = tern_reg_user_mr,
+	.reg_user_mr = reg_user_mr,
 	.req_notify_cq = tern_cq_req_notify,
 	.rereg_user_mr = tern_rereg_user_mr,
-	.resize_cq = tern_resize_cq,
+	.TERN_RESIZE_CQ_OP = resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, tern_cq_obj, cq.ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, tern_mw, ibmw),

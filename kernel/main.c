@@ -65,3 +65,5 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION(TERN_VERSION);
 MODULE_ALIAS_RDMA_LINK("tern_roce");
 MODULE_ALIAS_RDMA_LINK("tern_iwarp");
+/* Without it no program can use a link. Kernels whose ib_core pins user memory do not bring it. */
+MODULE_SOFTDEP("pre: ib_uverbs");

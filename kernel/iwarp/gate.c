@@ -141,7 +141,7 @@ static void pass_on(struct iw_gate *gate, const struct iw_turn *self, u32 look)
 
 static void timer_fn(struct timer_list *timer)
 {
-	struct iw_gate *gate = from_timer(gate, timer, timer);
+	struct iw_gate *gate = timer_container_of(gate, timer, timer);
 
 	spin_lock_bh(&gate->lock);
 	pass_on(gate, NULL, U32_MAX);
@@ -166,7 +166,7 @@ void iw_gate_uninit(struct iw_gate *gate)
 {
 	WARN_ON(!list_empty(&gate->holders) || !list_empty(&gate->waiters));
 	WARN_ON(gate->num_holders || gate->num_asking);
-	del_timer_sync(&gate->timer);
+	timer_delete_sync(&gate->timer);
 }
 
 void iw_turn_init(struct iw_turn *turn, struct iw_gate *gate)

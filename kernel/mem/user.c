@@ -69,7 +69,7 @@ static int user_map(struct tern_region *region, struct ib_device *ibdev, u64 sta
 	if ((unsigned long)start != start || (size_t)length != length)
 		return -EINVAL;
 
-	umem = ib_umem_get(ibdev, start, length, access);
+	umem = ib_umem_get_va(ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 

@@ -363,8 +363,7 @@ void roce_exec_init(struct roce_qp *qp)
 	skb_queue_head_init(&qp->backlog);
 	INIT_WORK(&qp->work, work_fn);
 	roce_local_init(qp);
-	hrtimer_init(&qp->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	qp->timer.function = timer_fn;
+	hrtimer_setup(&qp->timer, timer_fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
 void roce_purge_backlog(struct roce_qp *qp)

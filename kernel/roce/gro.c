@@ -18,22 +18,28 @@
 /* As many as a driver hands up at a time. */
 #define ROCE_GRO_PKTS	64
 
+/* Of the packets that come by this socket: none takes both, see net.c. */
+static bool is_ipv6(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6;
+}
+
 /*
  * Where in skb, and in what is held of its flow, the IP header is, without options or
  * extension headers. (Which of GRO's own offsets tells it, before the UDP header is
  * behind, is not the same in all kernels.)
  */
-static u32 ip_at(const struct sk_buff *skb)
+static u32 ip_at(const struct sock *sk, const struct sk_buff *skb)
 {
-	u32 bytes = NAPI_GRO_CB(skb)->is_ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	u32 bytes = is_ipv6(sk) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 
 	return skb_gro_offset(skb) - sizeof(struct udphdr) - bytes;
 }
 
 /* skb's, or NULL. */
-static const void *ip_of(struct sk_buff *skb)
+static const void *ip_of(const struct sock *sk, struct sk_buff *skb)
 {
-	return skb_gro_header(skb, skb_gro_offset(skb), ip_at(skb));
+	return skb_gro_header(skb, skb_gro_offset(skb), ip_at(sk, skb));
 }
 
 /* ip: skb's header, or NULL. */
@@ -44,7 +50,7 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const vo
 
 	if (!rn || !ip)
 		return false;
-	if (NAPI_GRO_CB(skb)->is_ipv6) {
+	if (is_ipv6(sk)) {
 		const struct ipv6hdr *ip6 = ip;
 
 		if (ip6->nexthdr != IPPROTO_UDP)
@@ -57,12 +63,12 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const vo
 }
 
 /* Is skb's IPv4 identification the one after those of p's packets? */
-static bool is_next_id(const struct sk_buff *p, struct sk_buff *skb)
+static bool is_next_id(const struct sock *sk, const struct sk_buff *p, struct sk_buff *skb)
 {
-	const struct iphdr *held = (const struct iphdr *)(p->data + ip_at(skb));
-	const struct iphdr *ip = ip_of(skb);
+	const struct iphdr *held = (const struct iphdr *)(p->data + ip_at(sk, skb));
+	const struct iphdr *ip = ip_of(sk, skb);
 
-	return NAPI_GRO_CB(skb)->is_ipv6 ||
+	return is_ipv6(sk) ||
 	       (ip && ip->id == htons(ntohs(held->id) + NAPI_GRO_CB(p)->count));
 }
 
@@ -94,7 +100,7 @@ static void append(struct sk_buff *p, struct sk_buff *skb)
 static void let_pass_uncut(const struct sock *sk, struct sk_buff *skb)
 {
 	if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4 && !skb_cloned(skb) &&
-	    is_for_us(sk, skb, ip_of(skb)))
+	    is_for_us(sk, skb, ip_of(sk, skb)))
 		skb_shinfo(skb)->gso_type |= SKB_GSO_UDP_TUNNEL;
 }
 
@@ -130,10 +136,10 @@ struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct
 	p = find_held(head);
 	if (!p)
 		return NULL;
-	if (NAPI_GRO_CB(skb)->flush || !is_next_id(p, skb) ||
+	if (NAPI_GRO_CB(skb)->flush || !is_next_id(sk, p, skb) ||
 	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
 	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
-	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, p->data + ip_at(skb))))
+	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, p->data + ip_at(sk, skb))))
 		return p;
 	append(p, skb);
 	return NAPI_GRO_CB(p)->count < ROCE_GRO_PKTS ? NULL : p;

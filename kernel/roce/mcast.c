@@ -17,7 +17,7 @@
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
 #include <linux/rtnetlink.h>
-#include <net/ipv6_stubs.h>
+#include <net/ip6_route.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
 
@@ -82,8 +82,7 @@ static int join6(struct roce_dev *rd, struct roce_group *group)
 	int err;
 
 	lock_sock(sk);
-	err = ipv6_stub->ipv6_sock_mc_join(sk, rd->dev->netdev->ifindex,
-					   (struct in6_addr *)&group->mgid);
+	err = tern_ipv6_mc_join(sk, rd->dev->netdev->ifindex, (struct in6_addr *)&group->mgid);
 	release_sock(sk);
 	return err;
 }
@@ -93,8 +92,7 @@ static void leave6(struct roce_dev *rd, struct roce_group *group)
 	struct sock *sk = rd->mcast_sock6->sk;
 
 	lock_sock(sk);
-	ipv6_stub->ipv6_sock_mc_drop(sk, rd->dev->netdev->ifindex,
-				     (struct in6_addr *)&group->mgid);
+	tern_ipv6_mc_leave(sk, rd->dev->netdev->ifindex, (struct in6_addr *)&group->mgid);
 	release_sock(sk);
 }
 

@@ -30,7 +30,7 @@ static void socket_receives(struct net *net, struct roce_net *rn, struct socket 
 		.gro_complete = roce_gro_complete,
 	};
 
-	setup_udp_tunnel_sock(net, sock, &tunnel);
+	tern_tunnel_setup(net, sock, &tunnel);
 	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
 	udp_allow_gso(sock->sk);
 }
@@ -59,7 +59,7 @@ static int socket_open(struct net *net, struct roce_net *rn, int family, struct 
 static void socket_close(struct socket **sock)
 {
 	if (*sock)
-		udp_tunnel_sock_release(*sock);
+		tern_tunnel_release(*sock);
 	*sock = NULL;
 }
 
@@ -112,12 +112,13 @@ static int bind_address(struct socket *sock, const union ib_gid *gid)
 	ip_sock_set_freebind(sock->sk);
 	if (roce_gid_is_ip4(gid)) {
 		sin.sin_addr.s_addr = roce_gid_ip4(gid);
-		return kernel_bind(sock, (struct sockaddr *)&sin, sizeof(sin));
+		return kernel_bind(sock, (void *)&sin, sizeof(sin));
 	}
 	/* as socket_open() has it */
+	ip6_sock_set_v6only(sock->sk);
 	udp_set_no_check6_rx(sock->sk, true);
 	memcpy(&sin6.sin6_addr, gid, sizeof(sin6.sin6_addr));
-	return kernel_bind(sock, (struct sockaddr *)&sin6, sizeof(sin6));
+	return kernel_bind(sock, (void *)&sin6, sizeof(sin6));
 }
 
 /*

@@ -7,7 +7,6 @@
 #include <net/inet_dscp.h>
 #include <net/ip6_fib.h>
 #include <net/ip6_route.h>
-#include <net/ipv6_stubs.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/sock.h>
@@ -23,12 +22,12 @@ static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path
 		.fl4_sport = path->src_port,
 		.fl4_dport = htons(ROCE_UDP_PORT),
 		.flowi4_proto = IPPROTO_UDP,
-		.flowi4_tos = path->tclass & INET_DSCP_MASK,
 		.flowi4_oif = path->oif,
 	};
 	struct net_device *ndev;
 	struct rtable *rt;
 
+	tern_flowi4_set_dscp(&fl4, inet_dsfield_to_dscp(path->tclass));
 	ndev = dev_get_by_index_rcu(net, path->oif);
 	if (!ndev)
 		return ERR_PTR(-ENETUNREACH);
@@ -63,10 +62,10 @@ static struct dst_entry *route6(struct roce_tx *tx, const struct roce_path *path
 	if (!ndev)
 		return ERR_PTR(-ENETUNREACH);
 	/* unlike IPv4's, this lookup takes any source address */
-	if (!ipv6_stub->ipv6_dev_find(net, &path->v6.saddr, ndev))
+	if (!tern_ipv6_dev_find(net, &path->v6.saddr, ndev))
 		return ERR_PTR(-EADDRNOTAVAIL);
 
-	dst = ipv6_stub->ipv6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	dst = tern_ipv6_route(net, &fl6);
 	if (IS_ERR(dst))
 		return dst;
 	/* and oif is a mere preference to it */

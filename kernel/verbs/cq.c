@@ -82,7 +82,7 @@ static int resize_user_cq(struct tern_cq_obj *obj, u32 cqe, struct ib_udata *uda
 	return 0;
 }
 
-int tern_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 {
 	struct tern_dev *dev = to_tern_dev(ibcq->device);
 	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
@@ -91,7 +91,7 @@ int tern_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	err = tern_udata_check(udata, sizeof(struct tern_resize_cq_resp));
 	if (err)
 		return err;
-	if (cqe <= 0 || cqe > dev->transport->limits->max_cqe)
+	if (!cqe || cqe > dev->transport->limits->max_cqe)
 		return -EINVAL;
 
 	mutex_lock(&obj->resize_lock);

@@ -147,7 +147,7 @@ int tern_dealloc_mw(struct ib_mw *ibmw);
 /* ---- cq.c ---- */
 int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx);
-int tern_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata);
 int tern_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 
 /* ---- srq.c ---- */

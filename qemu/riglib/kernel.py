@@ -180,8 +180,8 @@ def _fetch(archive, package, work):
     """Unpack an image package in a new root; newer ones leave the kernel and its modules to others."""
     progress("fetching the kernel package " + package)
     root = os.path.join(work, "root")
-    parts = [name for name in archive.depends(package)
-             if re.match(r"linux-(binary|modules)-", name)]
+    release = package[len("linux-image-"):]
+    parts = [name for name in archive.depends(package) if name.endswith("-" + release)]
     for name in [package] + parts:
         tool.run(["dpkg-deb", "-x", archive.download(name, work), root], limit_s=300)
     _merge_usr(root)

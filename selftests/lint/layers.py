@@ -88,7 +88,8 @@ def complaints(path, text):
     # rdma_restrack hands verbs/ a netlink message; that is no packet.
     if part == "verbs" and re.search(r"\bsk_buff\b", re.sub(r"struct sk_buff \*msg\b", "", code)):
         yield "mentions sk_buff; verbs/ sees no packets"
-    if re.search(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UTS_RELEASE)\b|<linux/version.h>", code):
+    if re.search(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UTS_RELEASE|TERN_HAS_\w+)\b"
+                 r"|<linux/version.h>", code):
         yield "depends on the kernel's version; only compat/ may"
 
 

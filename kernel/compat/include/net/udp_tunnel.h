@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UDP tunnels are given the struct socket, by newer kernels the struct sock. When that
+ * changed does not matter: the type of the function tells.
+ */
+#ifndef TERN_COMPAT_NET_UDP_TUNNEL_H
+#define TERN_COMPAT_NET_UDP_TUNNEL_H
+
+#include_next <net/udp_tunnel.h>
+
+#define tern_tunnel_arg(sock) \
+	_Generic(&udp_tunnel_sock_release, void (*)(struct sock *): (sock)->sk, default: (sock))
+
+static inline void tern_tunnel_setup(struct net *net, struct socket *sock,
+				     struct udp_tunnel_sock_cfg *cfg)
+{
+	setup_udp_tunnel_sock(net, tern_tunnel_arg(sock), cfg);
+}
+
+static inline void tern_tunnel_release(struct socket *sock)
+{
+	udp_tunnel_sock_release(tern_tunnel_arg(sock));
+}
+
+#undef tern_tunnel_arg
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * struct ib_device_ops: two of its functions are called otherwise by newer kernels. The
+ * driver's own stay as they are; these macros make functions that the table can hold of them.
+ */
+#ifndef TERN_COMPAT_RDMA_IB_VERBS_H
+#define TERN_COMPAT_RDMA_IB_VERBS_H
+
+#include_next <rdma/ib_verbs.h>
+
+#include <linux/err.h>
+#include <linux/version.h>
+
+/* op() is fn(). From 6.17 on there may be hints for caches, which are not for this driver. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define TERN_REG_USER_MR(op, fn)							\
+	static struct ib_mr *op(struct ib_pd *pd, u64 start, u64 length, u64 iova,	\
+				int access, struct ib_dmah *dmah, struct ib_udata *udata) \
+	{										\
+		if (dmah)								\
+			return ERR_PTR(-EOPNOTSUPP);					\
+		return fn(pd, start, length, iova, access, udata);			\
+	}
+#else
+#define TERN_REG_USER_MR(op, fn)							\
+	static struct ib_mr *op(struct ib_pd *pd, u64 start, u64 length, u64 iova,	\
+				int access, struct ib_udata *udata)			\
+	{										\
+		return fn(pd, start, length, iova, access, udata);			\
+	}
+#endif
+
+/* op(), whose place in the table is TERN_RESIZE_CQ_OP, is fn(). Kernel users had it, too. */
+#ifdef TERN_HAS_resize_user_cq
+#define TERN_RESIZE_CQ_OP resize_user_cq
+#define TERN_RESIZE_CQ(op, fn)								\
+	static int op(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata)	\
+	{										\
+		return fn(cq, cqe, udata);						\
+	}
+#else
+#define TERN_RESIZE_CQ_OP resize_cq
+#define TERN_RESIZE_CQ(op, fn)								\
+	static int op(struct ib_cq *cq, int cqe, struct ib_udata *udata)		\
+	{										\
+		return cqe < 0 ? -EINVAL : fn(cq, cqe, udata);				\
+	}
+#endif
+
+#endif
