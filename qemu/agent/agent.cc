@@ -84,7 +84,7 @@ void make_raw(int fd)
 			case rig::After::kIdle:
 				break;
 			case rig::After::kHungUp:
-				port.reset();
+				port.drop_output();
 				break;
 			case rig::After::kHello:
 				have = true;

@@ -53,7 +53,7 @@ _NETWORK = ("ip -d addr show eth0; ip route; ip neigh; for i in 1 2; do ip -s -s
 class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
 
-    def __init__(self, rig_name, device, smp=1, mem=None, kernel=None, keep=False, **net):
+    def __init__(self, rig_name, device, smp=None, mem=None, kernel=None, keep=False, **net):
         """net: the rig's own options of its Ethernet, net and mtu."""
         self.device = device
         self._options = {"smp": smp, "mem": mem, "kernel": kernel, **net}
@@ -119,6 +119,11 @@ class Lab:
         """One."""
         return self._rig[name]
 
+    @property
+    def native(self):
+        """Are the guests User Mode Linux, and not QEMU?"""
+        return self._rig["a"].native
+
     # -- drivers
 
     def driver_of(self, pair, guest_name):
@@ -134,7 +139,7 @@ class Lab:
                     self.unload(guest, other)
                 elif other != want:
                     guest.run("rdma link delete %s 2>/dev/null; true" % LINK[other][0])
-            if want == "siw":
+            if want == "siw" and not guest.native:
                 guest.push([where.siw_file()], "/tern/")
                 guest.run(_INSTALL_SIW, timeout=30, check=True)
             self.add_link(guest, want)

@@ -5,7 +5,7 @@ import glob
 import os
 import subprocess
 
-from riglib import debug
+from riglib import tern
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM = os.path.dirname(HERE)
@@ -46,13 +46,13 @@ def siw_file():
 
 def driver_files(kernel=None):
     """tern.ko for that kernel, the provider, and the script that sets a guest up."""
-    is_debug = kernel == debug.NAME
-    module = debug.module() if is_debug else os.path.join(BUILD, "module", "tern.ko")
+    own = tern.own_module(kernel)
+    module = own or os.path.join(BUILD, "module", "tern.ko")
     providers = glob.glob(os.path.join(BUILD, "provider", "libtern-rdmav*.so"))
     if not os.path.exists(module) or not providers:
         raise Missing("no %s or no provider beside it: run make first" % module)
     # Without its debug information it is a tenth as long to push and to load.
-    folder = os.path.join(TOOLS, "debug") if is_debug else TOOLS
+    folder = os.path.join(TOOLS, kernel) if own else TOOLS
     os.makedirs(folder, exist_ok=True)
     stripped = os.path.join(folder, "tern.ko")
     subprocess.run(["strip", "--strip-debug", "-o", stripped, module], check=True)
