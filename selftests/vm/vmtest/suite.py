@@ -31,6 +31,8 @@ class Entry:
         self.limit_s = getattr(self.module, "LIMIT", 60)
         self.long = getattr(self.module, "LONG", False) or \
             pair in getattr(self.module, "LONG_PAIRS", ())
+        # It wants the roots of other suites in the guests.
+        self.containers = getattr(self.module, "CONTAINERS", False)
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
 
 
@@ -190,7 +192,9 @@ def main():
         sys.exit("run: no test matches")
     if args.slow:
         os.environ["RIG_SLOW"] = "%g" % args.slow
-    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep)
+    containers = any(entry.containers for entry in entries)
+    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
+              containers=containers)
     try:
         lab.up()
     except where.Missing as missing:
