@@ -43,14 +43,17 @@ void await_host(rig::Port *port, const sigset_t &io)
 	port->flush();
 }
 
-// A serial line is to change no byte and to add none. Nothing is done to other ports.
-void make_raw(int fd)
+// A serial line is to change no byte and to add none. Nothing is done to other ports. A byte that
+// means nothing tells the keeper that the line is open: what comes before that raises no interrupt.
+void open_line(int fd)
 {
 	termios line;
 	if (tcgetattr(fd, &line))
 		return;
 	cfmakeraw(&line);
 	tcsetattr(fd, TCSANOW, &line);
+	if (write(fd, "", 1) != 1)
+		_exit(1);
 }
 
 [[noreturn]] void serve(const std::string &device)
@@ -58,7 +61,7 @@ void make_raw(int fd)
 	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		_exit(1);
-	make_raw(fd);
+	open_line(fd);
 	sigset_t io;
 	sigemptyset(&io);
 	sigaddset(&io, SIGIO);
