@@ -86,6 +86,11 @@ check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; 
 	qemu/install-deps.sh qemu/packages.host debian/packages
 	selftests/packages/run
 
+check-native: deps provider	## the VM tests at native speed, on many CPUs: plain, then with all checkers
+	qemu/install-deps.sh qemu/packages.native
+	selftests/vm/run --rig native --kernel native
+	selftests/vm/run --rig native-debug --kernel native-debug
+
 bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
 	qemu/install-deps.sh bench/vm/packages
 	bench/vm/run $(BENCH)
@@ -148,5 +153,5 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
-	vmtest vmtest-long check-kernels check-packages bench bench-native check demo shell deps \
+	vmtest vmtest-long check-kernels check-packages check-native bench bench-native check demo shell deps \
 	install uninstall dkms-tree dkms-add deb clean format help

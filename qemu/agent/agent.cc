@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Process 1 of a guest, or a service of one that runs systemd (--service). Process 1 brings the
-// guest up (boot.h) first. Then it starts one worker process for each
-// virtio-serial port named rig.*, so that commands on different ports are independent, and
-// reaps every orphan. A worker that dies is started again: a guest stays reachable while
-// its kernel works.
+// guest up (boot.h) first. Then it starts one worker process for each virtio-serial port named
+// rig.* (in User Mode Linux: for each serial line), so that commands on different ports are
+// independent, and reaps every orphan. A worker that dies is started again: a guest stays reachable
+// while its kernel works.
 
 #include <cerrno>
 #include <csignal>
@@ -17,6 +17,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "boot.h"
@@ -42,11 +43,25 @@ void await_host(rig::Port *port, const sigset_t &io)
 	port->flush();
 }
 
+// A serial line is to change no byte and to add none. Nothing is done to other ports. A byte that
+// means nothing tells the keeper that the line is open: what comes before that raises no interrupt.
+void open_line(int fd)
+{
+	termios line;
+	if (tcgetattr(fd, &line))
+		return;
+	cfmakeraw(&line);
+	tcsetattr(fd, TCSANOW, &line);
+	if (write(fd, "", 1) != 1)
+		_exit(1);
+}
+
 [[noreturn]] void serve(const std::string &device)
 {
-	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		_exit(1);
+	open_line(fd);
 	sigset_t io;
 	sigemptyset(&io);
 	sigaddset(&io, SIGIO);
@@ -73,7 +88,7 @@ void await_host(rig::Port *port, const sigset_t &io)
 			case rig::After::kIdle:
 				break;
 			case rig::After::kHungUp:
-				port.reset();
+				port.drop_output();
 				break;
 			case rig::After::kHello:
 				have = true;
@@ -81,6 +96,14 @@ void await_host(rig::Port *port, const sigset_t &io)
 			}
 		}
 	}
+}
+
+std::map<std::string, pid_t> serial_lines(int count)
+{
+	std::map<std::string, pid_t> ports;
+	for (int i = 0; i < count; i++)
+		ports["ttyS" + std::to_string(i)] = -1;
+	return ports;
 }
 
 std::map<std::string, pid_t> find_ports()
@@ -116,6 +139,7 @@ int main(int argc, char **argv)
 {
 	const char *count = getenv("RIG_PORTS");
 	int expected = count ? atoi(count) : 1;
+	bool native = rig::is_native();
 	if (argc < 2 || strcmp(argv[1], "--service")) {
 		rig::enter_root();
 		if (getenv("RIG_SYSTEMD"))
@@ -128,7 +152,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_CORE, &core);
 
 	// Ports appear one control message after another: wait for the last, 10 s at the most.
-	std::map<std::string, pid_t> ports = find_ports();
+	std::map<std::string, pid_t> ports = native ? serial_lines(expected) : find_ports();
 	for (int i = 0; i < 2000 && static_cast<int>(ports.size()) < expected; i++) {
 		usleep(5000);
 		ports = find_ports();

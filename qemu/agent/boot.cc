@@ -87,17 +87,22 @@ void mount_writable(const char *disk)
 	mount_or_fail(disk, "/rw", "ext4", MS_NOATIME, "");
 }
 
-// A read-only disk seen through that layer. `work` names the layer's folders.
-void mount_overlay(const char *disk, const char *low, const std::string &work, const char *target)
+// The folder `low` seen through a layer in the tmpfs `rw`, so that everything can be written to
+// and every boot starts fresh. `work` names the layer's folders.
+void mount_overlay(const char *low, const std::string &rw, const char *work, const char *target)
 {
-	await_disk(disk);
-	mount_or_fail(disk, low, "squashfs", MS_RDONLY | MS_NOATIME, "");
-	std::string upper = "/rw/" + work + "-upper", scratch = "/rw/" + work + "-work";
+	std::string upper = rw + "/" + work + "-upper", scratch = rw + "/" + work + "-work";
 	mkdir(upper.c_str(), 0755);
 	mkdir(scratch.c_str(), 0755);
 	std::string options =
 		std::string("lowerdir=") + low + ",upperdir=" + upper + ",workdir=" + scratch;
 	mount_or_fail("overlay", target, "overlay", MS_NOATIME, options.c_str());
+}
+
+void mount_disk(const char *disk, const char *low)
+{
+	await_disk(disk);
+	mount_or_fail(disk, low, "squashfs", MS_RDONLY | MS_NOATIME, "");
 }
 
 void write_file(const char *path, const std::string &text)
@@ -114,6 +119,60 @@ std::string setting(const char *name, const char *fallback)
 {
 	const char *value = getenv(name);
 	return value ? value : fallback;
+}
+
+void move_root(const char *root)
+{
+	for (const char *moved : {"/dev", "/proc", "/sys"}) {
+		std::string target = std::string(root) + moved;
+		mkdir(target.c_str(), 0755);
+		if (mount(moved, target.c_str(), nullptr, MS_MOVE, nullptr))
+			fail("cannot move", moved);
+	}
+	if (chdir(root) || mount(root, "/", nullptr, MS_MOVE, nullptr) || chroot(".") || chdir("/"))
+		fail("cannot enter", root);
+}
+
+// The host's root below, which this process starts in and which is read only. Of the folders
+// that the host has for sure, /run is one that nothing here needs.
+void enter_native_root()
+{
+	mount_or_fail("rw", "/run", "tmpfs", 0, "mode=755,size=75%");
+	mkdir("/run/root", 0755);
+	mount_overlay("/", "/run", "root", "/run/root");
+	mount_or_fail("none", "/run/lowmod", "hostfs", MS_RDONLY, getenv("RIG_MODULES"));
+	mkdir("/run/root/lib/modules", 0755);
+	mount_overlay("/run/lowmod", "/run", "modules", "/run/root/lib/modules");
+	move_root("/run/root");
+}
+
+// perftest asks for the CPU's clock here, and User Mode Linux does not tell it.
+void tell_clock()
+{
+	std::string text = "cpu MHz\t\t: " + setting("RIG_MHZ", "1000") + "\n";
+	char chunk[4096];
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+	for (ssize_t n; (n = read(fd, chunk, sizeof(chunk))) > 0;)
+		text.append(chunk, static_cast<size_t>(n));
+	close(fd);
+	write_file("/run/cpuinfo", text);
+	if (mount("/run/cpuinfo", "/proc/cpuinfo", nullptr, MS_BIND, nullptr))
+		fail("cannot mount", "/proc/cpuinfo");
+}
+
+// The host's files, as guests have them.
+void set_up_native()
+{
+	std::string hosts = "127.0.0.1 localhost\n::1 localhost\n";
+	for (char i = 0; i < 9; i++) {
+		std::string n(1, static_cast<char>('1' + i)), name(1, static_cast<char>('a' + i));
+		hosts += "10.77.0." + n + " " + name + "\nfd77::" + n + " " + name + "\n";
+	}
+	write_file("/etc/hosts", hosts);
+	mount_or_fail("none", "/run/rig", "hostfs", MS_RDONLY, getenv("RIG_PUSH"));
+	if (const char *share = getenv("RIG_SHARE"))
+		mount_or_fail("none", "/share", "hostfs", MS_RDONLY, share);
+	tell_clock();
 }
 
 // What commands find in their environment.
@@ -220,7 +279,7 @@ std::string service()
 void set_up_network()
 {
 	// Nothing out there hands out addresses: to wait for duplicates and routers is time lost.
-	for (const char *scope : {"all", "default", "eth0"}) {
+	for (const char *scope : {"all", "default", "eth0", "vec0"}) {
 		std::string base = std::string("/proc/sys/net/ipv6/conf/") + scope + "/";
 		if (access(base.c_str(), F_OK))
 			continue;
@@ -228,8 +287,10 @@ void set_up_network()
 		write_file((base + "accept_dad").c_str(), "0");
 	}
 	std::string n = setting("RIG_INDEX", "1");
-	std::string lines = "link set lo up\nlink set eth0 mtu " + setting("RIG_MTU", "1500") +
-			    "\nlink set eth0 up\naddr add 10.77.0." + n + "/24 dev eth0\n";
+	// Whatever its driver calls it.
+	std::string lines = is_native() ? "link set vec0 name eth0\n" : "";
+	lines += "link set lo up\nlink set eth0 mtu " + setting("RIG_MTU", "1500") +
+		 "\nlink set eth0 up\naddr add 10.77.0." + n + "/24 dev eth0\n";
 	if (!access("/proc/sys/net/ipv6", F_OK))
 		lines += "addr add fd77::" + n + "/64 dev eth0 nodad\n";
 	const char *argv[] = {"ip", "-batch", "-", nullptr};
@@ -237,6 +298,11 @@ void set_up_network()
 }
 
 } // namespace
+
+bool is_native()
+{
+	return getenv("RIG_MODULES") != nullptr;
+}
 
 void enter_root()
 {
@@ -247,24 +313,22 @@ void enter_root()
 		errno = 0;
 		fail("probe-ok", "");
 	}
+	if (is_native()) {
+		enter_native_root();
+		return;
+	}
 	load_boot_modules("/mod/order");
 	mount_writable(setting("RIG_DISK", "").c_str());
-	mount_overlay("/dev/vda", "/low", "root", "/new");
-	mount_overlay("/dev/vdb", "/lowmod", "modules", "/new/lib/modules");
+	mount_disk("/dev/vda", "/low");
+	mount_overlay("/low", "/rw", "root", "/new");
+	mount_disk("/dev/vdb", "/lowmod");
+	mount_overlay("/lowmod", "/rw", "modules", "/new/lib/modules");
 	std::string share = setting("RIG_SHARE", "");
 	if (!share.empty()) {
 		await_disk(share.c_str());
 		mount_or_fail(share.c_str(), "/new/share", "squashfs", MS_RDONLY, "");
 	}
-	for (const char *moved : {"/dev", "/proc", "/sys"}) {
-		std::string target = std::string("/new") + moved;
-		mkdir(target.c_str(), 0755);
-		if (mount(moved, target.c_str(), nullptr, MS_MOVE, nullptr))
-			fail("cannot move", moved);
-	}
-	if (chdir("/new") || mount("/new", "/", nullptr, MS_MOVE, nullptr) || chroot(".") ||
-	    chdir("/"))
-		fail("cannot enter", "/new");
+	move_root("/new");
 }
 
 void set_up_guest()
@@ -274,7 +338,10 @@ void set_up_guest()
 	// Without udev nobody loads the user-space half of an RDMA device: hang it on its module.
 	mkdir("/etc/modprobe.d", 0755);
 	write_file("/etc/modprobe.d/rig.conf", "softdep rdma_rxe post: ib_uverbs rdma_ucm\n");
-	load_network_driver();
+	if (is_native())
+		set_up_native();
+	else
+		load_network_driver();
 	set_up_network();
 
 	auto kept = environment();

@@ -61,7 +61,8 @@ public:
 			if (fds[0].revents & POLLIN && port_->fill() == Port::kHungUp)
 				return abandon(After::kHungUp);
 			if (take_frames(left))
-				return abandon(After::kHello);
+				return abandon(left->type == kHello ? After::kHello :
+								      After::kHungUp);
 			feed();
 			drain(&child_.out, kStdout, 4);
 			drain(&child_.err, kStderr, 4);
@@ -97,11 +98,11 @@ private:
 		poll(fds, 5, static_cast<int>(timeout < 0 ? 0 : timeout));
 	}
 
-	// True when a new host said hello.
+	// True when a new host said hello, or this one is gone.
 	bool take_frames(Frame *left)
 	{
 		while (stdin_.empty() && port_->next(left)) {
-			if (left->type == kHello)
+			if (left->type == kHello || left->type == kHangUp)
 				return true;
 			if (left->type == kStdin) {
 				if (left->payload.empty()) {

@@ -83,11 +83,10 @@ void Port::send(uint8_t type, const void *data, size_t length)
 	out_.append(static_cast<const char *>(data), length);
 }
 
-void Port::reset()
+void Port::drop_output()
 {
-	in_.clear();
 	out_.clear();
-	in_done_ = out_done_ = 0;
+	out_done_ = 0;
 }
 
 } // namespace rig

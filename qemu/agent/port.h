@@ -34,8 +34,9 @@ public:
 	// Takes the next complete frame out of what was read.
 	bool next(Frame *frame);
 	void send(uint8_t type, const void *data, size_t length);
-	// Forgets both directions: the host end is gone or new.
-	void reset();
+	// Forgets what waits for a host that is gone. What was read is the next one's, or zeros and
+	// the rest of a frame, which its hello ends.
+	void drop_output();
 
 private:
 	int fd_;

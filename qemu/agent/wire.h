@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The bytes between the host's rig and the agent in a guest, over one virtio-serial port.
+// The bytes between the host's rig and the agent in a guest, over one virtio-serial port or,
+// in User Mode Linux, one serial line, which riglib/keeper.py joins to a socket.
 // riglib/wire.py is the other end and must agree. All numbers are little-endian.
 //
 // A frame is Header, then `length` bytes. Between frames, zero bytes mean nothing: a new
@@ -31,6 +32,7 @@ enum Type : uint8_t {
 	kStdin = 'I',	// bytes for the command's stdin; none at all = end of file
 	kKill = 'K',	// uint32 signal, for the command's whole process group
 	kWinsize = 'W', // uint16 rows, uint16 columns
+	kHangUp = 'U',	// the host is gone, which a serial line cannot say otherwise
 	// from the agent
 	kHelloBack = 'h', // the nonce
 	kStdout = 'o',

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import apt, net, rig, state
+from . import apt, net, rig, state, umlkernel
 from .rig import Rig
 from .say import RigError
 
@@ -22,7 +22,7 @@ environment:
   RIG_NAME     the rig that --name defaults to (else: tern)
   RIG_ACCEL    kvm or tcg, instead of trying
   RIG_SILENCE  seconds without a sign of life that count as a hang (15)
-  RIG_SLOW     multiplies all time limits of guests (debug kernel: 6)
+  RIG_SLOW     multiplies all time limits of guests (debug kernel: 6; native-debug: 4)
   RIG_BUILD    where images and state live (build/rig)
   RIG_QUIET=1  no progress lines
   RIG_QEMU_ARGS  more arguments for QEMU
@@ -31,12 +31,14 @@ environment:
 
 def _image(args):
     disks = rig.images(args.kernel, args.rebuild, args.suite, args.systemd)
-    from . import accel
-    accel.choose(disks)
+    if args.kernel not in umlkernel.NAMES:
+        from . import accel
+        accel.choose(disks)
     if args.clean:
         rig.clean(disks)
-    for what in ("root", "kernel", "modules", "initrd"):
-        print("%-8s %s" % (what, os.path.relpath(disks[what])))
+    for what in ("root", "kernel", "modules", "initrd", "agent"):
+        if what in disks:
+            print("%-8s %s" % (what, os.path.relpath(disks[what])))
     return 0
 
 
@@ -180,7 +182,11 @@ def _parser():
                        "the host's)")
         p.add_argument("--kernel", metavar="V", help="a kernel version that the suite or its "
                        "-backports has, such as 6.12, or 'newest', or 'debug' (default: the suite's; "
-                       "of the host's suite the one that headers are installed of)")
+                       "of the host's suite the one that headers are installed of); or 'native' or "
+                       "'native-debug'")
+        p.add_argument("--native", dest="kernel", action="store_const", const="native",
+                       help="User Mode Linux with the host's programs, instead of QEMU: the same "
+                       "as --kernel native")
 
         p.add_argument("--systemd", action="store_true", help="guests that boot as real machines do, "
                        "with systemd and udev, and a disk that survives a reboot")
@@ -192,9 +198,10 @@ def _parser():
 
     def shape(p):
         p.add_argument("--guests", type=int, default=2, metavar="N", help="how many (2; at most 9)")
-        p.add_argument("--smp", type=int, default=1, metavar="S", help="virtual CPUs of each (1)")
+        p.add_argument("--smp", type=int, metavar="S",
+                       help="virtual CPUs of each (1; native: as many as the host has)")
         p.add_argument("--mem", type=int, metavar="M",
-                       help="MiB of each (1024; debug kernel: 2048)")
+                       help="MiB of each (1024; debug kernels: 2048)")
         p.add_argument("--mtu", type=int, default=1500, help="of the Ethernet (1500)")
         system(p)
         p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "

@@ -6,7 +6,6 @@ interrupted goes on where it stopped. What is left of the source tree is what it
 modules: tern.ko for this kernel is made from it whenever it is asked for.
 """
 
-import glob
 import os
 import shutil
 
@@ -22,31 +21,11 @@ SLOW = 6
 MEM_MIB = 2048
 
 _FORMAT = "1"  # raise it when what is built, or how, changes
-# Of the tree, what building a module reads.
-_FOR_MODULES = ("Makefile", "Module.symvers", "System.map", ".config", ".kernelrelease", "arch",
-                "include", "scripts", "tools")
 
 
 def folder():
     """Where the kernel is, or will be."""
     return os.path.join(paths.IMAGES, "kernel-debug-" + source.key(CONFIG, _FORMAT))
-
-
-def _keep_for_modules(tree):
-    """Throw away what no module's build reads: nine tenths."""
-    for entry in list(os.scandir(tree)):
-        if entry.name in _FOR_MODULES:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
-    for other in glob.glob(os.path.join(tree, "arch", "*")):
-        if os.path.isdir(other) and os.path.basename(other) != "x86":
-            shutil.rmtree(other)
-    for other in glob.glob(os.path.join(tree, "tools", "*")):
-        if os.path.basename(other) not in ("objtool", "include", "build", "scripts"):
-            shutil.rmtree(other, ignore_errors=True)
 
 
 def build(install, rebuild=False):
@@ -88,7 +67,7 @@ def _build(install, out):
             os.unlink(link)
     os.mkdir(keep)
     install(root, release, os.path.join(tree, "arch/x86/boot/bzImage"), keep)
-    _keep_for_modules(tree)
+    source.keep_for_modules(tree, ("x86",))
     os.rename(tree, os.path.join(keep, "tree"))
     with open(os.path.join(keep, "release"), "w", encoding="ascii") as f:
         f.write(release + "\n")

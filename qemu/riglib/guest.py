@@ -32,6 +32,7 @@ class Guest:
         self.process = state.Process(*record["process"])
         # Every time limit in seconds is one of a guest of common speed; this makes it real.
         self.slow = record.get("slow", 1)
+        self.native = record.get("native", False)
         self.systemd = record.get("systemd", False)
         self._folder = paths.run_dir(rig_name)
         self.address = "10.77.0.%d" % self.index
@@ -130,8 +131,20 @@ class Guest:
                     tar.add(source, arcname=os.path.basename(source))
             spool.seek(0)
             only = os.path.basename(os.path.abspath(os.fspath(sources[0])))
-            self.run(["sh", "-c", _UNPACK, "push", target, only if len(sources) == 1 else ""],
-                     timeout=timeout, stdin=spool, check=True)
+            self._unpack(spool, [target, only if len(sources) == 1 else ""], timeout)
+
+    def _unpack(self, spool, words, timeout):
+        if not self.native:
+            self.run(["sh", "-c", _UNPACK, "push"] + words, timeout=timeout, stdin=spool,
+                     check=True)
+            return
+        # User Mode Linux reads its lines byte by byte, and sees a folder of the host.
+        with tempfile.NamedTemporaryFile(dir=self.path("share"), prefix="push.") as shared:
+            shutil.copyfileobj(spool, shared)
+            shared.flush()
+            self.run(["sh", "-c", 'exec <"$0"\n' + _UNPACK,
+                      "/run/rig/" + os.path.basename(shared.name)] + words, timeout=timeout,
+                     check=True)
 
     def write(self, target, content, mode=0o644):
         """Write text or bytes to a file in the guest."""

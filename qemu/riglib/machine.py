@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 
-from . import disks, paths, tool, wire
+from . import disks, net, paths, tool, wire
 
 # Crashes end a guest at once and its console says why (see trouble.py). The rest keeps the
 # boot short: nothing to probe that a PVH guest does not have, no tests, no security modules.
@@ -43,7 +43,7 @@ def _cpus(smp, accel):
     return "%d,maxcpus=%d" % (smp, max(smp, 2)) if accel == "tcg" else str(smp)
 
 
-def _patience(slow):
+def patience(slow):
     """Kernel options for a slow guest. Its own watchdogs bark at 20 s; KASAN says all it sees."""
     return "watchdog_thresh=%d kasan_multi_shot " % min(60, 10 * slow) if slow > 1 else ""
 
@@ -60,7 +60,7 @@ def _containers(images, disk):
 def command_line(guest, images, options, netdev):
     """The QEMU command for a guest. Paths are relative to the rig's folder, its cwd."""
     name = guest["name"]
-    append = _APPEND + _patience(options["slow"])
+    append = _APPEND + patience(options["slow"])
     append += "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
         name, guest["index"], options["mtu"], wire.PORTS)
     # The first two are root and modules; the agent gets to know the names of the others.
@@ -98,8 +98,8 @@ def _die_with_parent():
     ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def launch(name, guest, argv, leash):
-    """Start QEMU in the rig's folder, in a session of its own; returns its pid.
+def launch(name, guest, argv, leash, **how):
+    """Start a guest's process in the rig's folder, in a session of its own; returns its pid.
 
     leash: it dies with this process (more exactly, with this thread), for rigs that live
     inside a test program and must not outlive a crash of it.
@@ -111,4 +111,24 @@ def launch(name, guest, argv, leash):
             f.write(log_line + "\n")
         return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                 start_new_session=True,
-                                preexec_fn=_die_with_parent if leash else None).pid
+                                preexec_fn=_die_with_parent if leash else None, **how).pid
+
+
+class Machines:
+    """The guests of one rig, in QEMU. uml.py has the same for User Mode Linux."""
+
+    def __init__(self, guests, images, options):
+        self._guests, self._images, self._options = guests, images, options
+        disks.make(options["name"], guests, options)
+        net.set_up(options["name"], options["net"], guests, options["mtu"])
+
+    def start(self, guest, leash):
+        """Start a guest; returns the pid of the process that is its life."""
+        name, kind = self._options["name"], self._options["net"]
+        argv = net.prefix(name, kind) + command_line(
+            guest, self._images, self._options, net.netdev(kind, guest, len(self._guests)))
+        return launch(name, guest, argv, leash)
+
+    def started(self, guest):
+        """Once a guest's process is on record: wait until the next one can be started."""
+        net.wait_ready(self._options["name"], self._options["net"], guest, len(self._guests))

@@ -2,14 +2,14 @@
 """What guests are given of tern: built where their suite and their kernel want it.
 
 Of the host's suite and the kernel it has headers of, that is what `make` left in build/ (or
-TERN_BUILD); of the debug kernel a module made in its tree; of any other, what is built now in a
-build root. TERN_KO and TERN_PROVIDER name others.
+TERN_BUILD); of kernels that the rig builds itself a module made in their trees; of any other, what
+is built now in a build root. TERN_KO and TERN_PROVIDER name others.
 """
 
 import glob
 import os
 
-from . import apt, buildroot, debug, kernel, paths, tool
+from . import apt, buildroot, debug, kernel, paths, tool, umlkernel
 from .say import RigError
 
 _BUILD = os.environ.get("TERN_BUILD") or os.path.join(paths.CHECKOUT, "build")
@@ -35,6 +35,8 @@ def module(suite, release, version=None):
         return chosen
     if version == debug.NAME:
         return debug.module()
+    if version in umlkernel.NAMES:
+        return umlkernel.module(version)
     if suite == apt.host_suite():
         path = os.path.join(_BUILD, "module", "tern.ko")
         there = os.path.exists(path)

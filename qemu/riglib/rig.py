@@ -14,8 +14,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import (accel, apt, boot, debug, disks, initrd, kernel, machine, net, paths, state, trouble,
-               userland)
+from . import (accel, apt, boot, debug, initrd, kernel, machine, net, paths, state, trouble, uml,
+               umlkernel, userland)
 from .guest import Guest
 from .say import RigError, notice, progress
 
@@ -30,6 +30,8 @@ def default_name():
 def _slow(kernel_version):
     """By what all time limits are multiplied: RIG_SLOW, or what suits the kernel."""
     usual = debug.SLOW if kernel_version == debug.NAME else 1
+    if kernel_version in umlkernel.NAMES:
+        usual = umlkernel.slow(kernel_version)
     text = os.environ.get("RIG_SLOW") or str(usual)
     try:
         slow = float(text)
@@ -40,12 +42,21 @@ def _slow(kernel_version):
     return slow
 
 
+def _mem(kernel_version):
+    """MiB that a guest needs."""
+    if kernel_version in umlkernel.NAMES:
+        return umlkernel.mem_mib(kernel_version)
+    return debug.MEM_MIB if kernel_version == debug.NAME else MEM_MIB
+
+
 def images(kernel_version=None, rebuild=False, suite=None, systemd=False, containers=()):
     """Build what is missing; returns the paths a guest boots from.
 
     containers: suites whose roots the guest gets besides its own, as "root-SUITE".
     """
     paths.make_dirs()
+    if kernel_version in umlkernel.NAMES:
+        return uml.images(kernel_version, rebuild)
     # Side by side: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
         root = pool.submit(userland.ensure, suite, rebuild, systemd)
@@ -77,13 +88,14 @@ def clean(keep):
 class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
-    def __init__(self, name=None, guests=2, smp=1, mem=None, mtu=1500, kernel=None,
+    def __init__(self, name=None, guests=2, smp=None, mem=None, mtu=1500, kernel=None,
                  net="stream", append="", suite=None, systemd=False, share=None, containers=False):
-        """mem: MiB a guest; None is what the kernel needs. suite: None is the host's.
+        """mem: MiB a guest; smp: its CPUs; None is what the kernel needs. suite: None is the host's.
 
+        With kernel native or native-debug guests are User Mode Linux, else they are QEMU's.
         systemd: guests boot as real machines do, with a disk of their own, and can reboot.
         share: a folder of the host that guests see as it is now, at /share.
-        containers: guests have the roots of the other suites as disks.
+        containers: guests have the roots of the other suites as disks, if they are QEMU's.
         """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
@@ -92,12 +104,15 @@ class Rig:
         if not 68 <= mtu <= 65000:
             raise RigError("an MTU of %d is not possible (68 to 65000)" % mtu)
         self._count, self._kernel = guests, kernel
-        self.options = {"name": self.name, "smp": smp, "mtu": mtu, "net": net, "append": append,
-                        "mem": mem or (debug.MEM_MIB if kernel == debug.NAME else MEM_MIB),
+        self._native = kernel in umlkernel.NAMES
+        if self._native:
+            uml.check(guests, net, suite, systemd)
+        self.options = {"name": self.name, "smp": smp or (uml.cpus() if self._native else 1),
+                        "mtu": mtu, "net": net, "append": append, "mem": mem or _mem(kernel),
                         "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),
                         "systemd": systemd, "share": share and os.path.abspath(share)}
-        self.options["containers"] = [other for other in apt.SUITES
-                                      if containers and other != self.options["suite"]]
+        self.options["containers"] = [other for other in apt.SUITES if containers
+                                      and other != self.options["suite"] and not self._native]
         self.guests = {}
 
     @classmethod
@@ -156,10 +171,11 @@ class Rig:
         began = time.monotonic()
         booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
                         containers=self.options["containers"])
-        self.options["accel"], self.options["release"] = accel.choose(booted), booted["release"]
+        self.options["accel"] = "native" if self._native else accel.choose(booted)
+        self.options["release"] = booted["release"]
         record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
-                  "guests": [{"name": GUEST_NAMES[i], "index": i + 1,
+                  "guests": [{"name": GUEST_NAMES[i], "index": i + 1, "native": self._native,
                               "slow": self.options["slow"],
                               "systemd": self.options["systemd"]} for i in range(self._count)]}
         with paths.locked("names", limit_s=60):
@@ -181,18 +197,15 @@ class Rig:
         return self
 
     def _start(self, record, booted):
-        kind, guests = self.options["net"], record["guests"]
-        disks.make(self.name, guests, self.options)
-        net.set_up(self.name, kind, guests, self.options["mtu"])
+        guests = record["guests"]
+        machines = (uml if self._native else machine).Machines(guests, booted, self.options)
         # The death signal is tied to the starting thread, so only the main thread may use it.
         leash = self._leashed and threading.current_thread() is threading.main_thread()
         for guest in guests:
-            argv = net.prefix(self.name, kind) + machine.command_line(
-                guest, booted, self.options, net.netdev(kind, guest, len(guests)))
-            pid = machine.launch(self.name, guest, argv, leash)
+            pid = machines.start(guest, leash)
             guest["process"] = state.identify(pid) or (pid, 0)
             state.save(self.name, record)
-            net.wait_ready(self.name, kind, guest, len(guests))
+            machines.started(guest)
         self._adopt(record)
 
     def _wait_ready(self, deadline):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kernels made from Debian's source package: unpack, configure, compile.
 
-For those that no package offers: the debug kernel (debug.py) and the User Mode Linux of
-bench/native. Each says what its configuration is, and keeps what it needs of the result.
+For those that no package offers: the debug kernel (debug.py), the native rig's (umlkernel.py)
+and the User Mode Linux of bench/native. Each says what its configuration is, and keeps what it
+needs of the result.
 """
 
+import glob
 import hashlib
 import os
 import re
@@ -31,17 +33,17 @@ def key(config, *more):
     return hashlib.sha256(repr((text, size) + more).encode()).hexdigest()[:12]
 
 
-def unpack(tree):
+def unpack(tree, tarball=TARBALL):
     """The sources, in the folder `tree`, which has them whole or not at all."""
-    progress("unpacking " + TARBALL)
+    progress("unpacking " + tarball)
     shutil.rmtree(tree + ".new", ignore_errors=True)
     os.makedirs(tree + ".new")
-    tool.run(["tar", "-xJf", TARBALL, "--strip-components=1", "-C", tree + ".new"], limit_s=600,
+    tool.run(["tar", "-xJf", tarball, "--strip-components=1", "-C", tree + ".new"], limit_s=600,
              what="unpacking the kernel sources")
     os.rename(tree + ".new", tree)
 
 
-def _settings(path):
+def settings(path):
     """The CONFIG_ lines of a file: {name: value}."""
     with open(path, encoding="ascii") as f:
         lines = [line.strip() for line in f]
@@ -52,8 +54,8 @@ def configure(tree, config, *make_args):
     """Make .config of the file `config`; a setting that Kconfig does not take is an error."""
     tool.run(["make", "-s", "-C", tree, "KCONFIG_ALLCONFIG=" + config, *make_args, "allnoconfig"],
              what="configuring the kernel")
-    taken = _settings(os.path.join(tree, ".config"))
-    lost = [name for name, value in _settings(config).items() if taken.get(name) != value]
+    taken = settings(os.path.join(tree, ".config"))
+    lost = [name for name, value in settings(config).items() if taken.get(name, "n") != value]
     if lost:
         raise RigError("Kconfig does not take these lines of %s (what do they depend on?): %s"
                        % (os.path.relpath(config), " ".join(lost)))
@@ -88,3 +90,22 @@ def compile_kernel(tree, log_path, what, *make_args):
         with open(log_path, encoding="utf-8", errors="replace") as f:
             bad = [line for line in f.read().splitlines() if "rror" in line][-8:]
         raise RigError("the %s did not build; see %s\n  %s" % (what, log_path, "\n  ".join(bad)))
+
+
+# Of a tree, what building a module reads.
+_FOR_MODULES = ("Makefile", "Module.symvers", "System.map", ".config", ".kernelrelease", "arch",
+                "include", "scripts", "tools")
+_TOOLS = ("objtool", "include", "build", "scripts")
+
+
+def keep_for_modules(tree, arches):
+    """Throw away what no module's build reads: nine tenths."""
+    doomed = [entry.path for entry in os.scandir(tree) if entry.name not in _FOR_MODULES]
+    for folder, kept in (("arch", arches), ("tools", _TOOLS)):
+        doomed += [path for path in glob.glob(os.path.join(tree, folder, "*"))
+                   if os.path.isdir(path) and os.path.basename(path) not in kept]
+    for path in doomed:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Why a guest does not answer: a panic, a hang, or the end of its QEMU; and the proof.
+"""Why a guest does not answer: a panic, a hang, or the end of its process; and the proof.
 
 The kernel's console goes to a file on the host, so it survives the guest. Guests run
 with oops=panic and panic=-1, and QEMU with -no-reboot: a crash ends the QEMU process
 within a second. A hang has no such end, so the guest is sent an NMI, which makes its
-kernel print where it is stuck (unknown_nmi_panic) and then end likewise.
+kernel print where it is stuck (unknown_nmi_panic) and then end likewise. User Mode Linux knows
+no NMI: its management console is asked where its CPUs are, and then it is ended.
 """
 
 import json
@@ -13,7 +14,7 @@ import re
 import socket
 import time
 
-from . import state
+from . import mconsole, state
 from .say import RigError
 
 TAIL_LINES = 45
@@ -22,7 +23,7 @@ _SIGNS = ("Kernel panic", "NMI received", "BUG:", "Oops", "general protection", 
 
 
 class GuestLost(RigError):
-    """A guest is gone. kind: 'panic', 'hang', 'ended' (QEMU exited), 'down' (no such rig)."""
+    """A guest is gone. kind: 'panic', 'hang', 'ended' (its process did), 'down' (no such rig)."""
 
     def __init__(self, guest, kind, summary, tail=""):
         self.guest, self.kind, self.summary, self.tail = guest, kind, summary, tail
@@ -70,10 +71,25 @@ def of_dead(guest):
     errors = console_text(guest.path("qemu.log")).strip()
     if "Kernel panic" in text:
         return GuestLost(guest.name, "panic", "kernel panic: " + _headline(text), _tail(text))
-    summary = "its QEMU process (pid %d) ended" % guest.process.pid
+    summary = "its process (pid %d) ended" % guest.process.pid
     if errors:
-        summary += "; QEMU said: " + errors.splitlines()[-1]
+        summary += "; it said: " + errors.splitlines()[-1]
     return GuestLost(guest.name, "ended", summary, _tail(text))
+
+
+def _inject_nmi(guest):
+    """Make a QEMU's guest say where it is, and end."""
+    monitor(guest.path("qmp"), "inject-nmi")
+    deadline = time.monotonic() + 8 * guest.slow
+    while time.monotonic() < deadline and state.alive(guest.process):
+        time.sleep(0.1)
+
+
+def _ask_cpus(guest):
+    """Make a User Mode Linux say what its CPUs do, and who waits."""
+    for command in ("sysrq 9", "sysrq l", "sysrq w"):
+        mconsole.ask(guest.path("uml/mconsole"), command)
+    time.sleep(1)
 
 
 def of_silent(guest, silence_s):
@@ -81,17 +97,16 @@ def of_silent(guest, silence_s):
     before = console_text(guest.console_path)
     proof = ""
     try:
-        monitor(guest.path("qmp"), "inject-nmi")
-        deadline = time.monotonic() + 8 * guest.slow
-        while time.monotonic() < deadline and state.alive(guest.process):
-            time.sleep(0.1)
+        (_ask_cpus if guest.native else _inject_nmi)(guest)
         text = console_text(guest.console_path)
         proof = text[len(before):] if text.startswith(before) else text
     except (OSError, RigError) as error:
-        proof = "(the NMI that asks where it is stuck failed: %s)" % error
+        proof = "(what asks where it is stuck failed: %s)" % error
+    if guest.native:
+        state.end([guest.process])
     summary = "hung: no sign of life for %.0f s" % silence_s
     where = re.search(r"RIP: ([0-9a-f]+):(\S+)", proof)
-    who = re.search(r"CPU: (\d+) PID: (\d+) Comm: (.*?) (Not tainted|Tainted)", proof)
+    who = re.search(r"CPU: (\d+) (?:UID: \d+ )?PID: (\d+) Comm: (.*?) (Not tainted|Tainted)", proof)
     if where and re.match("(pv_)?native_safe_halt|default_idle", where.group(2)):
         summary += ", though its CPU was idle"
     elif where:

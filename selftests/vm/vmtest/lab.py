@@ -53,7 +53,7 @@ _NETWORK = ("ip -d addr show eth0; ip route; ip neigh; for i in 1 2; do ip -s -s
 class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
 
-    def __init__(self, rig_name, device, smp=1, mem=None, kernel=None, keep=False, **net):
+    def __init__(self, rig_name, device, smp=None, mem=None, kernel=None, keep=False, **net):
         """net: more of the rig's options, such as net, mtu and containers."""
         self.device = device
         self._options = {"smp": smp, "mem": mem, "kernel": kernel, **net}
@@ -127,6 +127,11 @@ class Lab:
         return self._rig[name]
 
     @property
+    def native(self):
+        """Are the guests User Mode Linux, and not QEMU?"""
+        return self._rig["a"].native
+
+    @property
     def containers(self):
         """The suites whose roots the guests have besides their own."""
         return self._rig.options.get("containers", [])
@@ -146,7 +151,7 @@ class Lab:
                     self.unload(guest, other)
                 elif other != want:
                     guest.run("rdma link delete %s 2>/dev/null; true" % LINK[other][0])
-            if want == "siw":
+            if want == "siw" and not guest.native:
                 guest.push([where.siw_file(self.suite, self.release, self._options["kernel"])],
                            "/tern/")
                 guest.run(_INSTALL_SIW, timeout=30, check=True)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The process that keeps one User Mode Linux: starts it, joins its lines to sockets, ends it.
+
+    python3 keeper.py NAME PORTS [FD...] -- COMMAND...
+
+A guest of QEMU is one process that listens on sockets itself. This makes one of User Mode
+Linux: it lives as long as the kernel does, in the rig's folder, and whoever ends it, by any
+signal, ends all. For each of PORTS serial lines it listens on NAME.portN; COMMAND is given the
+lines as ssl0=fd:... and so on. Each FD is one end of an Ethernet: the first is the kernel's own,
+and all are kept open here, so that a guest that is gone is silence to the other, and no error.
+"""
+
+import contextlib
+import ctypes
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+_CHUNK = 64 * 1024
+# What waits for the kernel, which reads a serial line byte by byte: then the host waits, too.
+_WAITING_MAX = 256 * 1024
+_HEADER = struct.Struct("<HBBI")  # of a frame: agent/wire.h
+_MAGIC = 0x4752
+_HANG_UP = _HEADER.pack(_MAGIC, ord("U"), 0, 0)
+_PR_SET_PDEATHSIG, _ADDR_NO_RANDOMIZE = 1, 0x0040000
+_LIBC = ctypes.CDLL(None)
+
+
+class _Frames:
+    """Knows where in a frame a stream is, to complete it in the place of a host that is gone."""
+
+    def __init__(self):
+        self._head, self._left = b"", 0
+
+    def feed(self, data):
+        while data:
+            if self._left:
+                n = min(self._left, len(data))
+                self._left, data = self._left - n, data[n:]
+                continue
+            if not self._head:
+                data = data.lstrip(b"\0")
+            n = _HEADER.size - len(self._head)
+            self._head, data = self._head + data[:n], data[n:]
+            if len(self._head) == _HEADER.size:
+                self._left, self._head = _HEADER.unpack(self._head)[3], b""
+
+    def rest(self):
+        """What is missing of the frame, as zeros."""
+        head = (self._head + bytes(_HEADER.size))[:_HEADER.size] if self._head else b""
+        missing = _HEADER.unpack(head)[3] if head else 0
+        return bytes(len(head) - len(self._head) + self._left + missing)
+
+
+class _Line:
+    """One serial line of the kernel, and the host that talks over it, if there is one."""
+
+    def __init__(self, loop, path):
+        self._loop = loop
+        self._line, self.kernels = socket.socketpair()
+        self._line.setblocking(False)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(path)
+        self._listener.listen(1)
+        self._host, self._frames = None, _Frames()
+        self._to_kernel, self._to_host = bytearray(), bytearray()
+        # The kernel never hears of what is there before it opens a line. So the guest speaks first.
+        self._is_open = False
+        loop.register(self._line, selectors.EVENT_READ, self._serve_line)
+        loop.register(self._listener, selectors.EVENT_READ, self._accept)
+
+    def _ask(self, sock, mine, others, serve):
+        """Wait for what can be dealt with now, of `mine` to send and of room in `others`."""
+        want = selectors.EVENT_WRITE if mine else 0
+        if len(others) < _WAITING_MAX:
+            want |= selectors.EVENT_READ
+        if sock in self._loop.get_map():
+            self._loop.unregister(sock)
+        if want:
+            self._loop.register(sock, want, serve)
+
+    def _watch(self):
+        self._ask(self._line, self._is_open and self._to_kernel, self._to_host, self._serve_line)
+        if self._host:
+            self._ask(self._host, self._to_host, self._to_kernel, self._serve_host)
+
+    def _accept(self, _):
+        self._host, _ = self._listener.accept()
+        self._host.setblocking(False)
+        self._frames = _Frames()
+        # One host at a time: the next one waits.
+        self._loop.unregister(self._listener)
+        self._watch()
+
+    def _hang_up(self):
+        self._loop.unregister(self._host)
+        self._host.close()
+        self._host = None
+        self._to_host.clear()
+        self._to_kernel += self._frames.rest() + _HANG_UP
+        self._loop.register(self._listener, selectors.EVENT_READ, self._accept)
+
+    def _serve_host(self, events):
+        try:
+            if events & selectors.EVENT_WRITE and self._to_host:
+                del self._to_host[:self._host.send(self._to_host)]
+            if events & selectors.EVENT_READ:
+                data = self._host.recv(_CHUNK)
+                if data:
+                    self._frames.feed(data)
+                    self._to_kernel += data
+                else:
+                    self._hang_up()
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._hang_up()
+        self._watch()
+
+    def _serve_line(self, events):
+        with contextlib.suppress(BlockingIOError):
+            if events & selectors.EVENT_WRITE and self._to_kernel:
+                del self._to_kernel[:self._line.send(self._to_kernel)]
+            if events & selectors.EVENT_READ:
+                data = self._line.recv(_CHUNK)
+                self._is_open = True
+                if self._host:
+                    self._to_host += data
+        self._watch()
+
+
+def _prepare(keeper):
+    """In the child: it ends with its keeper, leaves no core, and need not run itself again."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != keeper:
+        os._exit(1)
+    _LIBC.personality(_ADDR_NO_RANDOMIZE)
+
+
+def _end(kernel):
+    """It and all processes of its guests, which are in the session that it made."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(kernel.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        kernel.kill()
+    kernel.wait()
+
+
+def _keep(name, ports, ethernet, command):
+    loop = selectors.DefaultSelector()
+    lines = [_Line(loop, "%s.port%d" % (name, i)) for i in range(ports)]
+    command = command + ["ssl%d=fd:%d" % (i, line.kernels.fileno())
+                         for i, line in enumerate(lines)]
+    keeper = os.getpid()
+    fds = [line.kernels.fileno() for line in lines] + ethernet[:1]
+    with open(name + ".console", "ab") as console:
+        kernel = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console,
+                                  stderr=console, pass_fds=fds, start_new_session=True,
+                                  preexec_fn=lambda: _prepare(keeper))
+    try:
+        end = os.pidfd_open(kernel.pid)
+        loop.register(end, selectors.EVENT_READ, None)
+        while True:
+            for key, events in loop.select():
+                if key.fd == end:
+                    return kernel.wait()
+                key.data(events)
+    finally:
+        _end(kernel)
+
+
+def _stop(number, _):
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def main():
+    at = sys.argv.index("--")
+    name, ports = sys.argv[1], int(sys.argv[2])
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        code = _keep(name, ports, [int(fd) for fd in sys.argv[3:at]], sys.argv[at + 1:])
+    except KeyboardInterrupt:
+        return 143
+    if code < 0:
+        print("the kernel was ended by %s" % signal.Signals(-code).name, file=sys.stderr)
+    return 1 if code else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
