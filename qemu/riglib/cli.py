@@ -150,7 +150,8 @@ def _list(_args):
             words.append(guest["name"] + ("" if there else "(dead)"))
         options = record["options"]
         print("%-12s %s  %s  kernel %s  %s  mtu %d  smp %d  %s  %d min" % (
-            name, " ".join(words), options["suite"], record["release"], options["net"], options["mtu"],
+            name, " ".join(words), options["suite"], record["release"], options["net"],
+            options["mtu"],
             options["smp"], options.get("accel", "?"), (time.time() - record["since"]) // 60))
     return 0
 
@@ -179,11 +180,11 @@ def _parser():
         p.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests (default: "
                        "the host's)")
         p.add_argument("--kernel", metavar="V", help="a kernel version that the suite or its "
-                       "-backports has, such as 6.12, or 'newest', or 'debug' (default: the suite's; "
-                       "of the host's suite the one that headers are installed of)")
+                       "-backports has, such as 6.12, or 'newest', or 'debug' (default: the "
+                       "suite's; of the host's suite the one that headers are installed of)")
 
-        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines do, "
-                       "with systemd and udev, and a disk that survives a reboot")
+        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines "
+                       "do, with systemd and udev, and a disk that survives a reboot")
 
     p = add("image", _image, "build what guests boot from, if it is not there")
     system(p)
