@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # install-deps.sh [--check] [LIST...]: installs what building and testing tern takes on a
 # Debian 12 or 13 host: packages.host, or the lists of packages that are named instead.
-# Does nothing, quickly, when all of it is there; runs apt-get update only when apt does
-# not know a package or has no lists. With --check it only says what is missing.
+# Removes nothing for it. Does nothing, quickly, when all of it is there; runs apt-get
+# update only when apt does not know a package or has no lists. With --check it only says
+# what is missing.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -81,11 +82,11 @@ if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
 	apt update -q
 	find_missing
 fi
-if ! apt install -y -q --no-install-recommends "${missing[@]}"; then
+if ! apt install -y -q --no-remove --no-install-recommends "${missing[@]}"; then
 	# Stale lists name versions that the mirror has dropped: refresh them once.
 	apt update -q
 	find_missing
-	apt install -y -q --no-install-recommends "${missing[@]}"
+	apt install -y -q --no-remove --no-install-recommends "${missing[@]}"
 fi
 
 find_missing
