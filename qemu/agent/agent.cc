@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process 1 of a guest, or a service of one that runs systemd (--service). Process 1 brings the
-// guest up (boot.h) first. Then it starts one worker process for each virtio-serial port named
+// Process 1 of a guest, or a service of one that runs systemd (--service). As process 1 it brings
+// the guest up (boot.h) first. It starts one worker process for each virtio-serial port named
 // rig.* (in User Mode Linux: for each serial line), so that commands on different ports are
 // independent, and reaps every orphan. A worker that dies is started again: a guest stays reachable
 // while its kernel works.

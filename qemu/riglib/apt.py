@@ -243,7 +243,8 @@ class Archive:
             self._download(package, folder)
         new = [name for name in os.listdir(folder) if name not in before and name.endswith(".deb")]
         if len(new) != 1:
-            raise RigError("apt-get download %s left %d packages in %s" % (package, len(new), folder))
+            raise RigError("apt-get download %s left %d packages in %s"
+                           % (package, len(new), folder))
         return os.path.join(folder, new[0])
 
     def _download(self, package, folder):
@@ -251,11 +252,12 @@ class Archive:
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
 
     def fetch(self, packages, folder, status, recommends=False):
-        """Fetch packages and all that they need beyond what the dpkg file `status` has installed."""
+        """Fetch packages and what they need beyond what the dpkg file `status` has installed."""
         self.refresh(_FRESH_S)
         self._apt("apt-get", "-o", "Dir::State::status=" + status,
                   "-o", "Dir::Cache::archives=" + folder, "-o", "Debug::NoLocking=true",
-                  "-o", "APT::Install-Recommends=%d" % recommends, "-o", "APT::Keep-Downloaded-Packages=1",
+                  "-o", "APT::Install-Recommends=%d" % recommends,
+                  "-o", "APT::Keep-Downloaded-Packages=1",
                   "install", "--download-only", "-y", "-q", *packages, limit_s=1200,
                   what="apt-get install --download-only (Debian %s)" % self.suite)
 
@@ -277,7 +279,7 @@ class Archive:
 
 
 def package_list(path):
-    """The lines of a list file: [(names, optional)]; "a | b" names alternatives, "a?" is optional."""
+    """The lines of a list file, [(names, optional)]: "a | b" is a choice, "a?" is optional."""
     packages = []
     with open(path, encoding="ascii") as f:
         for line in f:

@@ -50,12 +50,17 @@ def _make(archive, root):
             os.unlink(tarball)
 
 
-def ensure(suite):
-    """Return the path of the suite's build root, making it when it is not there."""
-    archive = apt.Archive(suite)
+def path(suite):
+    """Where the suite's build root is, or will be."""
+    suite = apt.Archive(suite).suite
     with open(PACKAGES, encoding="ascii") as f:
-        key = hashlib.sha256((f.read() + archive.suite).encode()).hexdigest()[:16]
-    root = os.path.join(paths.IMAGES, "buildroot-%s-%s" % (archive.suite, key))
+        key = hashlib.sha256((f.read() + suite).encode()).hexdigest()[:16]
+    return os.path.join(paths.IMAGES, "buildroot-%s-%s" % (suite, key))
+
+
+def ensure(suite):
+    """The same, having made it when it was not there."""
+    root, archive = path(suite), apt.Archive(suite)
     if os.path.exists(root):
         return root
     paths.make_dirs()

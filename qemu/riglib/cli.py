@@ -152,7 +152,8 @@ def _list(_args):
             words.append(guest["name"] + ("" if there else "(dead)"))
         options = record["options"]
         print("%-12s %s  %s  kernel %s  %s  mtu %d  smp %d  %s  %d min" % (
-            name, " ".join(words), options["suite"], record["release"], options["net"], options["mtu"],
+            name, " ".join(words), options["suite"], record["release"], options["net"],
+            options["mtu"],
             options["smp"], options.get("accel", "?"), (time.time() - record["since"]) // 60))
     return 0
 
@@ -188,8 +189,8 @@ def _parser():
                        help="User Mode Linux with the host's programs, instead of QEMU: the same "
                        "as --kernel native")
 
-        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines do, "
-                       "with systemd and udev, and a disk that survives a reboot")
+        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines "
+                       "do, with systemd and udev, and a disk that survives a reboot")
 
     p = add("image", _image, "build what guests boot from, if it is not there")
     system(p)

@@ -37,8 +37,8 @@ def arguments(disks):
     argv = []
     for disk in disks:
         access = "cache=unsafe" if disk.writable else "readonly=on,file.locking=off"
-        argv += ["-drive", "if=none,format=raw,id=%s,file=%s,%s" % (disk.setting, disk.file, access),
-                 "-device", "virtio-blk-pci,drive=" + disk.setting]
+        drive = "if=none,format=raw,id=%s,file=%s,%s" % (disk.setting, disk.file, access)
+        argv += ["-drive", drive, "-device", "virtio-blk-pci,drive=" + disk.setting]
     return argv
 
 

@@ -62,8 +62,9 @@ def _offered(archive, version):
     releases = [name[len(prefix):] for name in names if re.match(prefix + r"\d+\.\d+\.\d+", name)]
     releases = [r for r in releases if _flavour_ok(r) and _means(version, r)]
     if not releases:
-        raise RigError("Debian %s and its -backports have no kernel %s: 'apt-cache pkgnames "
-                       "linux-image-' lists what a suite has" % (archive.suite, version or "at all"))
+        raise RigError("Debian %s and its -backports have no kernel %s; such as 6.12, a release as "
+                       "uname -r prints it, or 'newest' can be asked for"
+                       % (archive.suite, version or "at all"))
     return max(releases, key=_order)
 
 
@@ -144,12 +145,17 @@ def _modules_image(root, release, out):
              + SQUASHFS.split(), what="mksquashfs of the modules", limit_s=300)
 
 
+def folder_name(release):
+    """Of what ensure() makes."""
+    return "kernel-%s-%s" % (release, _FORMAT)
+
+
 def ensure(version=None, suite=None, rebuild=False):
-    """Return (release, folder); the folder holds kernel, modules.img, boot-modules/, disk-modules/."""
+    """Return (release, folder), which holds kernel, modules.img, boot-modules/, disk-modules/."""
     if version == debug.NAME:
         return debug.build(_install_debug, rebuild)
     release = choose(version, suite, rebuild)
-    folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (release, _FORMAT))
+    folder = os.path.join(paths.IMAGES, folder_name(release))
     if os.path.exists(folder) and not rebuild:
         return release, folder
     with paths.locked("kernel"):
@@ -181,7 +187,7 @@ def ensure(version=None, suite=None, rebuild=False):
 
 
 def _fetch(archive, package, work):
-    """Unpack an image package in a new root; newer ones leave the kernel and its modules to others."""
+    """Unpack an image package in a new root, and those to which newer ones leave the files."""
     progress("fetching the kernel package " + package)
     root = os.path.join(work, "root")
     release = package[len("linux-image-"):]

@@ -14,8 +14,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import (accel, apt, boot, debug, initrd, kernel, machine, net, paths, state, trouble, uml,
-               umlkernel, userland)
+from . import (accel, apt, boot, buildroot, debug, initrd, kernel, machine, net, paths, state,
+               trouble, uml, umlkernel, userland)
 from .guest import Guest
 from .say import RigError, notice, progress
 
@@ -69,14 +69,19 @@ def images(kernel_version=None, rebuild=False, suite=None, systemd=False, contai
 
 
 def clean(keep):
-    """Remove the images that are neither in `keep` nor used by a rig that is up."""
+    """Remove the images whose place newer ones have taken; what a rig that is up uses stays."""
     used = " ".join(keep.values())
+    for suite in apt.SUITES:
+        used += " ".join((userland.image(suite), userland.image(suite, True), buildroot.path(suite)))
+    for note in glob.glob(os.path.join(paths.IMAGES, "release-*")):
+        with open(note, encoding="ascii") as f:
+            used += " " + kernel.folder_name(f.read().strip())
     for name in state.names():
         for path in glob.glob(os.path.join(paths.run_dir(name), "*.cmdline")):
             with open(path, encoding="utf-8") as f:
                 used += f.read()
     for entry in list(os.scandir(paths.IMAGES)):
-        if entry.name in used or entry.name.startswith("agent-"):
+        if entry.name in used or entry.name.startswith(("agent-", "release-")):
             continue
         progress("removing " + entry.name)
         if entry.is_dir():

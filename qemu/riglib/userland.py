@@ -109,23 +109,27 @@ def _build(archive, listed, image):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def ensure(suite=None, rebuild=False, systemd=False):
-    """Return the path of a suite's root image (None: the host's), building it when it is not there."""
-    archive, listed = apt.Archive(suite), SYSTEMD if systemd else PACKAGES
-    with open(listed, encoding="ascii") as f:
-        text = f.read()
+def image(suite=None, systemd=False):
+    """Where the root image of a suite (None: the host's) is, or will be."""
+    suite = apt.Archive(suite).suite
+    with open(SYSTEMD if systemd else PACKAGES, encoding="ascii") as f:
+        listed = f.read()
     # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
-    recipe = text + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
-    key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    name = archive.suite + ("-systemd" if systemd else "")
-    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (name, key))
-    if os.path.exists(image) and not rebuild:
-        return image
-    with paths.locked("userland-" + name):
-        if os.path.exists(image) and not rebuild:
-            return image
+    recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + suite
+    return os.path.join(paths.IMAGES, "root-%s%s-%s.img" % (
+        suite, "-systemd" if systemd else "", hashlib.sha256(recipe.encode()).hexdigest()[:16]))
+
+
+def ensure(suite=None, rebuild=False, systemd=False):
+    """The same, having built it when it was not there."""
+    path = image(suite, systemd)
+    if os.path.exists(path) and not rebuild:
+        return path
+    with paths.locked(os.path.basename(path).rsplit("-", 1)[0]):
+        if os.path.exists(path) and not rebuild:
+            return path
         start = time.monotonic()
-        _build(archive, listed, image)
+        _build(apt.Archive(suite), SYSTEMD if systemd else PACKAGES, path)
         progress("root image ready: %s, %d MiB, %.0f s" % (
-            os.path.relpath(image), os.stat(image).st_blocks >> 11, time.monotonic() - start))
-    return image
+            os.path.relpath(path), os.stat(path).st_blocks >> 11, time.monotonic() - start))
+    return path

@@ -74,8 +74,8 @@ class Lab:
                 for name in ("kernel", "suite"):
                     asked, there = self._options.get(name), self._rig.options[name]
                     if asked not in (None, there):
-                        raise RigError("rig %s is up with another %s, %s: 'qemu/rig down --name %s' "
-                                       "ends it" % (self._name, name, there, self._name))
+                        raise RigError("rig %s is up with another %s, %s: 'qemu/rig down "
+                                       "--name %s' ends it" % (self._name, name, there, self._name))
                     self._options[name] = there
             else:
                 # Left by a run that was killed.
@@ -83,7 +83,8 @@ class Lab:
                 self._rig = None
         except GuestLost:
             self._rig = None
-        version, self.suite = self._options["kernel"], self._options.get("suite") or apt.host_suite()
+        version = self._options["kernel"]
+        self.suite = self._options.get("suite") or apt.host_suite()
         self.release = images(version, suite=self.suite)["release"]
         files = where.build_tools(self.suite)
         if self.device == "tern":

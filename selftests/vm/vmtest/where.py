@@ -30,7 +30,8 @@ class Missing(Exception):
 def _run(argv, what):
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
-        raise Missing("%s did not build:\n%s" % (what, done.stdout.decode("utf-8", "replace")[-4000:]))
+        said = done.stdout.decode("utf-8", "replace")
+        raise Missing("%s did not build:\n%s" % (what, said[-4000:]))
 
 
 def build_tools(suite=None):
