@@ -40,6 +40,13 @@ def _siw_parameter(name):
 _PATCHES = (
     # A netdev that is taken down closes its socket, and finds no other when it goes up again.
     ("arch/um/drivers/vector_user.c", "\tfd = strtofd(fdarg);", "\tfd = dup(strtofd(fdarg));"),
+    # Taken in softirqs as well: without that lockdep has its one report before tests begin.
+    ("arch/um/drivers/vector_kern.c", "\tvector_reset_stats(vp);\n",
+     "\tlocal_bh_disable();\n\tvector_reset_stats(vp);\n\tlocal_bh_enable();\n"),
+    # A serial line that was throttled once hears no more of what comes.
+    ("arch/um/drivers/line.c",
+     "\tdeactivate_chan(line->chan_in, line->read_irq);\n\tline->throttled = 1;",
+     "\tline->throttled = true;"),
     # Two CPUs may read one serial line at once, by interrupt and when it is no longer throttled,
     # and mix up its bytes.
     ("arch/um/drivers/chan_kern.c", "void chan_interrupt(struct line *line, int irq)\n{",
