@@ -62,12 +62,17 @@ def _without_debug(path):
     return small
 
 
+def files(kernel=None):
+    """The same as they are pushed: small."""
+    return [_without_debug(path) for path in artifacts(kernel)]
+
+
 def install(rig, link="tern0", kind="tern_roce", guests=None):
     """Load tern in each guest and add an RDMA link on eth0."""
-    files = [_without_debug(path) for path in artifacts(rig.options.get("kernel"))] + [SETUP]
+    pushed = files(rig.options.get("kernel")) + [SETUP]
 
     def set_up(guest):
-        guest.push(files, "/tern/")
+        guest.push(pushed, "/tern/")
         guest.run(["sh", "/tern/guest-setup.sh", link, kind], timeout=90, check=True)
 
     guests = list(guests or rig)
