@@ -59,11 +59,23 @@ fuzz-smoke:		## the same, 10 seconds each
 lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
+kernels:		## W=1 by gcc and clang of Debian 12, 13 and testing, for all their kernels
+	selftests/lint/kernels.py $(BUILD)/kernels
+
+cross: deps		## other processors: arm64 builds, and unit tests on s390x (big-endian)
+	qemu/install-deps.sh selftests/cross/packages
+	selftests/cross/run $(BUILD)/cross
+
 vmtest: all		## module and provider in virtual machines
 	selftests/vm/run
 
 vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
 	selftests/vm/run --long
+
+check-native: deps provider	## the VM tests at native speed, on many CPUs: plain, then with all checkers
+	qemu/install-deps.sh qemu/packages.native
+	selftests/vm/run --rig native --kernel native
+	selftests/vm/run --rig native-debug --kernel native-debug
 
 bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
 	qemu/install-deps.sh bench/vm/packages
@@ -108,4 +120,4 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
-	bench-native check demo shell deps install uninstall clean format help
+	check-native bench-native kernels cross check demo shell deps install uninstall clean format help

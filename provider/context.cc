@@ -2,10 +2,9 @@
 /* An open device: the kernel's user context, feature agreement, the operation table. */
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 
-#include "abi/check.h"
+#include "abi/library.h"
 #include "command.h"
 #include "objects.h"
 #include "tern-abi.h"
@@ -89,7 +88,7 @@ int get_context(Context *ctx)
 {
 	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION |
 				       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE;
-	ibv_context *base = &ctx->vctx.context;
+	ibv_context *base = &ctx->base;
 	const tern_alloc_ucontext_req req = {kFeatures};
 	tern_alloc_ucontext_resp resp{};
 	uint32_t num_comp_vectors = 0;
@@ -116,7 +115,7 @@ void release(Context *ctx)
 {
 	if (ctx->doorbell_fd >= 0)
 		close(ctx->doorbell_fd);
-	verbs_uninit_context(&ctx->vctx);
+	abi::library.uninit_context(abi::context_of(&ctx->base));
 	free(ctx);
 }
 
@@ -128,8 +127,9 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 	Context *ctx;
 	int err;
 
-	ctx = static_cast<Context *>(_verbs_init_and_alloc_context(
-		device, cmd_fd, sizeof(Context), offsetof(Context, vctx), TERN_DRIVER_ID));
+	ctx = static_cast<Context *>(abi::library.init_and_alloc_context(
+		device, cmd_fd, sizeof(Context),
+		offsetof(Context, base) - abi::library.release->context_offset, TERN_DRIVER_ID));
 	if (!ctx)
 		return nullptr;
 
@@ -141,16 +141,13 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
-	verbs_set_ops(&ctx->vctx, &context_ops);
-	why = abi::ops_mismatch(ctx->vctx, context_ops);
+	why = abi::set_ops(&ctx->base, context_ops);
 	if (why) {
-		(void)fprintf(stderr,
-			      "tern: built for rdma-core %d, but this libibverbs differs: %s\n",
-			      TERN_RDMA_CORE, why);
+		abi::complain(why);
 		err = ENOSYS;
 		goto fail;
 	}
-	return &ctx->vctx;
+	return abi::context_of(&ctx->base);
 
 fail:
 	release(ctx);

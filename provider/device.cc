@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Registration with libibverbs, and its device object. */
-#include <cstdio>
-
-#include "abi/check.h"
+#include "abi/library.h"
 #include "objects.h"
 #include "tern-abi.h"
 #include "verbs.h"
@@ -28,15 +26,12 @@ void uninit_device(verbs_device *device)
 
 __attribute__((constructor)) void register_driver()
 {
-	const char *why = abi::library_mismatch();
+	const char *why = abi::find_library();
 
-	if (why) {
-		(void)fprintf(stderr,
-			      "tern: built for rdma-core %d, but this libibverbs differs: %s\n",
-			      TERN_RDMA_CORE, why);
-		return;
-	}
-	verbs_register_driver(&device_ops);
+	if (why)
+		abi::complain(why);
+	else
+		abi::library.register_driver(&device_ops);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -38,8 +39,11 @@ struct Context {
 	std::atomic<uint32_t> found_at_post;
 	std::atomic<uint32_t> under_way;
 	std::atomic<uint32_t> to_come;
-	verbs_context vctx;
+	/* The library's verbs_context ends with base; how much of this it takes is its affair. */
+	unsigned char library_part[abi::kMaxContextOffset];
+	ibv_context base;
 };
+static_assert(offsetof(Context, base) == offsetof(Context, library_part) + abi::kMaxContextOffset);
 
 /* Thread domain: its users promise to be one thread at a time. */
 struct Td {
@@ -102,9 +106,8 @@ struct Qp {
 
 inline Context *to_context(ibv_context *context)
 {
-	char *vctx = reinterpret_cast<char *>(context) - offsetof(verbs_context, context);
-
-	return reinterpret_cast<Context *>(vctx - offsetof(Context, vctx));
+	return reinterpret_cast<Context *>(reinterpret_cast<char *>(context) -
+					   offsetof(Context, base));
 }
 
 inline Td *to_td(ibv_td *td)

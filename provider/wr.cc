@@ -4,6 +4,7 @@
  * and wr_complete, under the SQ's lock. The first error is kept and reported by
  * wr_complete, which then publishes nothing of the batch.
  */
+#include "abi/library.h"
 #include "qp.h"
 
 namespace tern {
@@ -274,7 +275,7 @@ void wr_init(Qp *qp, uint64_t ops)
 	ex->wr_start = wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
-	qp->vqp.comp_mask |= VERBS_QP_EX;
+	abi::set_qp_ex(&qp->vqp);
 }
 
 } // namespace tern

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the rig itself: KTAP on stdout, last line 'N passed, N failed', exit 0 if none failed.
 
+selftest.py [--native | --kernel KERNEL]: of User Mode Linux, or of another kernel.
 One rig of two guests serves most tests; the last ones crash it. No tern in here: rxe, the
 kernel's own driver, shows that RDMA works between the guests.
 """
@@ -19,6 +20,7 @@ os.environ.setdefault("RIG_QUIET", "1")
 from riglib import GuestLost, Rig, RigError, state  # noqa: E402
 
 NAME = "selftest%d" % os.getpid()
+KERNEL = None  # the default one
 COMMAND = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rig")
 TESTS = []
 
@@ -166,9 +168,9 @@ def command_line_tool(r):
 
 @test
 def a_second_rig_side_by_side(r):
-    bridged = not os.geteuid() and os.path.exists("/dev/net/tun")
+    bridged = not os.geteuid() and os.path.exists("/dev/net/tun") and not r["a"].native
     kind = "bridge" if bridged else "stream"
-    with Rig(name=NAME + "2", guests=2, net=kind, mtu=4200, mem=512) as other:
+    with Rig(name=NAME + "2", guests=2, net=kind, mtu=4200, mem=512, kernel=KERNEL) as other:
         assert other["a"].run("ping -c 1 -W 5 -s 4000 -M do b; cat /sys/class/net/eth0/mtu",
                               timeout=20).out.endswith("\n4200\n")
         features = other["a"].run("ethtool -k eth0").out
@@ -182,12 +184,13 @@ def a_second_rig_side_by_side(r):
 
 @test
 def a_hang_is_reported_with_its_place(r):
-    # A real-time loop on the only CPU: nothing else runs, the agent included.
+    # A real-time loop on each CPU: nothing else runs, the agent included.
     began = time.monotonic()
     lost = expect_lost(r["b"], "echo -1 >/proc/sys/kernel/sched_rt_runtime_us; "
-                       "exec chrt -f 99 python3 -c 'while True: pass'")
+                       "for i in $(seq $(nproc)); do "
+                       "chrt -f 99 python3 -c 'while True: pass' & done; wait")
     assert lost.kind == "hang" and "python3" in lost.summary, lost
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 60 * r["b"].slow
     print("# %s, after %.0f s" % (lost.summary, time.monotonic() - began))
 
 
@@ -210,12 +213,16 @@ def expect_lost(guest, what):
 
 
 def main():
-    if len(sys.argv) > 1:
-        print("usage: selftest.py\n\n" + __doc__)
-        return 0 if sys.argv[1] in ("-h", "--help") else 2
+    global KERNEL
+    words = ["--kernel", "native"] if sys.argv[1:] == ["--native"] else sys.argv[1:]
+    if len(words) == 2 and words[0] == "--kernel":
+        KERNEL = words[1]
+    elif words:
+        print("usage: selftest.py [--native | --kernel KERNEL]\n\n" + __doc__)
+        return 0 if words[0] in ("-h", "--help") else 2
     print("KTAP version 1\n1..%d" % len(TESTS))
     passed, began = 0, time.monotonic()
-    rig = Rig(name=NAME, mem=512)
+    rig = Rig(name=NAME, mem=512, kernel=KERNEL)
     try:
         rig.up()
         print("# up in %.1f s" % (time.monotonic() - began))
@@ -232,7 +239,7 @@ def main():
             sys.stdout.write("".join("# %s\n" % line for line in why.splitlines()))
             sys.stdout.flush()
         rig.down()
-        assert not any(map(state.alive, processes)), "a QEMU survived 'down'"
+        assert not any(map(state.alive, processes)), "a process survived 'down'"
     except RigError as error:
         print("Bail out! " + str(error).replace("\n", "\n# "))
     finally:

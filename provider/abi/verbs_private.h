@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The part of libibverbs' provider interface that no package installs a header
- * for: structures, the operation table and the five functions that tern calls.
- * Layouts are asserted here; check.cc compares with the library found at run
- * time. Commands are not taken from the library, see command.h.
+ * for: structures and the operation table. What differs between releases of
+ * rdma-core is left open here (the table's members, the size of verbs_context,
+ * the end of verbs_qp) and decided at load, by library.h, which also has the
+ * functions. Everything else is alike in all of them, and asserted.
+ * Commands are not taken from the library, see command.h.
  */
 #ifndef TERN_PROVIDER_ABI_VERBS_PRIVATE_H
 #define TERN_PROVIDER_ABI_VERBS_PRIVATE_H
@@ -13,7 +15,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "abi/level.h"
+#include "abi/release.h"
 
 extern "C" {
 
@@ -99,43 +101,26 @@ enum verbs_qp_comp_mask : uint32_t {
 	VERBS_QP_EX = 1u << 1,
 };
 
+/*
+ * The library's comp_mask and an xrcd pointer follow ibv_qp_ex, whose end is
+ * the library's affair: abi::set_qp_ex() finds the place.
+ */
 struct verbs_qp {
 	union {
 		struct ibv_qp qp;
 		struct ibv_qp_ex qp_ex;
+		unsigned char room[376 + tern::abi::kMutexMore];
 	};
-	uint32_t comp_mask;
-	void *xrcd;
 };
 
+/* All members of all releases. abi::set_ops() leaves out what the library does not have. */
 struct verbs_context_ops {
-#define TERN_OP(ret, name, args) ret(*name) args = nullptr;
-#define TERN_OP_UNUSED(name)	 void (*name)() = nullptr;
+#define TERN_OP(since, ret, name, args) ret(*name) args = nullptr;
+#define TERN_OP_UNUSED(since, name)	void (*name)() = nullptr;
 #include "abi/ops.inc"
 #undef TERN_OP
 #undef TERN_OP_UNUSED
 };
-
-#define TERN_ABI_PASTE2(a, b) a##b
-#define TERN_ABI_PASTE(a, b)  TERN_ABI_PASTE2(a, b)
-#define verbs_register_driver TERN_ABI_PASTE(verbs_register_driver_, TERN_PABI)
-
-/* Adds the provider to the library's list; ops must live for ever. */
-void verbs_register_driver(const struct verbs_device_ops *ops);
-
-/*
- * Zeroed memory of alloc_size bytes with the verbs_context at context_offset
- * initialised. cmd_fd belongs to the context from then on, also on failure
- * (NULL, errno). The memory is freed by the provider with free().
- */
-void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t alloc_size,
-				    size_t context_offset, uint32_t driver_id);
-
-/* Copies the members of ops that are set. */
-void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops);
-
-/* Closes the file descriptors; the memory stays. */
-void verbs_uninit_context(struct verbs_context *vctx);
 
 } /* extern "C" */
 
@@ -150,12 +135,23 @@ static_assert(offsetof(verbs_device, sysfs) == 696);
 static_assert(offsetof(verbs_device, core_support) == 704);
 static_assert(sizeof(verbs_device) == 712);
 static_assert(sizeof(verbs_mr) == 56);
-static_assert(sizeof(verbs_cq) == 288);
-static_assert(sizeof(verbs_srq) == 160);
-static_assert(offsetof(verbs_qp, comp_mask) == kQpCompMaskOffset);
-static_assert(sizeof(verbs_context_ops) == kOpsMembers * sizeof(void *));
-static_assert(offsetof(verbs_context, context) == kContextOffset);
-static_assert(sizeof(verbs_context) == kContextOffset + 328);
+static_assert(sizeof(verbs_cq) == 288 + kMutexMore);
+static_assert(sizeof(verbs_srq) == 160 + kMutexMore);
+static_assert(sizeof(verbs_qp) == 376 + kMutexMore);
+static_assert(sizeof(ibv_qp_ex) <= 360 + kMutexMore,
+	      "a newer ibv_qp_ex: look where comp_mask is now");
+static_assert(offsetof(ibv_qp_ex, wr_abort) == 336 + kMutexMore);
+static_assert(sizeof(verbs_context_ops) == kMaxOps * sizeof(void *));
+static_assert(sizeof(ibv_context) == 328 + kMutexMore);
+static_assert(offsetof(verbs_context, context) + sizeof(ibv_context) == sizeof(verbs_context));
+/* What programs get from tern, and may be built with other headers than tern. */
+static_assert(sizeof(ibv_pd) == 16);
+static_assert(sizeof(ibv_td) == 8);
+static_assert(sizeof(ibv_mw) == 32);
+static_assert(sizeof(ibv_ah) == 24);
+static_assert(sizeof(ibv_wc) == 48);
+static_assert(sizeof(ibv_qp_attr) == 144);
+static_assert(sizeof(ibv_qp_init_attr) == 64);
 #endif
 
 } // namespace tern::abi

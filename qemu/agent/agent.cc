@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process 1 of a guest: brings it up (boot.h), starts one worker process for each
-// virtio-serial port named rig.* (in User Mode Linux: for each serial line), so that commands
-// on different ports are independent, and reaps every orphan. A worker that dies is started
-// again: a guest stays reachable while its kernel works.
+// Process 1 of a guest, or a service of one that runs systemd (--service). Process 1 brings the
+// guest up (boot.h) first. Then it starts one worker process for each virtio-serial port named
+// rig.* (in User Mode Linux: for each serial line), so that commands on different ports are
+// independent, and reaps every orphan. A worker that dies is started again: a guest stays reachable
+// while its kernel works.
 
 #include <cerrno>
 #include <csignal>
@@ -42,14 +43,17 @@ void await_host(rig::Port *port, const sigset_t &io)
 	port->flush();
 }
 
-// A serial line is to change no byte and to add none. Nothing is done to other ports.
-void make_raw(int fd)
+// A serial line is to change no byte and to add none. Nothing is done to other ports. A byte that
+// means nothing tells the keeper that the line is open: what comes before that raises no interrupt.
+void open_line(int fd)
 {
 	termios line;
 	if (tcgetattr(fd, &line))
 		return;
 	cfmakeraw(&line);
 	tcsetattr(fd, TCSANOW, &line);
+	if (write(fd, "", 1) != 1)
+		_exit(1);
 }
 
 [[noreturn]] void serve(const std::string &device)
@@ -57,7 +61,7 @@ void make_raw(int fd)
 	int fd = open(("/dev/" + device).c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		_exit(1);
-	make_raw(fd);
+	open_line(fd);
 	sigset_t io;
 	sigemptyset(&io);
 	sigaddset(&io, SIGIO);
@@ -131,13 +135,17 @@ void start(std::map<std::string, pid_t>::value_type *port)
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
 	const char *count = getenv("RIG_PORTS");
 	int expected = count ? atoi(count) : 1;
 	bool native = rig::is_native();
-	rig::enter_root();
-	rig::set_up_guest();
+	if (argc < 2 || strcmp(argv[1], "--service")) {
+		rig::enter_root();
+		if (getenv("RIG_SYSTEMD"))
+			rig::become_systemd();
+		rig::set_up_guest();
+	}
 	rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	rlimit core = {0, RLIM_INFINITY};

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <string>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -49,11 +50,11 @@ bool load_module(const std::string &path)
 	return true;
 }
 
-void load_boot_modules()
+void load_boot_modules(const char *list)
 {
-	FILE *order = fopen("/mod/order", "re");
+	FILE *order = fopen(list, "re");
 	if (!order)
-		fail("cannot read", "/mod/order");
+		fail("cannot read", list);
 	char name[128];
 	while (fgets(name, sizeof(name), order)) {
 		name[strcspn(name, "\n")] = 0;
@@ -71,6 +72,19 @@ void await_disk(const char *path)
 		usleep(10000);
 	}
 	fail("no disk", path);
+}
+
+// Where all that is written to a read-only disk goes: memory, so that every boot starts fresh, or
+// a disk of the guest's own, so that it is there after a reboot.
+void mount_writable(const char *disk)
+{
+	if (!*disk) {
+		mount_or_fail("rw", "/rw", "tmpfs", 0, "mode=755,size=75%");
+		return;
+	}
+	load_boot_modules("/mod/order-disk");
+	await_disk(disk);
+	mount_or_fail(disk, "/rw", "ext4", MS_NOATIME, "");
 }
 
 // The folder `low` seen through a layer in the tmpfs `rw`, so that everything can be written to
@@ -155,8 +169,30 @@ void set_up_native()
 		hosts += "10.77.0." + n + " " + name + "\nfd77::" + n + " " + name + "\n";
 	}
 	write_file("/etc/hosts", hosts);
-	mount_or_fail("none", "/run/rig", "hostfs", MS_RDONLY, getenv("RIG_SHARE"));
+	mount_or_fail("none", "/run/rig", "hostfs", MS_RDONLY, getenv("RIG_PUSH"));
+	if (const char *share = getenv("RIG_SHARE"))
+		mount_or_fail("none", "/share", "hostfs", MS_RDONLY, share);
 	tell_clock();
+}
+
+// What commands find in their environment.
+std::map<std::string, std::string> environment()
+{
+	return {{"RIG_NAME", setting("RIG_NAME", "")},
+		{"RIG_INDEX", setting("RIG_INDEX", "")},
+		{"RIG_MTU", setting("RIG_MTU", "")},
+		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		{"HOME", "/root"},
+		{"LANG", "C.UTF-8"},
+		{"TERM", "linux"}};
+}
+
+void set_hostname()
+{
+	std::string name = setting("RIG_NAME", "guest");
+	if (sethostname(name.data(), name.size()))
+		fail("hostname", name.c_str());
+	write_file("/etc/hostname", name + "\n");
 }
 
 void mount_the_usual()
@@ -212,6 +248,34 @@ void run_with_input(const char *program, const char *const argv[], const std::st
 	}
 }
 
+// This program, for systemd to start it as a service.
+void leave_agent(const char *path)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	char chunk[16 * 1024];
+	ssize_t n;
+	while ((n = read(from, chunk, sizeof(chunk))) > 0)
+		if (write(to, chunk, static_cast<size_t>(n)) != n)
+			fail("cannot write", path);
+	if (n < 0 || to < 0)
+		fail("cannot copy to", path);
+	close(to);
+	close(from);
+}
+
+// Early, and until the very end: a boot or shutdown that is stuck can be looked at.
+std::string service()
+{
+	std::string text = "[Unit]\nDescription=Commands from the rig\nDefaultDependencies=no\n"
+			   "[Service]\nExecStart=/run/rig/agent --service\nRestart=always\n"
+			   "LimitMEMLOCK=infinity\nLimitCORE=0\nTasksMax=infinity\n"
+			   "OOMPolicy=continue\n";
+	for (const auto &[name, value] : environment())
+		text += "Environment=" + name + "=" + value + "\n";
+	return text + "Environment=RIG_PORTS=" + setting("RIG_PORTS", "1") + "\n";
+}
+
 void set_up_network()
 {
 	// Nothing out there hands out addresses: to wait for duplicates and routers is time lost.
@@ -253,22 +317,24 @@ void enter_root()
 		enter_native_root();
 		return;
 	}
-	load_boot_modules();
-	mount_or_fail("rw", "/rw", "tmpfs", 0, "mode=755,size=75%");
+	load_boot_modules("/mod/order");
+	mount_writable(setting("RIG_DISK", "").c_str());
 	mount_disk("/dev/vda", "/low");
 	mount_overlay("/low", "/rw", "root", "/new");
 	mount_disk("/dev/vdb", "/lowmod");
 	mount_overlay("/lowmod", "/rw", "modules", "/new/lib/modules");
+	std::string share = setting("RIG_SHARE", "");
+	if (!share.empty()) {
+		await_disk(share.c_str());
+		mount_or_fail(share.c_str(), "/new/share", "squashfs", MS_RDONLY, "");
+	}
 	move_root("/new");
 }
 
 void set_up_guest()
 {
 	mount_the_usual();
-	std::string name = setting("RIG_NAME", "guest");
-	if (sethostname(name.data(), name.size()))
-		fail("hostname", name.c_str());
-	write_file("/etc/hostname", name + "\n");
+	set_hostname();
 	// Without udev nobody loads the user-space half of an RDMA device: hang it on its module.
 	mkdir("/etc/modprobe.d", 0755);
 	write_file("/etc/modprobe.d/rig.conf", "softdep rdma_rxe post: ib_uverbs rdma_ucm\n");
@@ -278,17 +344,29 @@ void set_up_guest()
 		load_network_driver();
 	set_up_network();
 
-	const char *keep[] = {"RIG_NAME", "RIG_INDEX", "RIG_MTU"};
-	std::string values[3];
-	for (int i = 0; i < 3; i++)
-		values[i] = setting(keep[i], "");
+	auto kept = environment();
 	clearenv(); // the kernel turns every option it does not know into environment
-	for (int i = 0; i < 3; i++)
-		setenv(keep[i], values[i].c_str(), 1);
-	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	setenv("HOME", "/root", 1);
-	setenv("LANG", "C.UTF-8", 1);
-	setenv("TERM", "linux", 1);
+	for (const auto &[name, value] : kept)
+		setenv(name.c_str(), value.c_str(), 1);
+}
+
+void become_systemd()
+{
+	mount_or_fail("run", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755");
+	for (const char *folder : {"/run/rig", "/run/systemd", "/run/systemd/system",
+				   "/run/systemd/system/sysinit.target.wants"})
+		mkdir(folder, 0755);
+	leave_agent("/run/rig/agent");
+	write_file("/run/systemd/system/rig-agent.service", service());
+	if (symlink("../rig-agent.service",
+		    "/run/systemd/system/sysinit.target.wants/rig-agent.service"))
+		fail("cannot link", "rig-agent.service");
+	set_hostname();
+	load_network_driver();
+	set_up_network();
+	clearenv();
+	execl("/sbin/init", "/sbin/init", nullptr);
+	fail("cannot run", "/sbin/init");
 }
 
 } // namespace rig

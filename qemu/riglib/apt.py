@@ -92,17 +92,20 @@ def options():
 
 class Archive:
     """One suite of Debian's archive, with package lists of its own below the rig's folder.
+    Packages are for the host's architecture, or for `arch`, as Debian calls it.
 
     Lists are fetched when they are needed first, when they are older than a day, and when a
     package is not in them. With no network old ones serve on.
     """
 
-    def __init__(self, suite=None):
+    def __init__(self, suite=None, arch=None):
         self.suite = suite or host_suite()
         if self.suite not in SUITES:
             raise RigError("there is no suite %s for guests, only %s"
                            % (self.suite, ", ".join(SUITES)))
-        self._root = os.path.join(paths.BUILD, "apt", self.suite)
+        self._arch = arch
+        self._name = "-".join(filter(None, (self.suite, arch)))
+        self._root = os.path.join(paths.BUILD, "apt", self._name)
         self._list = os.path.join(self._root, "sources.list")
         self._stamp = os.path.join(self._root, "updated")
 
@@ -116,6 +119,8 @@ class Archive:
                   ("Dir::Cache::srcpkgcache", ""), ("Dir::Etc::SourceList", self._list),
                   ("Dir::Etc::SourceParts", "/dev/null"), ("Dir::Etc::Preferences", "/dev/null"),
                   ("Dir::Etc::PreferencesParts", "/dev/null"), ("APT::Sandbox::User", "root"))
+        if self._arch:
+            values += (("APT::Architecture", self._arch), ("APT::Architectures", self._arch))
         return [word for name, value in values for word in ("-o", "%s=%s" % (name, value))]
 
     def _apt(self, program, *words, **how):
@@ -169,7 +174,7 @@ class Archive:
         if self._age_s() <= older_s:
             return False
         os.makedirs(self._root, exist_ok=True)
-        with paths.locked("apt-" + self.suite):
+        with paths.locked("apt-" + self._name):
             if self._age_s() <= older_s:
                 return True
             try:
@@ -244,6 +249,15 @@ class Archive:
     def _download(self, package, folder):
         self._apt("apt-get", "download", "-q", package, limit_s=600, cwd=folder,
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
+
+    def fetch(self, packages, folder, status, recommends=False):
+        """Fetch packages and all that they need beyond what the dpkg file `status` has installed."""
+        self.refresh(_FRESH_S)
+        self._apt("apt-get", "-o", "Dir::State::status=" + status,
+                  "-o", "Dir::Cache::archives=" + folder, "-o", "Debug::NoLocking=true",
+                  "-o", "APT::Install-Recommends=%d" % recommends, "-o", "APT::Keep-Downloaded-Packages=1",
+                  "install", "--download-only", "-y", "-q", *packages, limit_s=1200,
+                  what="apt-get install --download-only (Debian %s)" % self.suite)
 
     def choose(self, path):
         """The packages to install of a list file: of alternatives the first that there is."""

@@ -30,7 +30,7 @@ environment:
 
 
 def _image(args):
-    disks = rig.images(args.kernel, args.rebuild, args.suite)
+    disks = rig.images(args.kernel, args.rebuild, args.suite, args.systemd)
     if args.kernel not in umlkernel.NAMES:
         from . import accel
         accel.choose(disks)
@@ -42,9 +42,15 @@ def _image(args):
     return 0
 
 
+def _shape(args):
+    """The options that say what rig is meant, as Rig() takes them."""
+    names = ("name", "guests", "smp", "mem", "mtu", "kernel", "net", "append", "suite", "systemd",
+             "share")
+    return {name: getattr(args, name) for name in names}
+
+
 def _up(args):
-    Rig(args.name, args.guests, args.smp, args.mem, args.mtu, args.kernel, args.net,
-        args.append, args.suite).stay().up()
+    Rig(**_shape(args)).stay().up()
     return 0
 
 
@@ -106,9 +112,12 @@ def _enter(args):
 
 def _shell(args):
     from . import shell
-    return shell.shell({"name": args.name, "guests": args.guests, "smp": args.smp,
-                        "mem": args.mem, "mtu": args.mtu, "kernel": args.kernel, "net": args.net,
-                        "append": args.append, "suite": args.suite}, not args.no_setup, args.keep)
+    return shell.shell(_shape(args), not args.no_setup, args.keep)
+
+
+def _reboot(args):
+    Rig.attach(args.name)[args.guest].reboot()
+    return 0
 
 
 def _tern(args):
@@ -179,6 +188,9 @@ def _parser():
                        help="User Mode Linux with the host's programs, instead of QEMU: the same "
                        "as --kernel native")
 
+        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines do, "
+                       "with systemd and udev, and a disk that survives a reboot")
+
     p = add("image", _image, "build what guests boot from, if it is not there")
     system(p)
     p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
@@ -194,6 +206,10 @@ def _parser():
         system(p)
         p.add_argument("--net", choices=net.KINDS, default="stream", help="stream: sockets between "
                        "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
+        p.add_argument("--share", metavar="DIR", help="a folder that guests see as it is now, "
+                       "read-only, at /share")
+        p.add_argument("--containers", action="store_true", help="give guests the roots of the "
+                       "other suites too, as disks")
         p.add_argument("--append", default="", metavar="OPTIONS",
                        help="more for the kernel's command line")
 
@@ -230,6 +246,9 @@ def _parser():
     p.add_argument("guest", metavar="GUEST")
     p.add_argument("command", nargs=argparse.REMAINDER, metavar="[--] CMD...",
                    help="default: a login shell")
+
+    p = add("reboot", _reboot, "boot a guest of a --systemd rig again")
+    p.add_argument("guest", metavar="GUEST")
 
     p = add("shell", _shell, "start a rig with tern loaded and open a terminal in each guest")
     shape(p)

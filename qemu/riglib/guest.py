@@ -9,7 +9,7 @@ import tempfile
 import time
 import uuid
 
-from . import paths, state, trouble
+from . import boot, paths, state, trouble
 from .command import Command
 from .say import RigError
 
@@ -33,6 +33,7 @@ class Guest:
         # Every time limit in seconds is one of a guest of common speed; this makes it real.
         self.slow = record.get("slow", 1)
         self.native = record.get("native", False)
+        self.systemd = record.get("systemd", False)
         self._folder = paths.run_dir(rig_name)
         self.address = "10.77.0.%d" % self.index
         self.address6 = "fd77::%d" % self.index
@@ -65,6 +66,20 @@ class Guest:
                 return False
             time.sleep(0.05)
         return True
+
+    def wait_ready(self, deadline):
+        """Wait until it has booted: it answers, and its systemd, if it has one, is done."""
+        boot.wait(self, deadline)
+
+    def reboot(self, how="systemctl reboot"):
+        """Boot it again (systemd guests); what it wrote to its files is there afterwards.
+
+        No other command may be under way. A guest that reboots without this is lost.
+        """
+        if not self.systemd:
+            raise RigError("guest %s has no disk to boot from again: start the rig with systemd"
+                           % self.name)
+        boot.reboot(self, how)
 
     # -- commands
 

@@ -39,18 +39,20 @@ def agent():
     return binary
 
 
-def _lay_out(root, kernel_folder, agent_binary):
+def _lay_out(root, kernel_folder, agent_binary, disk):
     os.mkdir(root)
     os.mkdir(os.path.join(root, "dev"))
-    shutil.copytree(os.path.join(kernel_folder, "boot-modules"), os.path.join(root, "mod"))
+    for what in ("boot-modules", "disk-modules")[:1 + disk]:
+        shutil.copytree(os.path.join(kernel_folder, what), os.path.join(root, "mod"),
+                        dirs_exist_ok=True)
     shutil.copy(agent_binary, os.path.join(root, "init"))
     os.chmod(os.path.join(root, "init"), 0o755)
 
 
-def ensure(kernel_folder):
-    """Path of the initramfs for that kernel."""
+def ensure(kernel_folder, disk=False):
+    """Path of the initramfs for that kernel; `disk`: for guests with a disk of their own."""
     agent_binary = agent()
-    key = _hash([__file__], agent_binary, kernel_folder)
+    key = _hash([__file__], agent_binary, kernel_folder, disk)
     out = os.path.join(paths.IMAGES, "initrd-%s.cpio" % key)
     if os.path.exists(out):
         return out
@@ -58,7 +60,7 @@ def ensure(kernel_folder):
         work = tempfile.mkdtemp(prefix="initrd.", dir=paths.IMAGES)
         try:
             root = os.path.join(work, "root")
-            _lay_out(root, kernel_folder, agent_binary)
+            _lay_out(root, kernel_folder, agent_binary, disk)
             names = sorted(os.path.relpath(os.path.join(at, name), root)
                            for at, folders, files in os.walk(root) for name in folders + files)
             # Not compressed: unpacking would be emulated, reading it is not.

@@ -68,6 +68,8 @@ class _Line:
         self._listener.listen(1)
         self._host, self._frames = None, _Frames()
         self._to_kernel, self._to_host = bytearray(), bytearray()
+        # The kernel never hears of what is there before it opens a line. So the guest speaks first.
+        self._is_open = False
         loop.register(self._line, selectors.EVENT_READ, self._serve_line)
         loop.register(self._listener, selectors.EVENT_READ, self._accept)
 
@@ -82,7 +84,7 @@ class _Line:
             self._loop.register(sock, want, serve)
 
     def _watch(self):
-        self._ask(self._line, self._to_kernel, self._to_host, self._serve_line)
+        self._ask(self._line, self._is_open and self._to_kernel, self._to_host, self._serve_line)
         if self._host:
             self._ask(self._host, self._to_host, self._to_kernel, self._serve_host)
 
@@ -125,6 +127,7 @@ class _Line:
                 del self._to_kernel[:self._line.send(self._to_kernel)]
             if events & selectors.EVENT_READ:
                 data = self._line.recv(_CHUNK)
+                self._is_open = True
                 if self._host:
                     self._to_host += data
         self._watch()

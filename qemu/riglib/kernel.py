@@ -20,7 +20,7 @@ import tempfile
 from . import apt, debug, paths, tool
 from .say import RigError, progress
 
-_FORMAT = "4"  # raise it when what a kernel's folder holds changes
+_FORMAT = "5"  # raise it when what a kernel's folder holds changes
 
 # Not compressed, because unpacking is emulated; no fragments, because then a small file is
 # read without its neighbours. (ext4 would do, but loading that module takes a fifth of the boot.)
@@ -141,7 +141,7 @@ def _modules_image(root, release, out):
 
 
 def ensure(version=None, suite=None, rebuild=False):
-    """Return (release, folder); the folder holds kernel, modules.img and boot-modules/."""
+    """Return (release, folder); the folder holds kernel, modules.img, boot-modules/, disk-modules/."""
     if version == debug.NAME:
         return debug.build(_install_debug, rebuild)
     release = choose(version, suite, rebuild)
@@ -209,7 +209,9 @@ def _bzimage(root, release):
 
 def _modules(root, release, keep):
     _modules_image(root, release, os.path.join(keep, "modules.img"))
-    _boot_modules(os.path.join(root, "usr/lib/modules", release), os.path.join(keep, "boot-modules"))
+    tree = os.path.join(root, "usr/lib/modules", release)
+    _boot_modules(tree, _BOOT, os.path.join(keep, "boot-modules"), "order")
+    _boot_modules(tree, _DISK, os.path.join(keep, "disk-modules"), "order-disk")
 
 
 def _install_debug(root, release, bzimage, keep):
@@ -221,10 +223,13 @@ def _install_debug(root, release, bzimage, keep):
 
 # What it takes to reach the root image and the agent's port; virtio_net comes from the image.
 _BOOT = ("virtio_pci", "virtio_blk", "virtio_console", "squashfs", "overlay")
+# And what a guest with a disk of its own needs besides. (ext4 asks for the first by its name, where
+# the kernel has it.)
+_DISK = ("crc32c_generic?", "ext4")
 
 
-def _boot_modules(tree, out):
-    """Copy the modules the initramfs loads, with a file `order` that says in which order."""
+def _boot_modules(tree, names, out, order_name):
+    """Copy modules the initramfs loads, with a file that says in which order."""
     depends, where = {}, {}
     with open(os.path.join(tree, "modules.dep"), encoding="ascii") as f:
         for line in f:
@@ -234,15 +239,16 @@ def _boot_modules(tree, out):
     with open(os.path.join(tree, "modules.builtin"), encoding="ascii") as f:
         builtin = {os.path.basename(line.strip())[:-3].replace("-", "_") for line in f}
     order = []
-    for name in _BOOT:
+    for name in names:
+        optional, name = name.endswith("?"), name.rstrip("?")
         if name in where:
             # modules.dep lists a module's needs with the innermost last.
             order += list(reversed(depends[where[name]])) + [where[name]]
-        elif name not in builtin:
+        elif name not in builtin and not optional:
             raise RigError("this kernel has no module " + name)
     order = list(dict.fromkeys(order))
     os.mkdir(out)
     for path in order:
         shutil.copy(os.path.join(tree, path), out)
-    with open(os.path.join(out, "order"), "w", encoding="ascii") as f:
+    with open(os.path.join(out, order_name), "w", encoding="ascii") as f:
         f.writelines(os.path.basename(path) + "\n" for path in order)

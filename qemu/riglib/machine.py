@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 
-from . import net, paths, tool, wire
+from . import disks, net, paths, tool, wire
 
 # Crashes end a guest at once and its console says why (see trouble.py). The rest keeps the
 # boot short: nothing to probe that a PVH guest does not have, no tests, no security modules.
@@ -48,12 +48,26 @@ def patience(slow):
     return "watchdog_thresh=%d kasan_multi_shot " % min(60, 10 * slow) if slow > 1 else ""
 
 
+def _containers(images, disk):
+    """The disks with other suites' roots. Their serial numbers name them: root-SUITE."""
+    argv = []
+    for name in sorted(name for name in images if name.startswith("root-")):
+        argv += ["-drive", disk % (name, images[name]),
+                 "-device", "virtio-blk-pci,drive=%s,serial=%s" % (name, name)]
+    return argv
+
+
 def command_line(guest, images, options, netdev):
     """The QEMU command for a guest. Paths are relative to the rig's folder, its cwd."""
     name = guest["name"]
     append = _APPEND + patience(options["slow"])
     append += "RIG_NAME=%s RIG_INDEX=%d RIG_MTU=%d RIG_PORTS=%d " % (
-        name, guest["index"], options["mtu"], wire.PORTS) + options["append"]
+        name, guest["index"], options["mtu"], wire.PORTS)
+    # The first two are root and modules; the agent gets to know the names of the others.
+    others = disks.of(name, options)
+    append += "".join("%s=/dev/vd%c " % (other.setting, ord("c") + i)
+                      for i, other in enumerate(others))
+    append += ("RIG_SYSTEMD=1 " if options["systemd"] else "") + options["append"]
     disk = "if=none,format=raw,readonly=on,file.locking=off,id=%s,file=%s"
     argv = base(options["accel"]) + [
         "-name", "%s.%s" % (options["name"], name),
@@ -63,6 +77,8 @@ def command_line(guest, images, options, netdev):
         "-device", "virtio-blk-pci,drive=root",
         "-drive", disk % ("mod", images["modules"]),
         "-device", "virtio-blk-pci,drive=mod",
+        *disks.arguments(others),
+        *_containers(images, disk),
         "-chardev", "file,id=console,append=on,path=%s.console" % name,
         "-serial", "chardev:console",
         "-qmp", "unix:%s.qmp,server=on,wait=off" % name,
@@ -103,6 +119,7 @@ class Machines:
 
     def __init__(self, guests, images, options):
         self._guests, self._images, self._options = guests, images, options
+        disks.make(options["name"], guests, options)
         net.set_up(options["name"], options["net"], guests, options["mtu"])
 
     def start(self, guest, leash):

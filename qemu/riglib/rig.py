@@ -14,12 +14,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import (accel, apt, debug, initrd, kernel, machine, net, paths, state, trouble, uml,
-               umlkernel, userland, wire)
+from . import (accel, apt, boot, debug, initrd, kernel, machine, net, paths, state, trouble, uml,
+               umlkernel, userland)
 from .guest import Guest
 from .say import RigError, notice, progress
 
-BOOT_LIMIT_S = 90
 MEM_MIB = 1024
 GUEST_NAMES = "abcdefghi"
 
@@ -50,18 +49,23 @@ def _mem(kernel_version):
     return debug.MEM_MIB if kernel_version == debug.NAME else MEM_MIB
 
 
-def images(kernel_version=None, rebuild=False, suite=None):
-    """Build what is missing; returns the paths a guest boots from."""
+def images(kernel_version=None, rebuild=False, suite=None, systemd=False, containers=()):
+    """Build what is missing; returns the paths a guest boots from.
+
+    containers: suites whose roots the guest gets besides its own, as "root-SUITE".
+    """
     paths.make_dirs()
     if kernel_version in umlkernel.NAMES:
         return uml.images(kernel_version, rebuild)
     # Side by side: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
-        root = pool.submit(userland.ensure, suite, rebuild)
+        root = pool.submit(userland.ensure, suite, rebuild, systemd)
+        others = {"root-" + other: pool.submit(userland.ensure, other) for other in containers}
         release, folder = pool.submit(kernel.ensure, kernel_version, suite, rebuild).result()
         return {"release": release, "kernel": os.path.join(folder, "kernel"),
-                "modules": os.path.join(folder, "modules.img"), "initrd": initrd.ensure(folder),
-                "root": root.result()}
+                "modules": os.path.join(folder, "modules.img"),
+                "initrd": initrd.ensure(folder, systemd), "root": root.result(),
+                **{name: job.result() for name, job in others.items()}}
 
 
 def clean(keep):
@@ -85,10 +89,13 @@ class Rig:
     """One rig. As a context manager it is up inside the block and gone after it."""
 
     def __init__(self, name=None, guests=2, smp=None, mem=None, mtu=1500, kernel=None,
-                 net="stream", append="", suite=None):
+                 net="stream", append="", suite=None, systemd=False, share=None, containers=False):
         """mem: MiB a guest; smp: its CPUs; None is what the kernel needs. suite: None is the host's.
 
         With kernel native or native-debug guests are User Mode Linux, else they are QEMU's.
+        systemd: guests boot as real machines do, with a disk of their own, and can reboot.
+        share: a folder of the host that guests see as it is now, at /share.
+        containers: guests have the roots of the other suites as disks, if they are QEMU's.
         """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
@@ -99,10 +106,13 @@ class Rig:
         self._count, self._kernel = guests, kernel
         self._native = kernel in umlkernel.NAMES
         if self._native:
-            uml.check(guests, net, suite)
+            uml.check(guests, net, suite, systemd)
         self.options = {"name": self.name, "smp": smp or (uml.cpus() if self._native else 1),
                         "mtu": mtu, "net": net, "append": append, "mem": mem or _mem(kernel),
-                        "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel)}
+                        "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),
+                        "systemd": systemd, "share": share and os.path.abspath(share)}
+        self.options["containers"] = [other for other in apt.SUITES if containers
+                                      and other != self.options["suite"] and not self._native]
         self.guests = {}
 
     @classmethod
@@ -159,33 +169,35 @@ class Rig:
     def up(self):
         """Start the guests and wait until each answers; returns self."""
         began = time.monotonic()
-        disks = images(self._kernel, suite=self.options["suite"])
-        self.options["accel"] = "native" if self._native else accel.choose(disks)
-        record = {"name": self.name, "options": self.options, "release": disks["release"],
+        booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
+                        containers=self.options["containers"])
+        self.options["accel"] = "native" if self._native else accel.choose(booted)
+        record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
                   "guests": [{"name": GUEST_NAMES[i], "index": i + 1, "native": self._native,
-                              "slow": self.options["slow"]} for i in range(self._count)]}
+                              "slow": self.options["slow"],
+                              "systemd": self.options["systemd"]} for i in range(self._count)]}
         with paths.locked("names", limit_s=60):
             self._clear_way()
             os.makedirs(paths.run_dir(self.name))
             state.save(self.name, record)
         self._ours = True
         try:
-            self._start(record, disks)
-            self._wait_ready(time.monotonic() + BOOT_LIMIT_S * self.options["slow"])
+            self._start(record, booted)
+            self._wait_ready(time.monotonic() + boot.LIMIT_S * self.options["slow"])
             record["starting"] = False
             state.save(self.name, record)
         except BaseException:
             self.down(keep_logs=True)
             raise
         progress("rig %s is up: guests %s, %s, kernel %s, %s, %s, %.1f s" % (
-            self.name, " ".join(self.guests), self.options["suite"], disks["release"],
+            self.name, " ".join(self.guests), self.options["suite"], booted["release"],
             self.options["net"], self.options["accel"].upper(), time.monotonic() - began))
         return self
 
-    def _start(self, record, disks):
+    def _start(self, record, booted):
         guests = record["guests"]
-        machines = (uml if self._native else machine).Machines(guests, disks, self.options)
+        machines = (uml if self._native else machine).Machines(guests, booted, self.options)
         # The death signal is tied to the starting thread, so only the main thread may use it.
         leash = self._leashed and threading.current_thread() is threading.main_thread()
         for guest in guests:
@@ -197,8 +209,7 @@ class Rig:
 
     def _wait_ready(self, deadline):
         for guest in self.guests.values():
-            channel = wire.Channel.open(guest, max(1.0, deadline - time.monotonic()))
-            channel.close(clean=True)
+            guest.wait_ready(deadline)
 
     # A rig started by `rig up` outlives the program; one inside a test must not.
     _leashed = True

@@ -11,8 +11,10 @@ from .say import RigError
 _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {
-    "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "depmod": "kmod", "zstd": "zstd",
-    "cpio": "cpio", "g++": "build-essential", "objcopy": "binutils",
+    "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "unsquashfs": "squashfs-tools",
+    "dpkg-scanpackages": "dpkg-dev",
+    "unshare": "util-linux", "depmod": "kmod", "zstd": "zstd",
+    "cpio": "cpio", "mkfs.ext4": "e2fsprogs", "g++": "build-essential", "objcopy": "binutils",
     "qemu-system-x86_64": "qemu-system-x86",
     "flex": "flex", "bison": "bison", "make": "build-essential",
     "ip": "iproute2", "tmux": "tmux", "xz": "xz-utils",

@@ -29,13 +29,15 @@ def cpus():
     return max(2, len(os.sched_getaffinity(0)))
 
 
-def check(count, net, suite):
+def check(count, net, suite, systemd):
     """Refuse what this rig cannot have."""
     if count > 2:
         raise RigError("a native rig has one or two guests, not %d: its Ethernet is one cable" %
                        count)
     if net != "stream":
         raise RigError("a native rig has one kind of Ethernet: leave --net out")
+    if systemd:
+        raise RigError("a native rig has no systemd: leave --systemd out")
     if suite and suite != apt.host_suite():
         raise RigError("a native rig has the host's programs, which are those of Debian %s: leave "
                        "--suite out" % apt.host_suite())
@@ -83,7 +85,8 @@ def _command_line(guest, images, options, ends):
     words += _APPEND.split() + machine.patience(options["slow"]).split()
     words += ["RIG_NAME=" + name, "RIG_INDEX=%d" % guest["index"], "RIG_MTU=%d" % options["mtu"],
               "RIG_PORTS=%d" % wire.PORTS, "RIG_MHZ=" + _clock_mhz(),
-              "RIG_MODULES=" + images["modules"], "RIG_SHARE=" + shared]
+              "RIG_MODULES=" + images["modules"], "RIG_PUSH=" + shared]
+    words += ["RIG_SHARE=" + options["share"]] if options["share"] else []
     for word in words:
         if re.search(r"[\s\"]", word):
             raise RigError("a kernel's command line can have no blanks in a path: %r" % word)

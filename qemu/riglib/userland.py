@@ -17,7 +17,9 @@ import time
 from . import apt, kernel, paths, tool
 from .say import RigError, progress
 
+# Guests with the agent as init, and those that boot as a real machine does.
 PACKAGES = os.path.join(paths.QEMU_DIR, "packages.guest")
+SYSTEMD = os.path.join(paths.QEMU_DIR, "packages.systemd")
 LIMIT_S = 1500
 
 _DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*",
@@ -28,7 +30,9 @@ _DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/shar
 _FINISH = r"""set -eu
 rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/boot/*
 rm -f "$1"/etc/resolv.conf "$1"/etc/apt/apt.conf.d/99mmdebstrap
-mkdir -p "$1/lib/modules" "$1/rig"
+rm -f "$1"/etc/apt/sources.list
+mkdir -p "$1/lib/modules" "$1/rig" "$1/share"
+: >"$1/etc/machine-id"
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$1/etc/hosts"
 for i in 1 2 3 4 5 6 7 8 9; do
     n=$(printf '%%s' "$i" | tr 123456789 abcdefghi)
@@ -51,8 +55,38 @@ def _follow(stream, log, tail):
             progress("  " + line)
 
 
-def _build(archive, image):
-    packages, sources = archive.choose(PACKAGES), archive.sources()
+def bootstrap(archive, packages, options, target):
+    """Run mmdebstrap with these packages of the suite; its log is beside the images."""
+    argv = [tool.find("mmdebstrap"), "--variant=essential", "--include=" + ",".join(packages),
+            "--dpkgopt=force-unsafe-io", '--aptopt=APT::Install-Recommends "false"']
+    argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
+    argv += options + [archive.suite, target] + archive.sources()
+    log_path = os.path.join(paths.IMAGES, "mmdebstrap-%s.log" % archive.suite)
+    tail = []
+    with open(log_path, "w", encoding="utf-8") as log:
+        # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, start_new_session=True,
+                                 env=dict(os.environ, LC_ALL="C.UTF-8"))
+        reader = threading.Thread(target=_follow, args=(child.stdout, log, tail))
+        reader.start()
+        try:
+            code = child.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise RigError("mmdebstrap was not done after %d s; see %s"
+                           % (LIMIT_S, log_path)) from None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, 15)
+                child.wait(60)
+            reader.join(10)
+    if code:
+        raise RigError("mmdebstrap failed (exit %d); its last lines (all: %s):\n  %s"
+                       % (code, log_path, "\n  ".join(tail)))
+
+
+def _build(archive, listed, image):
+    packages = archive.choose(listed)
     work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
     if os.geteuid():
         # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
@@ -62,59 +96,36 @@ def _build(archive, image):
     with open(hook, "w", encoding="ascii") as f:
         f.write(_FINISH % {"mksquashfs": tool.find("mksquashfs"), "out": out,
                            "options": kernel.SQUASHFS})
-    argv = [tool.find("mmdebstrap"), "--variant=essential", "--format=null",
-            "--include=" + ",".join(packages), "--dpkgopt=force-unsafe-io",
-            '--aptopt=APT::Install-Recommends "false"']
-    argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
-    argv += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
-    argv += ["--customize-hook=sh %s \"$1\"" % hook, archive.suite, "/dev/null"] + sources
-    log_path = os.path.join(paths.IMAGES, "userland-%s.log" % archive.suite)
-    progress("building the root image: %d packages of Debian %s (log: %s)"
-             % (len(packages), archive.suite, os.path.relpath(log_path)))
-    tail = []
+    options = ["--format=null", "--customize-hook=sh %s \"$1\"" % hook]
+    # A real machine has what its packages hold.
+    if listed == PACKAGES:
+        options += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
+    progress("building the root image: %d packages of Debian %s" % (len(packages), archive.suite))
     try:
-        with open(log_path, "w", encoding="utf-8") as log:
-            # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                     stderr=subprocess.STDOUT, start_new_session=True,
-                                     env=dict(os.environ, LC_ALL="C.UTF-8"))
-            reader = threading.Thread(target=_follow, args=(child.stdout, log, tail))
-            reader.start()
-            try:
-                code = child.wait(LIMIT_S)
-            except subprocess.TimeoutExpired:
-                raise RigError("mmdebstrap was not done after %d s; see %s"
-                               % (LIMIT_S, log_path)) from None
-            finally:
-                if child.poll() is None:
-                    os.killpg(child.pid, 15)
-                    child.wait(60)
-                reader.join(10)
-        if code or not os.path.exists(out):
-            raise RigError("mmdebstrap failed (exit %d); its last lines (all: %s):\n  %s"
-                           % (code, log_path, "\n  ".join(tail)))
+        bootstrap(archive, packages, options, "/dev/null")
         os.chmod(out, 0o644)
         os.rename(out, image)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def ensure(suite=None, rebuild=False):
+def ensure(suite=None, rebuild=False, systemd=False):
     """Return the path of a suite's root image (None: the host's), building it when it is not there."""
-    archive = apt.Archive(suite)
-    with open(PACKAGES, encoding="ascii") as f:
-        listed = f.read()
+    archive, listed = apt.Archive(suite), SYSTEMD if systemd else PACKAGES
+    with open(listed, encoding="ascii") as f:
+        text = f.read()
     # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
-    recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
+    recipe = text + _FINISH + kernel.SQUASHFS + repr(_DROP) + archive.suite
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (archive.suite, key))
+    name = archive.suite + ("-systemd" if systemd else "")
+    image = os.path.join(paths.IMAGES, "root-%s-%s.img" % (name, key))
     if os.path.exists(image) and not rebuild:
         return image
-    with paths.locked("userland-" + archive.suite):
+    with paths.locked("userland-" + name):
         if os.path.exists(image) and not rebuild:
             return image
         start = time.monotonic()
-        _build(archive, image)
+        _build(archive, listed, image)
         progress("root image ready: %s, %d MiB, %.0f s" % (
             os.path.relpath(image), os.stat(image).st_blocks >> 11, time.monotonic() - start))
     return image

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""headers.py VERSION DIR: print a kernel build directory for VERSION, such as 6.12.
+"""headers.py VERSION DIR [ARCH]: print a kernel build directory for VERSION, such as 6.12.
 
 Debian's headers of the newest such kernel are downloaded from the suite or its -backports,
 and unpacked in DIR, not installed: /lib/modules stays as the machine's owner has it. What
-DIR holds already is used again. On failure, one line that says what is missing.
+DIR holds already is used again. They are for amd64 kernels or, to build with a cross
+compiler, for those of ARCH. On failure, one line that says what is missing.
 """
 
 import glob
@@ -21,29 +22,33 @@ from riglib import apt, tool  # noqa: E402
 from riglib.say import RigError  # noqa: E402
 
 
-def _newest(version, archive):
-    """The newest release of VERSION that the suite has headers for, or None."""
-    names = archive.names("linux-headers-" + version)
-    releases = [m.group(1) for m in (re.fullmatch(r"linux-headers-(%s\.(\d+)\S*)-amd64"
-                                                  % re.escape(version), n) for n in names)
-                if m and not re.search(r"-(cloud|rt)$", m.group(1))]
-    return max(releases, key=lambda r: [int(n) for n in re.findall(r"\d+", r)], default=None)
+def _newest(version, archive, arch):
+    """The package of the newest release of VERSION that the suite has headers of, or None."""
+    wanted = re.compile(r"linux-headers-(%s\.\d+\S*)-%s" % (re.escape(version), arch))
+    names = [n for n in archive.names("linux-headers-" + version)
+             if wanted.fullmatch(n) and not re.search(r"-(cloud|rt)-%s$" % arch, n)]
+    return max(names, key=lambda n: [int(d) for d in re.findall(r"\d+", n)], default=None)
 
 
-def _unpack(release, archive, folder):
-    """Download the three packages of a release and make their tree stand where it is."""
+def _unpack(package, archive, folder):
+    """Download a package, its common part and kbuild, and make their tree stand where it is.
+
+    kbuild's programs run here, so they are the host's, whatever kernel they build for."""
+    host = apt.Archive(archive.suite)
     work = tempfile.mkdtemp(prefix="headers.", dir=folder)
     try:
-        for package in ("linux-headers-%s-amd64", "linux-headers-%s-common", "linux-kbuild-%s"):
-            path = archive.download(package % release, work)
+        paths = [archive.download(package, work)]
+        paths += [host.download(name, work) for name in archive.depends(package)
+                  if re.match(r"linux-headers-.*-common$|linux-kbuild-", name)]
+        for path in paths:
             tool.run(["dpkg-deb", "-x", path, os.path.join(work, "root")], limit_s=300)
-        target = os.path.join(folder, release)
+        target = os.path.join(folder, package)
         # Its Makefile includes the common one by its place in an installed system.
-        makefile = os.path.join(work, "root/usr/src/linux-headers-%s-amd64/Makefile" % release)
+        makefile = os.path.join(work, "root/usr/src", package, "Makefile")
         with open(makefile, encoding="ascii") as f:
             text = f.read()
         with open(makefile, "w", encoding="ascii") as f:
-            f.write(text.replace(" /usr/src/", " %s/usr/src/" % target))
+            f.write(re.sub(r"(?<=[ =])/usr/src/", target + "/usr/src/", text))
         os.rename(os.path.join(work, "root"), target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -51,17 +56,18 @@ def _unpack(release, archive, folder):
 
 def main():
     version, folder = sys.argv[1], os.path.realpath(sys.argv[2])
+    arch = sys.argv[3] if len(sys.argv) > 3 else "amd64"
     os.makedirs(folder, exist_ok=True)
-    kept = glob.glob("%s/%s.*/usr/src/linux-headers-*-amd64" % (folder, glob.escape(version)))
-    if not kept:
-        archive = apt.Archive()
-        release = _newest(version, archive)
-        if not release:
-            raise RigError("Debian %s and its -backports have no headers of kernel %s"
-                           % (archive.suite, version))
-        _unpack(release, archive, folder)
-        kept = glob.glob("%s/%s/usr/src/linux-headers-*-amd64" % (folder, release))
-    print(kept[0])
+    at = "%s/linux-headers-%s.*-%s/usr/src/linux-headers-*-%s" % (
+        folder, glob.escape(version), arch, arch)
+    if not glob.glob(at):
+        archive = apt.Archive(arch=None if arch == "amd64" else arch)
+        package = _newest(version, archive, arch)
+        if not package:
+            raise RigError("Debian %s and its -backports have no headers of kernel %s for %s"
+                           % (archive.suite, version, arch))
+        _unpack(package, archive, folder)
+    print(glob.glob(at)[0])
 
 
 try:

@@ -3,6 +3,7 @@
 #ifndef VERBS_TEST_H
 #define VERBS_TEST_H
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +12,14 @@
 #include "fake_kernel.h"
 #include "verbs.h"
 
-extern "C" void *verbs_open_device(struct ibv_device *device, void *private_data);
+/* Private to libibverbs: looked up, so that this program runs with any release's library. */
+inline void *verbs_open_device(ibv_device *device, void *private_data)
+{
+	static const auto real = reinterpret_cast<void *(*)(ibv_device *, void *)>(
+		dlsym(RTLD_DEFAULT, "verbs_open_device"));
+
+	return real(device, private_data);
+}
 
 class VerbsTest : public ::testing::Test {
 protected:

@@ -27,6 +27,12 @@ def run(t):
             t.check_run("%s %s are sent" % (family, what), t.a,
                         "python3 /tern/vattack.py %s %s %s %s" % (options, source, target, what),
                         120)
+    # The address by which the stack of IPv4 finds sockets of IPv6: GRO looks before it is dropped.
+    t.run(t.a, "sysctl -qw net.ipv4.conf.all.route_localnet=1 && "
+               "ip route add 127.0.0.6 via %s dev eth0 table local" % t.b.address)
+    t.check_run("ipv4 packets for a socket of ipv6 are sent", t.a,
+                "python3 /tern/vattack.py %s 127.0.0.6 floods" % t.a.address, 60)
+    t.run(t.a, "ip route del 127.0.0.6 table local; sysctl -qw net.ipv4.conf.all.route_localnet=0")
     client.kill(9)
     client.wait(timeout=30)
     t.finish(server, 60)

@@ -54,7 +54,7 @@ class Lab:
     """Boots and keeps the guests; brings each into the state a test wants."""
 
     def __init__(self, rig_name, device, smp=None, mem=None, kernel=None, keep=False, **net):
-        """net: the rig's own options of its Ethernet, net and mtu."""
+        """net: more of the rig's options, such as net, mtu and containers."""
         self.device = device
         self._options = {"smp": smp, "mem": mem, "kernel": kernel, **net}
         self._name, self._keep = rig_name, keep
@@ -123,6 +123,11 @@ class Lab:
     def native(self):
         """Are the guests User Mode Linux, and not QEMU?"""
         return self._rig["a"].native
+
+    @property
+    def containers(self):
+        """The suites whose roots the guests have besides their own."""
+        return self._rig.options.get("containers", [])
 
     # -- drivers
 

@@ -12,7 +12,7 @@ import traceback
 
 from riglib import GuestLost, RigError
 
-from . import klog, where
+from . import klog, native, where
 from .context import Test, TimeUp
 from .ktap import Report
 from .lab import Lab
@@ -31,6 +31,8 @@ class Entry:
         self.limit_s = getattr(self.module, "LIMIT", 60)
         self.long = getattr(self.module, "LONG", False) or \
             pair in getattr(self.module, "LONG_PAIRS", ())
+        # It wants the roots of other suites in the guests.
+        self.containers = getattr(self.module, "CONTAINERS", False)
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
 
 
@@ -64,6 +66,10 @@ class Runner:
     def run(self, entry):
         """One entry, whatever happens in it."""
         self.report.begin(entry.name)
+        why_not = native.left_out(entry) if self.lab.native else None
+        if why_not:
+            self.report.skip("all of it", why_not)
+            return self.report.end()
         try:
             self._run(entry)
         except GuestLost as lost:
@@ -166,12 +172,16 @@ def _arguments():
     parser.add_argument("--rig", default="vmtest", metavar="NAME",
                         help="the rig's name; if it is up already it is used and left up")
     parser.add_argument("--keep", action="store_true", help="leave the guests up at the end")
-    parser.add_argument("--smp", type=int, default=1, help="virtual CPUs of each guest")
-    parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernel: 2048)")
-    parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' has lockdep, KASAN "
-                        "and others; of other versions, tern.ko is to be built for them")
+    parser.add_argument("--smp", type=int,
+                        help="virtual CPUs of each guest (1; native: as many as the host has)")
+    parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernels: 2048)")
+    parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' and 'native-debug' "
+                        "have lockdep, KASAN and others; of other versions, tern.ko is to be built "
+                        "for them")
+    parser.add_argument("--native", dest="kernel", action="store_const", const="native",
+                        help="User Mode Linux instead of QEMU: the same as --kernel native")
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
-                        "debug kernel: 6); sets RIG_SLOW")
+                        "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
     return args
@@ -190,7 +200,9 @@ def main():
         sys.exit("run: no test matches")
     if args.slow:
         os.environ["RIG_SLOW"] = "%g" % args.slow
-    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep)
+    containers = any(entry.containers for entry in entries)
+    lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
+              containers=containers)
     try:
         lab.up()
     except where.Missing as missing:

@@ -8,8 +8,10 @@
 
 #include_next <net/udp_tunnel.h>
 
-#define tern_tunnel_arg(sock) \
-	_Generic(&udp_tunnel_sock_release, void (*)(struct sock *): (sock)->sk, default: (sock))
+#define tern_tunnel_arg(sock)								\
+	__builtin_choose_expr(__same_type(&udp_tunnel_sock_release,			\
+					  (void (*)(struct sock *))NULL),		\
+			      (sock)->sk, (sock))
 
 static inline void tern_tunnel_setup(struct net *net, struct socket *sock,
 				     struct udp_tunnel_sock_cfg *cfg)

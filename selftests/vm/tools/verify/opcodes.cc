@@ -168,7 +168,7 @@ void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Varia
 	if (batch.is_atomic())
 		sizes = {8};
 	if (variant.tune == deep)
-		sizes = {batch.is_atomic() ? 8u : 64u};
+		sizes.assign(1, batch.is_atomic() ? 8 : 64);
 	for (uint32_t bytes : sizes) {
 		batch.bytes = bytes;
 		batch.count = fixed_count ? fixed_count : count_for(bytes);

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""sysroot.py ARCH DIR PACKAGE...: what these packages have for another architecture.
+
+They are downloaded from the host's suite and unpacked in DIR, not installed; a DIR that
+is there already stays as it is. On failure, one line that says what is missing.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../qemu"))
+
+from riglib import apt, tool  # noqa: E402
+from riglib.say import RigError  # noqa: E402
+
+
+def main():
+    arch, folder, packages = sys.argv[1], os.path.realpath(sys.argv[2]), sys.argv[3:]
+    if os.path.isdir(folder):
+        return
+    archive = apt.Archive(arch=arch)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    work = tempfile.mkdtemp(prefix="sysroot.", dir=os.path.dirname(folder))
+    try:
+        for package in packages:
+            tool.run(["dpkg-deb", "-x", archive.download(package, work),
+                      os.path.join(work, "root")], limit_s=300)
+        os.rename(os.path.join(work, "root"), folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+try:
+    main()
+except (RigError, OSError, subprocess.SubprocessError) as error:
+    sys.exit("sysroot.py: %s" % error)
