@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Keeps the host's CPUs awake, so that User Mode Linux is woken up at once.
 
-Each of its system calls passes from one thread of the host to another. To wake an idle CPU for that
-takes some 50 us, in virtual machines at least; one that is busy with something unimportant takes 10.
+Each of its system calls passes from one thread of the host to another. To wake an idle CPU for
+that takes some 50 us, in virtual machines at least; one that is busy with something unimportant
+takes 10.
 """
 
 import contextlib

@@ -90,7 +90,7 @@ def points(subject, pairs):
 
 
 def command(case, subject, device, port, address=""):
-    """A program's command line with {n} for the number of operations; with an address: the client."""
+    """A program's command line, {n} for the number of operations; with an address: the client."""
     if not subject.link:
         return (["iperf3", "-c", address, "-p", str(port), "-l", str(case.size), "-n", "{bytes}"]
                 if address else ["iperf3", "-s", "-1", "-p", str(port)])

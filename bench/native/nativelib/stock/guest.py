@@ -25,8 +25,8 @@ _PORT = 18515
 _PREPARE = r"""set -e
 modprobe -a ib_core ib_uverbs rdma_ucm rdma_cm veth
 mkdir -p /etc/libibverbs.d /etc/modprobe.d
-echo "install tern modprobe -a $(modinfo -F depends /tern/tern.ko | tr , ' ') && insmod /tern/tern.ko" \
-    >/etc/modprobe.d/tern.conf
+needs=$(modinfo -F depends /tern/tern.ko | tr , ' ')
+echo "install tern modprobe -a $needs && insmod /tern/tern.ko" >/etc/modprobe.d/tern.conf
 lib=$(dirname "$(ls /usr/lib/*/libibverbs.so.1)")/libibverbs
 cp /tern/libtern-rdmav*.so "$lib"
 echo driver tern >/etc/libibverbs.d/tern.driver

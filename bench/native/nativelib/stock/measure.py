@@ -11,6 +11,8 @@ sample.
 _TRIES = 3
 _TRIES_HUNG = 1
 _CALIBRATIONS = 6
+# Where starting a program takes longer now and then than all operations, the first guess is bad.
+_SAMPLES = 4
 # Beside the seconds wanted.
 _LIMIT_S = 12
 
@@ -65,19 +67,21 @@ class Measure:
         """(operations a second of all pairs, operations, seconds, counters of the longer run)"""
         if point not in self._rates:
             self._rates[point] = self._calibrate(point, case)
-        for _ in range(2):
+        for _ in range(_SAMPLES):
             n = _multiple(self._rates[point] * self._seconds * 1.1, case)
-            short, long = self._run(point, [max(case.first, _multiple(n / 10, case)), n])
+            short, long = self._run(point, [_multiple(n / 10, case, 1), n])
             took, more = long["seconds"] - short["seconds"], long["n"] - short["n"]
             if took > 0 and more > 0:
-                # Not far from what is known: one bad sample shall not make the next one long.
+                # Not far from what is known: one bad sample shall not make the next one endless.
                 known = self._rates[point]
-                self._rates[point] = min(max(more / took, known / 3), known * 3)
+                self._rates[point] = min(max(more / took, known / 3), known * 6)
+            else:
+                self._rates[point] *= 6
             if took >= self._seconds / 4 and more > 0:
                 return more * point.pairs / took, more * point.pairs, took, long["counters"]
         raise NoFigure("%d operations more take %.2f s more" % (more, took))
 
 
-def _multiple(n, case):
-    """A number of operations that the programs take: whole batches, at least those of `first` twice."""
-    return max(2 * case.first, int(n) // case.batch * case.batch)
+def _multiple(n, case, least=2):
+    """A number of operations that programs take: whole batches, so many times `first` at least."""
+    return max(least * case.first, int(n) // case.batch * case.batch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of the samples: medians with the least and the most, in Markdown, and where CPUs were busy."""
+"""Tables of the samples: medians with the least and the most, in Markdown; what CPUs did."""
 
 import csv
 import os
@@ -39,15 +39,15 @@ def _rows(head, rows):
 
 def _facts(samples):
     facts = samples.facts
-    return ("Linux %s as User Mode Linux, %s CPUs on %s of the host (%s), MTU %s, %s; %s rounds, each "
-            "figure from %s s. Medians (least..most)." % tuple(
+    return ("Linux %s as User Mode Linux, %s CPUs on %s of the host (%s), MTU %s, %s; %s rounds, "
+            "each figure from %s s. Medians (least..most)." % tuple(
                 facts.get(name, "?") for name in (
                     "kernel", "guest CPUs", "host CPUs", "CPU", "veth_mtu", "date", "rounds",
                     "seconds")))
 
 
 def kernel_pairs(path):
-    """{case: (MB/s of TCP, of iWARP without CRCs, and with)}: pairs in the kernel, of native.csv."""
+    """{case: MB/s of TCP, iWARP without CRCs, and with}: pairs in the kernel, of native.csv."""
     cycles, khz = {}, []
     if not os.path.exists(path):
         return {}
@@ -109,8 +109,8 @@ def markdown(samples, native_csv):
         yield from _main_table(samples, path, failed)
     pairs = kernel_pairs(native_csv)
     if pairs:
-        yield ("In the kernel, where nothing calls the system or wakes anybody up (the part kernel: "
-               "Linux 6.1, one CPU for both ends, over veth):\n")
+        yield ("In the kernel, where nothing calls the system or wakes anybody up (the part "
+               "kernel: Linux 6.1, one CPU for both ends, over veth):\n")
         yield from _rows(["MB/s", "TCP", "tern_iwarp without CRCs", "with"],
                          [[BY_NAME[name].title] + [_number(value) for value in values]
                           for name, values in pairs.items()])
@@ -138,8 +138,8 @@ def _shares(samples, point):
 
 def counters(samples):
     """Lines: beside each point what the guest counted. CPU times as user/system/softirq/idle."""
-    yield ("Percent of each CPU's time as user/system/softirq/idle; NET_RX and NET_TX a CPU, and the "
-           "devices' counters (l: client's, r: server's), for 1000 operations:")
+    yield ("Percent of each CPU's time as user/system/softirq/idle; NET_RX and NET_TX a CPU, and "
+           "the devices' counters (l: client's, r: server's), for 1000 operations:")
     for point in samples.points():
         # Counters are of the longer run, which has a tenth more operations than were timed.
         operations = samples.total(point, "operations") / 0.9
