@@ -6,11 +6,11 @@ want one UDP port. A guest that a driver cannot be unloaded from, or that is los
 """
 
 import contextlib
+import dataclasses
 import os
 import re
 import time
 
-from riglib import GuestLost
 from riglib.say import RigError
 
 from .awake import awake
@@ -23,21 +23,27 @@ _BOOTS_MAX = 20
 _GIVE_UP = 2
 
 
+class Stop(Exception):
+    """The time for the whole is over."""
+
+
 class Campaign:
     """One run of the part perftest."""
 
     def __init__(self, options, samples, say):
-        """options: rounds, scale_rounds, seconds, subjects, cases, pairs, ways, cpus, veth_mtu."""
+        """options: rounds, scale_rounds, limit, seconds, subjects, cases, pairs, ways, cpus, veth_mtu."""
         self._options, self._samples, self._say = options, samples, say
         self._stack = contextlib.ExitStack()
         self._guest = None
         self._boots = 0
+        self._deadline = time.monotonic() + 60 * options.limit
         self._misses = {}
         self._measure = Measure(None, options.seconds, say)
 
     def run(self):
-        """All of it."""
-        with self._stack:
+        """All of it, or, if the time is over, a part: the last round is shorter then."""
+        with self._stack, contextlib.suppress(Stop):
+            self._stack.callback(self._end)
             self._boot()
             self._remember()
             self._stack.enter_context(awake())
@@ -64,7 +70,6 @@ class Campaign:
         self._boot()
 
     def _remember(self):
-        self._stack.callback(self._end)
         samples = self._samples
         samples.fact("kernel", self._guest.release())
         samples.fact("guest CPUs", self._guest.cpus)
@@ -93,33 +98,49 @@ class Campaign:
         subject, todo = SUBJECTS[name], self._points(rnd, name)
         if not todo:
             return
-        try:
-            self._guest.up(subject)
-        except GuestLost as error:
-            self._replace(error)
-            self._guest.up(subject)
+        if time.monotonic() > self._deadline:
+            self._say("the time is over, in round %d of %d" % (rnd, self._options.rounds))
+            raise Stop
+        if not self._up(subject):
+            return
+        failed = set()
         for point in todo:
-            self._point(rnd, subject, point)
+            # Several at once do not do better.
+            if dataclasses.replace(point, pairs=1) not in failed:
+                if not self._point(rnd, subject, point):
+                    failed.add(point)
         try:
             self._guest.down(subject)
         except RigError as error:
             self._replace("%s cannot be unloaded (%s)" % (subject.module, error))
 
+    def _up(self, subject):
+        """Its driver is there; False: it cannot be loaded, in two guests."""
+        for _ in range(2):
+            try:
+                self._guest.up(subject)
+                return True
+            except RigError as error:
+                self._replace("%s cannot be loaded (%s)" % (subject.name, error))
+        return False
+
     def _point(self, rnd, subject, point):
+        """Measure it; returns whether there is a figure."""
         case = BY_NAME[point.case]
         where = "round %d: %-11s %-4s %-9s x%d" % (rnd, point.subject, point.path, point.case,
                                                   point.pairs)
         try:
             rate, operations, seconds, counters = self._measure.sample(point, case)
-        except (NoFigure, GuestLost) as error:
+        except (NoFigure, RigError) as error:
             why = str(error).splitlines()[0]
             self._misses[point] = self._misses.get(point, 0) + 1
             self._samples.add(rnd, point, {"failed": why})
             self._say("%s  no figure: %s" % (where, why))
-            if isinstance(error, GuestLost):
+            if isinstance(error, RigError):
                 self._replace(error)
-                self._guest.up(subject)
-            return
+                self._up(subject)
+            return False
         self._samples.add(rnd, point, {"figure": case.figure(rate), "operations": operations,
                                        "seconds": seconds, **counters})
         self._say("%s %10.4g %s" % (where, case.figure(rate), case.unit))
+        return True

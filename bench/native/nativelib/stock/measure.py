@@ -14,7 +14,7 @@ _CALIBRATIONS = 6
 # Where starting a program takes longer now and then than all operations, the first guess is bad.
 _SAMPLES = 4
 # Beside the seconds wanted.
-_LIMIT_S = 12
+_LIMIT_S = 6
 
 
 class NoFigure(Exception):
