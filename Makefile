@@ -15,7 +15,8 @@ SECONDS	?= 60
 # Options of make bench or bench-native: bench/vm/run --help, bench/native/run --help list them.
 BENCH	?=
 DESTDIR	?=
-MANDIR	?= /usr/local/share/man
+PREFIX	?= /usr/local
+MANDIR	?= $(PREFIX)/share/man
 
 # Suites run one after the other; each builds with all processors.
 .NOTPARALLEL:
@@ -59,6 +60,9 @@ fuzz-smoke:		## the same, 10 seconds each
 lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
+check-install: all	## what make install puts where, and that make uninstall takes it away
+	selftests/install/run $(BUILD)/install $(KVER)
+
 kernels:		## W=1 by gcc and clang of Debian 12, 13 and testing, for all their kernels
 	selftests/lint/kernels.py $(BUILD)/kernels
 
@@ -66,11 +70,21 @@ cross: deps		## other processors: arm64 builds, and unit tests on s390x (big-end
 	qemu/install-deps.sh selftests/cross/packages
 	selftests/cross/run $(BUILD)/cross
 
-vmtest: all		## module and provider in virtual machines
-	selftests/vm/run
+# Of Debian 12's kernel and userland all tests, whatever the host is; of Debian 13's the core.
+vmtest: all		## module and provider in virtual machines: Debian 12's, and the core on Debian 13's
+	selftests/vm/run --suite bookworm
+	selftests/vm/run --suite trixie --core
 
-vmtest-long: all	## the same and the long tests: rxe as peer, lifetimes, attacks, storage, speed
-	selftests/vm/run --long
+vmtest-long: all	## Debian 12 alone, and the long tests: lifetimes, attacks, storage, speed
+	selftests/vm/run --suite bookworm --long
+
+KERNELS	?=
+check-kernels: deps all	## all that for every kernel and userland of Debian 12 to testing; KERNELS=--core
+	selftests/vm/kernels $(KERNELS)
+
+check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; takes long
+	qemu/install-deps.sh qemu/packages.host debian/packages
+	selftests/packages/run
 
 check-native: deps provider	## the VM tests at native speed, on many CPUs: plain, then with all checkers
 	qemu/install-deps.sh qemu/packages.native
@@ -85,7 +99,7 @@ bench-native: provider	## speed at native pace beside rxe, siw, TCP (User Mode L
 	qemu/install-deps.sh qemu/packages.host qemu/packages.native bench/packages
 	bench/native/run $(BENCH)
 
-check: deps lint unit unit-asan sim fuzz-smoke vmtest	## what a commit must pass
+check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass
 
 demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
 	qemu/demo
@@ -96,17 +110,36 @@ shell: deps all		## a shell in a running virtual machine
 deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
-install: all		## into /lib/modules/KVER, libibverbs' plugin directory, MANDIR
-	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+install: all		## into /lib/modules/KVER, libibverbs' plugin directory, PREFIX
+	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 \
+		CONFIG_MODULE_SIG_ALL= DEPMOD=true modules_install
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) install
+	$(MAKE) -C system PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
 	install -D -m 0644 Documentation/tern.7 $(DESTDIR)$(MANDIR)/man7/tern.7
 
+# The module has a suffix more where the kernel is configured to compress modules.
 uninstall:		## the reverse
-	rm -f $(DESTDIR)/lib/modules/$(KVER)/updates/tern.ko
+	rm -f $(addprefix $(DESTDIR)/lib/modules/$(KVER)/updates/,tern.ko tern.ko.gz tern.ko.xz tern.ko.zst)
 	$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C provider O=$(BUILD)/provider DESTDIR=$(DESTDIR) uninstall
+	$(MAKE) -C system PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) uninstall
 	rm -f $(DESTDIR)$(MANDIR)/man7/tern.7
+
+# What DKMS copies and builds: what the module is made of, and nothing else of this folder.
+dkms-tree:		## build/dkms/tern-VERSION, a source tree for DKMS
+	rm -rf $(BUILD)/dkms
+	mkdir -p $(BUILD)/dkms/tern-$(VERSION)
+	cp -r Kbuild LICENSES kernel uapi dkms/. $(BUILD)/dkms/tern-$(VERSION)
+
+dkms-add: dkms-tree	## hand the module to DKMS, which builds it for each kernel
+	dkms add $(BUILD)/dkms/tern-$(VERSION)
+
+deb:			## Debian packages, in build/deb
+	qemu/install-deps.sh debian/packages
+	debian/build $(BUILD)/deb
+	lintian --fail-on error,warning $(BUILD)/deb/*.changes
+	@ls $(BUILD)/deb/*.deb
 
 clean:			## remove build/ but the virtual machines' images
 	@mkdir -p $(BUILD)
@@ -117,7 +150,8 @@ format:			## rewrite the C++ sources as make lint wants them
 
 help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint vmtest vmtest-long bench \
-	check-native bench-native kernels cross check demo shell deps install uninstall clean format help
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
+	vmtest vmtest-long check-kernels check-packages check-native bench bench-native check demo shell deps \
+	install uninstall dkms-tree dkms-add deb clean format help

@@ -148,6 +148,7 @@ enum tern_qp_mark {
 	TERN_QP_MARK_SEND	= 1u << 0,	/* doorbell */
 	TERN_QP_MARK_RX		= 1u << 1,	/* packets queued */
 	TERN_QP_MARK_TIMER	= 1u << 2,
+	TERN_QP_MARK_WORK	= 1u << 3,	/* a work item was here, and left it to the holder */
 };
 
 struct tern_qp {

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # install-deps.sh [--check] [LIST...]: installs what building and testing tern takes on a
-# Debian 12 host: packages.host, or the lists of packages that are named instead.
-# Does nothing, quickly, when all of it is there; runs apt-get update only when apt does
-# not know a package or has no lists. With --check it only says what is missing.
+# Debian 12 or 13 host: packages.host, or the lists of packages that are named instead.
+# Removes nothing for it. Does nothing, quickly, when all of it is there; runs apt-get
+# update only when apt does not know a package or has no lists. With --check it only says
+# what is missing.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,24 +16,42 @@ fi
 lists=("$@")
 ((${#lists[@]})) || lists=("$here/packages.host")
 packages=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -- "${lists[@]}")
+# A line, without its spaces: a package, or alternatives as a|b|c.
 mapfile -t wanted <<<"$packages"
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	echo "install-deps: this needs Debian's apt; on another system install by hand:" >&2
-	printf '  %s\n' "${wanted[@]}" >&2
+	printf '  %s\n' "${wanted[@]//|/ or }" >&2
 	exit 1
 fi
 
+# Of alternatives the first that apt has; if it has none, the first.
+choose() {
+	local name names
+	IFS='|' read -ra names <<<"$1"
+	for name in "${names[@]}"; do
+		if apt-cache show --no-all-versions "$name" >/dev/null 2>&1; then
+			echo "$name"
+			return
+		fi
+	done
+	echo "${names[0]}"
+}
+
 find_missing() {
 	local -A have=()
-	local name
+	local line name names
 	while read -r name; do
 		have[$name]=1
-	done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
+	done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' |
 		sed -n 's/^installed //p')
 	missing=()
-	for name in "${wanted[@]}"; do
-		[[ -n ${have[$name]-} ]] || missing+=("$name")
+	for line in "${wanted[@]}"; do
+		IFS='|' read -ra names <<<"$line"
+		for name in "${names[@]}"; do
+			[[ -z ${have[$name]-} ]] || continue 2
+		done
+		missing+=("$(choose "$line")")
 	done
 }
 
@@ -61,11 +80,13 @@ apt() {
 if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
 	echo "install-deps: fetching apt's package lists"
 	apt update -q
+	find_missing
 fi
-if ! apt install -y -q --no-install-recommends "${missing[@]}"; then
+if ! apt install -y -q --no-remove --no-install-recommends "${missing[@]}"; then
 	# Stale lists name versions that the mirror has dropped: refresh them once.
 	apt update -q
-	apt install -y -q --no-install-recommends "${missing[@]}"
+	find_missing
+	apt install -y -q --no-remove --no-install-recommends "${missing[@]}"
 fi
 
 find_missing

@@ -8,6 +8,7 @@ kernel's own driver, shows that RDMA works between the guests.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,8 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 os.environ.setdefault("RIG_QUIET", "1")
 
-from riglib import GuestLost, Rig, RigError, state  # noqa: E402
+from riglib import (GuestLost, Rig, RigError, apt, buildroot, kernel, paths, state,  # noqa: E402
+                    userland)
 
 NAME = "selftest%d" % os.getpid()
 KERNEL = None  # the default one
@@ -182,6 +184,77 @@ def a_second_rig_side_by_side(r):
     assert r["a"].run("true").ok
 
 
+def host_suite_and_another():
+    own = apt.host_suite()
+    return own, next(suite for suite in apt.SUITES[:-1] if suite != own)
+
+
+@test
+def every_suite_has_the_packages_that_are_listed(_):
+    for suite in apt.SUITES:
+        archive = apt.Archive(suite)
+        for path in (userland.PACKAGES, userland.SYSTEMD, buildroot.PACKAGES):
+            chosen = archive.choose(path)
+            # Of alternatives exactly one, and whatever is not optional.
+            for names, optional in apt.package_list(path):
+                there = [name for name in names if name in chosen]
+                assert len(there) == 1 or (optional and not there), (suite, names, there)
+
+
+@test
+def another_suite_has_its_own_kernel_and_userland(_):
+    _, other = host_suite_and_another()
+    with Rig(name=NAME + "3", guests=1, mem=512, suite=other) as guests:
+        done = guests["a"].run(". /etc/os-release; echo $VERSION_CODENAME; uname -r", check=True)
+    assert done.out.split() == [other, kernel.choose(None, other)], done
+
+
+@test
+def a_build_root_builds_for_its_suite_and_leaves_the_checkout_alone(_):
+    _, other = host_suite_and_another()
+    with tempfile.TemporaryDirectory() as out:
+        text = buildroot.run(other, ". /etc/os-release; echo $VERSION_CODENAME >/out/suite; "
+                             "touch /src/not-here 2>&1; cat /src/VERSION", out)
+        with open(os.path.join(out, "suite"), encoding="ascii") as f:
+            assert f.read().strip() == other
+    assert "Read-only" in text or os.geteuid(), text
+    assert not os.path.exists(os.path.join(paths.CHECKOUT, "not-here"))
+    try:
+        buildroot.run(other, "echo why; exit 3", out)
+        raise AssertionError("a failure went unnoticed")
+    except RigError as error:
+        assert "why" in str(error) and "exit 3" in str(error), error
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+
+
+@test
+def a_systemd_guest_reboots_and_keeps_its_files(_):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "here"), "w", encoding="ascii") as f:
+            f.write("shared\n")
+        with Rig(name=NAME + "4", guests=2, systemd=True, share=folder) as guests:
+            a, b = guests
+            assert a.run("cat /proc/1/comm /share/here").out == "systemd\nshared\n"
+            assert a.run("systemctl is-active systemd-udevd").out == "active\n"
+            boot_id = a.run("cat /proc/sys/kernel/random/boot_id; echo kept >/etc/kept").out
+            a.reboot()
+            done = a.run("cat /etc/kept /proc/sys/kernel/random/boot_id", check=True)
+            assert done.out.startswith("kept\n") and boot_id not in done.out, done
+            assert b.run("ping -c 2 -W 5 a && cat /proc/1/comm", timeout=30).ok
+
+
+@test
+def a_guest_without_a_disk_says_that_it_cannot_reboot(r):
+    try:
+        r["a"].reboot()
+    except RigError as error:
+        assert "systemd" in str(error), error
+    else:
+        raise AssertionError("it rebooted")
+    assert r["a"].run("true").ok
+
+
 @test
 def a_hang_is_reported_with_its_place(r):
     # A real-time loop on each CPU: nothing else runs, the agent included.
@@ -214,12 +287,17 @@ def expect_lost(guest, what):
 
 def main():
     global KERNEL
-    words = ["--kernel", "native"] if sys.argv[1:] == ["--native"] else sys.argv[1:]
-    if len(words) == 2 and words[0] == "--kernel":
-        KERNEL = words[1]
-    elif words:
-        print("usage: selftest.py [--native | --kernel KERNEL]\n\n" + __doc__)
-        return 0 if words[0] in ("-h", "--help") else 2
+    words = sys.argv[1:]
+    if "-h" in words or "--help" in words:
+        print("usage: selftest.py [--native | --kernel KERNEL] [WORD...]    only tests whose names "
+              "have one of the words\n\n" + __doc__)
+        return 0
+    if words[:1] == ["--native"]:
+        KERNEL, words = "native", words[1:]
+    elif words[:1] == ["--kernel"] and len(words) > 1:
+        KERNEL, words = words[1], words[2:]
+    if words:
+        TESTS[:] = [one for one in TESTS if any(word in one.__name__ for word in words)]
     print("KTAP version 1\n1..%d" % len(TESTS))
     passed, began = 0, time.monotonic()
     rig = Rig(name=NAME, mem=512, kernel=KERNEL)

@@ -4,7 +4,10 @@
  * "room again" all end in roce_kick(): whoever gets the run lock does all the
  * work there is, in its own context; whoever does not leaves a mark, which the
  * holder looks for after it let go. So no event is lost, nobody spins, and a
- * QP's state has one owner at a time.
+ * QP's state has one owner at a time. A holder that lets go with work left over
+ * leaves a mark too, or a work item: the next to get the lock may be somebody
+ * else, and there may be none (roce_run_unlock()). selftests/unit/run_lock_test.cc
+ * looks at all ways in which these steps can follow one another: keep it in step.
  *
  * A holder works to a budget; beyond it the work queue goes on, so that
  * neither softirq time nor a poster's time is hogged.
@@ -186,6 +189,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 		return false;
 	}
 
+	WRITE_ONCE(qp->cpu, smp_processor_id());
 	more = rx_backlog(qp, &budget);
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;
@@ -224,27 +228,38 @@ static bool goes_on(const struct roce_qp *qp, u32 *rounds)
 	return qp->local.req && in_task() && !need_resched() && ++*rounds < ROCE_LOCAL_ROUNDS;
 }
 
-/*
- * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced,
- * that is to be run for what was done here, unless there is one already. True: there is
- * more to do at once, or somebody came meanwhile, left a mark and went.
- */
-static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
-	__releases(&qp->base.run_lock)
+u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock)
 {
-	bool more = run(qp, budget);
-	bool again = more && goes_on(qp, rounds);
-
-	if (more && !again) {
-		tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
-		queue_work(roce_wq, &qp->work);
-	}
-	roce_local_pass_on(qp, next);
 	spin_unlock(&qp->base.run_lock);
 	/* Pairs with the barriers between a mark or a waiter and its trylock. */
 	smp_mb();
 	roce_local_released(qp, next);
-	return again || (!more && atomic_read(&qp->base.marks));
+	return atomic_read(&qp->base.marks);
+}
+
+/*
+ * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced,
+ * that is to be run for what was done here, unless there is one already. True: there is
+ * a mark, our own or of somebody who came meanwhile and went, and no work item for it:
+ * that may have come and gone, too, if it was given to another CPU.
+ */
+static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
+	__releases(&qp->base.run_lock)
+{
+	u32 wanted = ~0u;
+
+	if (run(qp, budget)) {
+		if (goes_on(qp, rounds)) {
+			/* Who gets the lock before us goes on instead. */
+			atomic_or(TERN_QP_MARK_SEND, &qp->base.marks);
+		} else {
+			wanted = TERN_QP_MARK_WORK;
+			tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+			queue_work(roce_wq, &qp->work);
+		}
+	}
+	roce_local_pass_on(qp, next);
+	return roce_run_unlock(qp, next) & wanted;
 }
 
 static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
@@ -305,6 +320,19 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 	run_chain(qp, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
 }
 
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
+{
+	struct roce_qp *next = NULL;
+	u32 marks;
+
+	qp->now_ns = 0;
+	marks = roce_run_unlock(qp, &next);
+	local_bh_enable();
+	if (marks)
+		run_while_marked(qp, ROCE_BUDGET_PROCESS, &next);
+	run_next(next, ROCE_BUDGET_PROCESS);
+}
+
 void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx)
 {
 	lockdep_assert_in_softirq();
@@ -347,7 +375,7 @@ static void work_fn(struct work_struct *work)
 {
 	struct roce_qp *qp = container_of(work, struct roce_qp, work);
 
-	roce_kick(qp, TERN_QP_MARK_SEND);
+	roce_kick(qp, TERN_QP_MARK_SEND | TERN_QP_MARK_WORK);
 }
 
 static enum hrtimer_restart timer_fn(struct hrtimer *timer)

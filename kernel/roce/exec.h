@@ -31,6 +31,14 @@ extern struct workqueue_struct *roce_wq;
  * does: then that one will see them. Any context; with IRQs off a work item does it.
  */
 void roce_kick(struct roce_qp *qp, u32 marks);
+/*
+ * The one way to let go of a run lock: QPs that waited for it are run, the first after the
+ * caller (*next, referenced, if that is NULL), others by work items. Returns the marks: if
+ * there are any, the caller runs the QP, or has it run, or has left it a work item. BHs are off.
+ */
+u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock);
+/* For those who took it with BHs off, in a process, and did not run the QP. BHs are on then. */
+void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock);
 void roce_exec_init(struct roce_qp *qp);
 /* No timer, work or queued packet is left; dead must be set before. Sleeps. */
 void roce_exec_stop(struct roce_qp *qp);
@@ -232,9 +240,6 @@ static inline void roce_local_released(struct roce_qp *qp, struct roce_qp **next
 
 /* Run it from a work item; takes over the caller's reference. */
 void roce_kick_later(struct roce_qp *qp);
-/* For who took the run lock, with BHs off, and did not run the QP. */
-void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock);
-
 /* ---- qp.c ---- */
 
 int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init);

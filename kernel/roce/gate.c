@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/cpumask.h>
+#include <linux/netdevice.h>
+#include <net/sch_generic.h>
 #include <net/sock.h>
 
 #include "roce/gate.h"
 
-/*
- * A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. The budget
- * is some of them: at 60 MB/s it lasts for 5 ms, the delay that CoDel tolerates, at
- * 10 GB/s for longer than netdevs put off telling what they sent.
- */
-#define GATE_BUDGET_BYTES	(512 << 10)
+/* A turn. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
 #define GATE_TURN_BYTES		(128 << 10)
 
 /*
@@ -16,13 +14,13 @@
  * too many do so.
  */
 #define GATE_SMALL_BYTES	1024
-#define GATE_SMALL_BUDGET_BYTES	(GATE_BUDGET_BYTES + GATE_TURN_BYTES)
 
 /* Of a QP that is gone. */
 #define COUNTED_OUT		INT_MIN
 
-void roce_gate_init(struct roce_gate *gate)
+void roce_gate_init(struct roce_gate *gate, const struct net_device *netdev)
 {
+	gate->netdev = netdev;
 	atomic_set(&gate->bytes, 0);
 	spin_lock_init(&gate->lock);
 	INIT_LIST_HEAD(&gate->waiters);
@@ -39,6 +37,24 @@ void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space
 	turn->arg = arg;
 }
 
+/*
+ * What all may have in the stack: so much a transmit queue, for they are emptied side by
+ * side. A netdev without (veth, bridge, bond) has what it gets carried on by the CPU that
+ * sent it. More queues than CPUs nobody fills.
+ */
+static int budget(const struct roce_gate *gate)
+{
+	const struct net_device *netdev = gate->netdev;
+	u32 queues = min_t(u32, num_online_cpus(), INT_MAX / 2 / ROCE_GATE_QUEUE_BYTES);
+
+	rcu_read_lock();
+	/* Without, as dev_queue_xmit() finds it */
+	if (rcu_dereference(netdev_get_tx_queue(netdev, 0)->qdisc)->enqueue)
+		queues = min(queues, READ_ONCE(netdev->real_num_tx_queues));
+	rcu_read_unlock();
+	return queues * ROCE_GATE_QUEUE_BYTES;
+}
+
 /* Those whose turn it is go on; `self` is told by what it is granted. */
 static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 {
@@ -49,7 +65,7 @@ static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 
 	spin_lock_bh(&gate->lock);
 	while (!list_empty(&gate->waiters) &&
-	       atomic_read(&gate->bytes) <= GATE_BUDGET_BYTES - GATE_TURN_BYTES) {
+	       atomic_read(&gate->bytes) <= budget(gate) - GATE_TURN_BYTES) {
 		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
 
 		list_del_init(&turn->wait);
@@ -109,13 +125,18 @@ void roce_turn_uninit(struct roce_turn *turn)
 bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 {
 	struct roce_gate *gate = turn->gate;
+	int room;
 
-	if (likely(list_empty(&gate->waiters) && atomic_read(&gate->bytes) < GATE_BUDGET_BYTES))
+	/* No less than that is the budget of any netdev. */
+	if (likely(list_empty(&gate->waiters) &&
+		   atomic_read(&gate->bytes) < ROCE_GATE_QUEUE_BYTES))
 		return false;
 	if (atomic_read(&turn->granted) > 0)
 		return false;
-	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted) &&
-	    atomic_read(&gate->bytes) < GATE_SMALL_BUDGET_BYTES)
+	room = budget(gate) - atomic_read(&gate->bytes);
+	if (room > 0 && list_empty(&gate->waiters))
+		return false;
+	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted) && room > -GATE_TURN_BYTES)
 		return false;
 
 	spin_lock_bh(&gate->lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Who of a device's QPs may put packets into the IP stack. All of them together
- * have some hundred KiB there: enough that no netdev runs dry, and little enough
- * that queueing disciplines neither overflow nor drop what stayed too long
- * (RFC 8289). QPs beyond that wait outside, in turn, and each turn is worth a
- * large batch, however many wait.
+ * have some hundred KiB there for each transmit queue of the netdev: enough that
+ * none runs dry, and little enough that queueing disciplines neither overflow nor
+ * drop what stayed too long (RFC 8289). QPs beyond that wait outside, in turn, and
+ * each turn is worth a large batch, however many wait.
  */
 #ifndef TERN_ROCE_GATE_H
 #define TERN_ROCE_GATE_H
@@ -13,13 +13,22 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
+struct net_device;
 struct sock;
+
+/*
+ * What may be in the stack for a transmit queue, charged as skbs are: at 60 MB/s it lasts
+ * for 5 ms, the delay that CoDel tolerates, at 10 GB/s for longer than netdevs put off
+ * telling what they sent. The packets of one QP go by one queue.
+ */
+#define ROCE_GATE_QUEUE_BYTES	(512 << 10)
 
 /* A packet is charged with no less, for small ones take a netdev about as long as larger ones. */
 #define ROCE_GATE_PKT_BYTES	2048
 
 /* Per device. Bytes are those that skbs are charged with: truesize. */
 struct roce_gate {
+	const struct net_device *netdev;
 	atomic_t bytes;			/* in the stack, or granted */
 	spinlock_t lock;
 	struct list_head waiters;	/* struct roce_turn, in turn */
@@ -35,7 +44,8 @@ struct roce_turn {
 	void *arg;
 };
 
-void roce_gate_init(struct roce_gate *gate);
+/* netdev stays as long as the gate does. */
+void roce_gate_init(struct roce_gate *gate, const struct net_device *netdev);
 
 /*
  * space(arg) is called when it is the QP's turn, with the gate's lock held. A run of

@@ -103,20 +103,6 @@ void roce_local_run_next(struct roce_qp *qp, struct roce_qp **next)
 	qp->local.next = NULL;
 }
 
-void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
-{
-	struct roce_qp *next = NULL;
-
-	qp->now_ns = 0;
-	spin_unlock_bh(&qp->base.run_lock);
-	smp_mb();	/* as in run_and_unlock() */
-	roce_local_released(qp, &next);
-	if (next) {
-		roce_kick(next, TERN_QP_MARK_SEND);
-		tern_qp_put(&next->base);
-	}
-}
-
 /* ---- the other QP's lock ---- */
 
 /*
@@ -163,10 +149,7 @@ static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 	other->now_ns = 0;
 	WRITE_ONCE(other->local.brief, false);
 	__acquire(&other->base.run_lock);
-	spin_unlock(&other->base.run_lock);
-	smp_mb();	/* as in run_and_unlock() */
-	roce_local_released(other, &qp->local.next);
-	if (atomic_read(&other->base.marks) && refcount_inc_not_zero(&other->base.ref))
+	if (roce_run_unlock(other, &qp->local.next) && refcount_inc_not_zero(&other->base.ref))
 		run_after(other, &qp->local.next);
 }
 

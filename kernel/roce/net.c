@@ -184,7 +184,7 @@ int roce_dev_start(struct tern_dev *dev)
 	rd->dev = dev;
 	rd->rn = rn;
 	rd->local = true;
-	roce_gate_init(&rd->gate);
+	roce_gate_init(&rd->gate, dev->netdev);
 	roce_mcast_dev_init(rd);
 
 	mutex_lock(&rn->lock);

@@ -48,13 +48,15 @@ static u64 ack_timeout_ns(u8 field)
 
 /*
  * A driver frees sent skbs inside its transmit function, that is with the queue
- * locked that the next packet needs: only note it here.
+ * locked that the next packet needs: only note it here. The QP goes on where it
+ * ran last: if it did so here, then sooner or later all QPs would be run by the
+ * CPU that frees the packets of one of them, and all others stand idle.
  */
 static void tx_space(void *arg)
 {
 	struct roce_qp *qp = arg;
 
-	queue_work(roce_wq, &qp->work);
+	queue_work_on(READ_ONCE(qp->cpu), roce_wq, &qp->work);
 }
 
 int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
@@ -314,7 +316,4 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 	if (qp->resp_ready)
 		attr->rq_psn = qp->resp.epsn;
 	roce_qp_unlock(qp);
-	/* Who came meanwhile left a mark for the lock's owner, which was this. */
-	if (atomic_read(&base->marks))
-		roce_kick(qp, 0);
 }

@@ -175,7 +175,10 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path);
 /* Once, at load: does this kernel treat batches rightly? Else packets go one by one. */
 bool __init roce_tx_try_batch(void);
 
-/* True: others are to send before this QP sends so much payload (gate.h); space() comes. */
+/*
+ * True: others are to send before this QP sends so much payload (gate.h), or it has enough
+ * in the stack; space() comes.
+ */
 bool roce_tx_full(struct roce_tx *tx, u32 bytes);
 /* At the end of each run of the QP. */
 void roce_tx_end_turn(struct roce_tx *tx);
@@ -318,7 +321,8 @@ struct roce_qp {
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */
 	u64 now_ns;			/* roce_now(); 0: to be asked for */
-	struct work_struct work;	/* goes on when a budget is spent */
+	struct work_struct work;	/* goes on when a budget is spent, or there is room */
+	int cpu;			/* that it was run by last */
 	u64 retry_tx_ns;		/* local queue refused: try again then */
 	u32 ud_sending;			/* UD/GSI: next SQ index to send */
 };

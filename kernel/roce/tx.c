@@ -82,14 +82,16 @@ out:
 	rcu_read_unlock();
 }
 
-/* Ask for space() when an skb of ours in the stack ends; if there is none it does not come. */
-static void wait_for_end(struct roce_tx *tx)
+/* Ask for space() when an skb of ours in the stack ends. False: there is none, so it does not come. */
+static bool wait_for_end(struct roce_tx *tx)
 {
 	set_bit(0, &tx->room->refused);
 	smp_mb__after_atomic();	/* refused before sk_wmem_alloc; see tx_write_space() */
 	/* 1: of one whose end was told of before */
-	if (sk_wmem_alloc_get(tx->sk) <= 1)
-		clear_bit(0, &tx->room->refused);
+	if (sk_wmem_alloc_get(tx->sk) > 1)
+		return true;
+	clear_bit(0, &tx->room->refused);
+	return false;
 }
 
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg)
@@ -147,6 +149,9 @@ void roce_tx_uninit(struct roce_tx *tx)
 
 bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
+	/* All of it goes by one queue. */
+	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) && wait_for_end(tx))
+		return true;
 	return roce_turn_waits(&tx->room->turn, bytes);
 }
 

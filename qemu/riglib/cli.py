@@ -181,8 +181,8 @@ def _parser():
         p.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests (default: "
                        "the host's)")
         p.add_argument("--kernel", metavar="V", help="a kernel version that the suite or its "
-                       "-backports has, such as 6.12, or 'debug' (default: the suite's; of the "
-                       "host's suite the one that headers are installed of); or 'native' or "
+                       "-backports has, such as 6.12, or 'newest', or 'debug' (default: the suite's; "
+                       "of the host's suite the one that headers are installed of); or 'native' or "
                        "'native-debug'")
         p.add_argument("--native", dest="kernel", action="store_const", const="native",
                        help="User Mode Linux with the host's programs, instead of QEMU: the same "

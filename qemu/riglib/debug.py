@@ -75,16 +75,21 @@ def _build(install, out):
     shutil.rmtree(work)
 
 
+def tree():
+    """What is left of its sources: enough to build modules."""
+    path = os.path.join(folder(), "tree")
+    if not os.path.exists(path):
+        raise RigError("the debug kernel is not built: run 'qemu/rig image --kernel debug'")
+    return path
+
+
 def module():
     """Build tern.ko for the debug kernel, if anything changed; returns its path."""
-    tree = os.path.join(folder(), "tree")
-    if not os.path.exists(tree):
-        raise RigError("the debug kernel is not built: run 'qemu/rig image --kernel debug'")
     beside = os.path.join(paths.CHECKOUT, "build", "debug")
     progress("building tern.ko for the debug kernel")
     with paths.locked("debug-module"):
         # With line numbers, for reports; they are taken off again before it is pushed.
-        tool.run(["make", "-C", paths.CHECKOUT, "module", "KDIR=" + tree, "BUILD=" + beside,
+        tool.run(["make", "-C", paths.CHECKOUT, "module", "KDIR=" + tree(), "BUILD=" + beside,
                   "KCFLAGS=-g"], limit_s=900, what="building tern.ko for the debug kernel",
                  env=dict(os.environ, MAKEFLAGS=""))
     return os.path.join(beside, "module", "tern.ko")

@@ -36,13 +36,15 @@ def _flavour_ok(release):
     return release.endswith("-amd64") and not re.search(r"-(cloud|rt)-amd64$", release)
 
 
-def _with_headers():
+def with_headers():
     """Kernel releases whose headers are installed, oldest first."""
     found = [os.path.basename(path)[len("linux-headers-"):]
              for path in glob.glob("/usr/src/linux-headers-*-amd64")]
     return sorted(filter(_flavour_ok, found), key=_order)
 
 
+# --kernel newest: of the suite and its -backports.
+NEWEST = "newest"
 # What linux-image-amd64 brings; a host may have newer ones from -backports beside it.
 _DEFAULT = {"bookworm": "6.1.", "trixie": "6.12."}
 
@@ -54,9 +56,10 @@ def _offered(archive, version):
             found = re.fullmatch(r"linux-image-(\d+\.\d+\.\d+\S*-amd64)", name)
             if found:
                 return found.group(1)
-    names = archive.names("linux-image-" + (version or ""))
-    releases = [name[len("linux-image-"):] for name in names
-                if re.match(r"linux-image-\d+\.\d+\.\d+", name)]
+    # The newest is one that modules can be built for: its headers come and go with its image.
+    prefix = "linux-headers-" if version == NEWEST else "linux-image-"
+    names = archive.names(prefix + (version if version and version != NEWEST else ""))
+    releases = [name[len(prefix):] for name in names if re.match(prefix + r"\d+\.\d+\.\d+", name)]
     releases = [r for r in releases if _flavour_ok(r) and _means(version, r)]
     if not releases:
         raise RigError("Debian %s and its -backports have no kernel %s: 'apt-cache pkgnames "
@@ -65,7 +68,7 @@ def _offered(archive, version):
 
 
 def _means(version, release):
-    return not version or release == version or re.match(re.escape(version) + r"[.+-]", release)
+    return version in (None, NEWEST, release) or re.match(re.escape(version) + r"[.+-]", release)
 
 
 def choose(version=None, suite=None, anew=False):
@@ -76,7 +79,7 @@ def choose(version=None, suite=None, anew=False):
     """
     archive = apt.Archive(suite)
     if archive.suite == apt.host_suite():
-        installed = [r for r in _with_headers() if _means(version, r)]
+        installed = [r for r in with_headers() if version != NEWEST and _means(version, r)]
         if not version:
             installed = [r for r in installed if os.path.exists("/lib/modules/%s/build" % r)]
             default = _DEFAULT.get(archive.suite, "")
@@ -85,6 +88,7 @@ def choose(version=None, suite=None, anew=False):
             return installed[-1]
     note = os.path.join(paths.IMAGES, "release-%s-%s" % (archive.suite, version or "default"))
     if anew or not os.path.exists(note):
+        paths.make_dirs()
         release = _offered(archive, version)
         with open(note, "w", encoding="ascii") as f:
             f.write(release + "\n")

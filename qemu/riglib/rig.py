@@ -172,6 +172,7 @@ class Rig:
         booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
                         containers=self.options["containers"])
         self.options["accel"] = "native" if self._native else accel.choose(booted)
+        self.options["release"] = booted["release"]
         record = {"name": self.name, "options": self.options, "release": booted["release"],
                   "since": time.time(), "starting": True, "starter": state.identify(os.getpid()),
                   "guests": [{"name": GUEST_NAMES[i], "index": i + 1, "native": self._native,

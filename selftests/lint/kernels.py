@@ -32,25 +32,14 @@ MAKE = ("make -j%d -C /src --no-print-directory module BUILD=/out KDIR=%s W=1 "
 WARNING = re.compile(r"^(?!/usr/src/).*\b(warning|error):|^(ERROR|WARNING): modpost", re.M)
 
 
-def _newest(suite):
-    """The version, such as 7.3, of the newest kernel that the suite or its -backports has."""
-    found = [re.match(r"linux-headers-(\d+)\.(\d+)\.\d.*-amd64$", name)
-             for name in apt.Archive(suite).names("linux-headers-")]
-    return "%d.%d" % max(tuple(map(int, m.groups())) for m in found if m)
-
-
-def _release(suite, version):
-    return kernel.choose(_newest(suite) if version == "newest" else version, suite)
-
-
 def _builds(words):
     """What to build: (suite, release, compiler), each once."""
     for word in words:
         suite, _, rest = word.partition(":")
         parts = [part for part in rest.split(":") if part]
         compilers = [part for part in parts if part in COMPILERS] or list(COMPILERS)
-        versions = [part for part in parts if part not in COMPILERS] or [None, "newest"]
-        for release in dict.fromkeys(_release(suite, version) for version in versions):
+        versions = [part for part in parts if part not in COMPILERS] or [None, kernel.NEWEST]
+        for release in dict.fromkeys(kernel.choose(version, suite) for version in versions):
             yield from ((suite, release, compiler) for compiler in compilers)
 
 

@@ -96,9 +96,9 @@ def python(path, text):
 
 def version():
     want = read("VERSION").strip()
-    found = re.search(r'^PACKAGE_VERSION="(.*)"$', read("dkms.conf"), re.M)
+    found = re.search(r'^PACKAGE_VERSION="(.*)"$', read("dkms/dkms.conf"), re.M)
     if not found or found.group(1) != want:
-        yield "dkms.conf: PACKAGE_VERSION is not VERSION's %s" % want
+        yield "dkms/dkms.conf: PACKAGE_VERSION is not VERSION's %s" % want
 
 
 def kbuild():

@@ -84,10 +84,13 @@ struct Place {
 	size_t in_65;
 };
 
-#define PLACE(name, in_44, in_65)                                                                  \
-	{                                                                                          \
-#name, offsetof(verbs_context_ops, name), in_44, in_65                             \
-	}
+constexpr Place place(const char *name, size_t member, size_t in_44, size_t in_65)
+{
+	return {name, member, in_44, in_65};
+}
+
+#define PLACE(name, in_44, in_65) place(#name, offsetof(verbs_context_ops, name), in_44, in_65)
+
 const Place places[] = {
 	PLACE(alloc_mw, 2, 4),		PLACE(alloc_parent_domain, 4, 6),
 	PLACE(alloc_pd, 5, 7),		PLACE(alloc_td, 6, 8),

@@ -32,8 +32,8 @@ def _pingpong(t, box):
     """-N is the ibv_wr_* interface, -t the extended CQ's: what lies where differs by release."""
     devices = t.dev(t.a), t.dev(t.b)
     gids = [t.gid_index(guest, guest.address) for guest in t.guests]
-    for kind, options in (("rc", "-s 4097 -c"), ("rc", "-s 4097 -c -N -t"), ("rc", "-e"),
-                          ("uc", "-s 4097 -c"), ("ud", "-s 1024"), ("srq", "-s 4097 -c")):
+    for kind, options in (("rc", "-s 4097 -c"), ("rc", "-s 4097 -c -N -t"),
+                          ("ud", "-s 1024 -e"), ("srq", "-s 4097 -c")):
         command = "ibv_%s_pingpong -n 100 %s" % (kind, options)
         _both_ways(t, box, "%s %s" % (kind, options),
                    "%s -d %s -g %d" % (command, devices[1], gids[1]),
@@ -41,6 +41,7 @@ def _pingpong(t, box):
 
 
 def _perftest(t, box):
+    """Polls and posts by the plain interface, for longer."""
     command = "ib_write_bw -F -n 300 -s 65536"
     server, client = "%s -d %s" % (command, t.dev(t.b)), \
         "%s -d %s %s" % (command, t.dev(t.a), t.b.address)
@@ -50,6 +51,7 @@ def _perftest(t, box):
 
 
 def _rping(t, box):
+    """The same plugin below librdmacm."""
     server, client = "rping -s -C 9 -a " + t.b.address, "rping -c -C 9 -a " + t.b.address
     t.pair_case("%s: rping, the client in it" % box.suite, server, box.command(client), port="cm")
     t.pair_case("%s: rping, the server in it" % box.suite, box.command(server), client, port="cm")

@@ -258,8 +258,8 @@ class Test:
         return done
 
     def _tool_case(self, name, case, ok, why):
-        known = None if ok else rxe.fault(case, *(self.lab.driver_of(self.pair, guest) == "rxe"
-                                                  for guest in "ab"))
+        is_rxe = [self.lab.driver_of(self.pair, guest) == "rxe" for guest in "ab"]
+        known = None if ok else rxe.fault(case, *is_rxe, self.lab.release)
         if known:
             self.skip(name, known)
         else:

@@ -10,7 +10,7 @@ import json
 import re
 import time
 
-from riglib import GuestLost, Rig, RigError, debug
+from riglib import GuestLost, Rig, RigError, apt
 from riglib.rig import images
 
 from . import where
@@ -61,6 +61,8 @@ class Lab:
         self._rig = None
         self._ours = False
         self._baseline = {}
+        # What the guests run: known once they are up.
+        self.suite = self.release = None
 
     # -- guests
 
@@ -69,18 +71,23 @@ class Lab:
         try:
             self._rig = Rig.attach(self._name)
             if all(guest.alive() for guest in self._rig):
-                self._options["kernel"] = self._rig.options.get("kernel")
+                for name in ("kernel", "suite"):
+                    asked, there = self._options.get(name), self._rig.options[name]
+                    if asked not in (None, there):
+                        raise RigError("rig %s is up with another %s, %s: 'qemu/rig down --name %s' "
+                                       "ends it" % (self._name, name, there, self._name))
+                    self._options[name] = there
             else:
                 # Left by a run that was killed.
                 self._rig.down()
                 self._rig = None
         except GuestLost:
             self._rig = None
-        files = where.build_tools()
-        if self._options["kernel"] == debug.NAME:
-            images(debug.NAME)
+        version, self.suite = self._options["kernel"], self._options.get("suite") or apt.host_suite()
+        self.release = images(version, suite=self.suite)["release"]
+        files = where.build_tools(self.suite)
         if self.device == "tern":
-            files += where.driver_files(self._options["kernel"])
+            files += where.driver_files(self.suite, self.release, version)
         if not self._rig:
             self._boot()
         for guest in self.guests():
@@ -145,7 +152,8 @@ class Lab:
                 elif other != want:
                     guest.run("rdma link delete %s 2>/dev/null; true" % LINK[other][0])
             if want == "siw" and not guest.native:
-                guest.push([where.siw_file()], "/tern/")
+                guest.push([where.siw_file(self.suite, self.release, self._options["kernel"])],
+                           "/tern/")
                 guest.run(_INSTALL_SIW, timeout=30, check=True)
             self.add_link(guest, want)
         for guest in self.guests():

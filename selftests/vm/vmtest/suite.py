@@ -10,12 +10,15 @@ import re
 import sys
 import traceback
 
-from riglib import GuestLost, RigError
+from riglib import GuestLost, RigError, apt
 
 from . import klog, native, where
 from .context import Test, TimeUp
 from .ktap import Report
 from .lab import Lab
+
+# What shows that a kernel and a userland get on with tern, in a few minutes.
+CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
 
 class Entry:
@@ -165,6 +168,7 @@ def _arguments():
         prog="run", description="Tests tern in virtual machines. The last line counts the cases.")
     parser.add_argument("--tests", metavar="PATTERN", action="append", default=[],
                         help="only these, such as 'pingpong' or 'perftest[[]tx]' (repeatable)")
+    parser.add_argument("--core", action="store_true", help="only " + ", ".join(CORE))
     parser.add_argument("--list", action="store_true", help="list the tests and end")
     parser.add_argument("--device", choices=("tern", "rxe"), default="tern",
                         help="the driver under test; rxe is for developing the tests")
@@ -175,15 +179,18 @@ def _arguments():
     parser.add_argument("--smp", type=int,
                         help="virtual CPUs of each guest (1; native: as many as the host has)")
     parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernels: 2048)")
+    parser.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests, in which "
+                        "all that they run is built (default: the host's)")
     parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' and 'native-debug' "
-                        "have lockdep, KASAN and others; of other versions, tern.ko is to be built "
-                        "for them")
+                        "have lockdep, KASAN and others")
     parser.add_argument("--native", dest="kernel", action="store_const", const="native",
                         help="User Mode Linux instead of QEMU: the same as --kernel native")
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
                         "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
+    if args.core:
+        args.tests += CORE
     return args
 
 
@@ -202,7 +209,7 @@ def main():
         os.environ["RIG_SLOW"] = "%g" % args.slow
     containers = any(entry.containers for entry in entries)
     lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
-              containers=containers)
+              suite=args.suite, containers=containers)
     try:
         lab.up()
     except where.Missing as missing:

@@ -10,13 +10,13 @@ import json
 import os
 import shlex
 
-from riglib import Rig, tern
-from riglib.say import RigError
+from riglib import Rig, apt, product, umlkernel
 
 from .. import HERE
 from .cases import BY_NAME, SUBJECTS, command
 
 NAME = "bench-native"
+_KERNEL = "native"
 _ADDRESS = {"left": "10.88.0.1", "right": "10.88.0.2"}
 _DEVICE = {"left": "l", "right": "r"}
 _PORT = 18515
@@ -59,19 +59,18 @@ _DOWN = "rdma link delete l; rdma link delete r; true"
 _IS_DOWN = "[ ! -e /sys/module/MODULE ] || modprobe -r MODULE"
 
 
-def _files():
+def _files(release):
     """tern.ko for the guest's kernel, the provider, and what runs there."""
-    found = tern.files("native")
-    if len(found) < 2:
-        raise RigError("tern's provider is not built: run 'make provider' first")
-    return found + [os.path.join(HERE, "pairs")]
+    suite = apt.host_suite()
+    module = product.module(suite, release, _KERNEL)
+    return [product.without_debug(module), os.path.join(HERE, "pairs")] + product.providers(suite)
 
 
 class Guest:
     """Up inside a with block."""
 
     def __init__(self, cpus, mtu):
-        self._rig = Rig(name=NAME, kernel="native", guests=1, smp=cpus)
+        self._rig = Rig(name=NAME, kernel=_KERNEL, guests=1, smp=cpus)
         self._mtu = mtu
 
     @property
@@ -81,7 +80,7 @@ class Guest:
 
     def __enter__(self):
         # What takes long to build is built before anything is booted.
-        files = _files()
+        files = _files(umlkernel.ensure(_KERNEL)[0])
         self._rig.up()
         try:
             guest = self._rig["a"]

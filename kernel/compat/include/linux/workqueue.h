@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Workqueues whose work runs on the CPU that queued it say so from 6.17 on. Before, and
- * where no stable release has taken it over, they are so without saying.
+ * Workqueues whose work runs on the CPU that queued it are to say so to newer kernels, and
+ * to late releases of 6.12. To others that goes without saying.
  */
 #ifndef TERN_COMPAT_LINUX_WORKQUEUE_H
 #define TERN_COMPAT_LINUX_WORKQUEUE_H

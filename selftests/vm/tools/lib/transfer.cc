@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sched.h>
+#include <unistd.h>
 
 #include "pattern.h"
 #include "post.h"
@@ -79,6 +80,9 @@ public:
 		if (active_ && b_.opcode == IBV_WR_RDMA_WRITE && s_.env.device.is_iwarp())
 			settle();
 		s_.env.control.sync();
+		if (passive_ && b_.opcode == IBV_WR_RDMA_WRITE &&
+		    s_.links[0]->options().type == IBV_QPT_UC)
+			await_arrival();
 		verify();
 		s_.env.control.sync();
 	}
@@ -235,6 +239,21 @@ private:
 			post(*link, {.opcode = IBV_WR_RDMA_READ, .id = kFateTag});
 			s_.send_cq.expect(IBV_WC_SUCCESS, kFateTag, s_.env.limit_s);
 		}
+	}
+
+	// A UC WRITE is complete for its sender before it has arrived, and nothing tells of that.
+	void await_arrival() const
+	{
+		double deadline = now_s() + s_.env.limit_s;
+		for (uint32_t m = 0; m < b_.count; m++)
+			while (!has_arrived(m) && now_s() < deadline)
+				usleep(1000);
+	}
+
+	bool has_arrived(uint32_t m) const
+	{
+		return pattern_check(s_.arena.at(target_at(m)), b_.bytes, peer_key(m), 0) ==
+		       b_.bytes;
 	}
 
 	uint32_t take_send(const Completion &c)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What guests are given of tern: built where their suite and their kernel want it.
+
+Of the host's suite and the kernel it has headers of, that is what `make` left in build/ (or
+TERN_BUILD); of kernels that the rig builds itself a module made in their trees; of any other, what
+is built now in a build root. TERN_KO and TERN_PROVIDER name others.
+"""
+
+import glob
+import os
+
+from . import apt, buildroot, debug, kernel, paths, tool, umlkernel
+from .say import RigError
+
+_BUILD = os.environ.get("TERN_BUILD") or os.path.join(paths.CHECKOUT, "build")
+
+
+def _chosen(variable):
+    path = os.environ.get(variable)
+    if path and not os.path.exists(path):
+        raise RigError("%s names %s, which does not exist" % (variable, path))
+    return path and os.path.abspath(path)
+
+
+def _built_for(path):
+    """The kernel release of a module."""
+    words = tool.run(["modinfo", "-F", "vermagic", path]).split()
+    return words[0] if words else ""
+
+
+def module(suite, release, version=None):
+    """tern.ko for a kernel release of a suite; `version` is what --kernel said."""
+    chosen = _chosen("TERN_KO")
+    if chosen:
+        return chosen
+    if version == debug.NAME:
+        return debug.module()
+    if version in umlkernel.NAMES:
+        return umlkernel.module(version)
+    if suite == apt.host_suite():
+        path = os.path.join(_BUILD, "module", "tern.ko")
+        there = os.path.exists(path)
+        if there and _built_for(path) == release:
+            return path
+        if not version and release in kernel.with_headers():
+            raise RigError("build/module/tern.ko is %s, guests run %s: run 'make KVER=%s' first"
+                           % ("for " + _built_for(path) if there else "not built", release,
+                              release))
+    return buildroot.module(suite, release)
+
+
+def providers(suite):
+    """The provider for a suite's libibverbs: its plugins."""
+    chosen = _chosen("TERN_PROVIDER")
+    if chosen:
+        return [chosen]
+    if suite != apt.host_suite():
+        return buildroot.provider(suite)
+    found = sorted(glob.glob(os.path.join(_BUILD, "provider", "libtern-rdmav*.so")))
+    if not found:
+        raise RigError("the provider is not built: run 'make' first (or set TERN_PROVIDER)")
+    return found
+
+
+def without_debug(path):
+    """A copy without debug information, which is nine tenths of a module; cached by its time."""
+    folder = os.path.join(paths.BUILD, "stripped")
+    # Two kernels' modules have one name: a folder each.
+    small = os.path.join(folder, os.path.dirname(path).strip("/").replace("/", "-"),
+                         os.path.basename(path))
+    os.makedirs(os.path.dirname(small), exist_ok=True)
+    built = os.stat(path).st_mtime_ns
+    if not os.path.exists(small) or os.stat(small).st_mtime_ns != built:
+        with paths.locked("strip"):
+            tool.run(["objcopy", "--strip-debug", path, small + ".new"])
+            os.utime(small + ".new", ns=(built, built))
+            os.rename(small + ".new", small)
+    return small

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guest as the cases see it: commands that are verdicts, and the files that it has."""
+
+import re
+
+# Where files come and go without tern: what is made at run time, logs, apt's and dpkg's own records.
+_ELSEWHERE = "proc|sys|run|dev|tmp|share|root|var/(log|cache|tmp|lib/(apt|dpkg|systemd|ucf))"
+
+
+class Machine:
+    """One guest; `old` and `new` are the versions of the packages, `other` the second kernel."""
+
+    def __init__(self, guest, report, release, other, versions):
+        self.guest, self._report = guest, report
+        self.release, self.other = release, other
+        self.old, self.new = versions
+        # A folder of modules that DKMS takes instead of compiling, if there is one.
+        self.prebuilt = None
+
+    def case(self, name, ok, detail=""):
+        """A verdict that is not a command's."""
+        self._report.case(name, bool(ok), "" if ok else detail)
+        return bool(ok)
+
+    def run(self, command, timeout=60):
+        """A command that is no verdict."""
+        return self.guest.run(command, timeout=timeout)
+
+    def check(self, name, command, timeout=60, rc=0, says=""):
+        """A command is a case: it ends with `rc` (None: not 0), and its output matches `says`."""
+        result = self.run(command, timeout)
+        text = result.out + result.err
+        ended = result.rc == rc if rc is not None else 0 < result.rc < 124
+        found = re.search(says, text)
+        self.case(name, ended and found, "exit %d, wanted %s%s\n%s\n%s" % (
+            result.rc, "a failure" if rc is None else rc,
+            "" if found else "; nothing matches " + says, command, text[-1500:]))
+        return text
+
+    def until(self, name, command, timeout=20):
+        """A case: the command succeeds within the time."""
+        self.check(name, "for i in $(seq %d); do { %s; } && exit; sleep 0.5; done; exit 1"
+                   % (2 * timeout, command), timeout * 4)
+
+    def files(self):
+        """All files that are not run-time matters."""
+        # Kernel modules are a file system of their own.
+        listed = self.run(r"find / /usr/lib/modules -xdev -regextype posix-extended -regex '/(%s)' "
+                          r"-prune -o ! -type d -print" % _ELSEWHERE, 120).out
+        return set(listed.splitlines())
