@@ -89,10 +89,10 @@ def points(subject, pairs):
                     yield Point(subject, path, case.name, count)
 
 
-def command(case, subject, device, port, address=""):
-    """A program's command line, {n} for the number of operations; with an address: the client."""
+def command(case, subject, device, address=""):
+    """A program's command line, for `pairs` to fill in; with an address: the client's."""
     if not subject.link:
-        return (["iperf3", "-c", address, "-p", str(port), "-l", str(case.size), "-n", "{bytes}"]
-                if address else ["iperf3", "-s", "-1", "-p", str(port)])
-    return ([case.tool, "-F", "-d", device, "-p", str(port), "-s", str(case.size), "-n", "{n}"] +
+        return (["iperf3", "-c", address, "-p", "{port}", "-l", str(case.size), "-n", "{bytes}"]
+                if address else ["iperf3", "-s", "-1", "-p", "{port}"])
+    return ([case.tool, "-F", "-d", device, "-p", "{port}", "-s", str(case.size), "-n", "{n}"] +
             case.options.split() + ["-R"] * subject.by_cm + [address] * bool(address))

@@ -19,9 +19,11 @@ NAME = "bench-native"
 _KERNEL = "native"
 _ADDRESS = {"left": "10.88.0.1", "right": "10.88.0.2"}
 _DEVICE = {"left": "l", "right": "r"}
-_PORT = 18515
+_PORTS = range(10000, 30000)
 
-# modprobe is told where tern.ko is: a depmod of all modules would take longer.
+# modprobe is told where tern.ko is: a depmod of all modules would take longer. Interfaces are moved,
+# not made where they are to be, for then they have different numbers: siw listens for all devices
+# in the one namespace that its program is in, and tells the sockets apart by the interface's number.
 _PREPARE = r"""set -e
 modprobe -a ib_core ib_uverbs rdma_ucm rdma_cm veth
 mkdir -p /etc/libibverbs.d /etc/modprobe.d
@@ -34,7 +36,9 @@ for ns in left right; do
     ip netns add $ns
     ip -n $ns link set lo up
 done
-ip link add veth0 mtu MTU netns left type veth peer name veth1 mtu MTU netns right
+ip link add veth0 mtu MTU type veth peer name veth1 mtu MTU
+ip link set veth0 netns left
+ip link set veth1 netns right
 ip -n left addr add 10.88.0.1/24 dev veth0
 ip -n right addr add 10.88.0.2/24 dev veth1
 ip -n left link set veth0 up
@@ -71,7 +75,7 @@ class Guest:
 
     def __init__(self, cpus, mtu):
         self._rig = Rig(name=NAME, kernel=_KERNEL, guests=1, smp=cpus)
-        self._mtu = mtu
+        self._mtu, self._port = mtu, _PORTS.start
 
     @property
     def cpus(self):
@@ -118,15 +122,18 @@ class Guest:
         """Run a point's programs with each number of operations; returns what `pairs` prints."""
         subject, case = SUBJECTS[point.subject], BY_NAME[point.case]
         far = "right" if point.path == "veth" else "left"
-        ports = [_PORT + i for i in range(point.pairs)]
         ends = sorted({"left", far})
+        if self._port + point.pairs * len(counts) > _PORTS.stop:
+            self._port = _PORTS.start
         spec = {
-            "servers": [command(case, subject, _DEVICE[far], port) for port in ports],
-            "clients": [command(case, subject, "l", port, _ADDRESS[far]) for port in ports],
-            "namespaces": [far, "left"], "ports": ports, "counts": counts, "size": case.size,
+            "server": command(case, subject, _DEVICE[far]),
+            "client": command(case, subject, "l", _ADDRESS[far]),
+            "namespaces": [far, "left"], "pairs": point.pairs, "port": self._port,
+            "counts": counts, "size": case.size,
             "devices": [_DEVICE[end] for end in ends] if subject.link else [],
             "limit_s": limit_s * self._rig["a"].slow,
         }
+        self._port += point.pairs * len(counts)
         # Beginning and ending a program has limits of its own.
         done = self._rig["a"].run("/tern/pairs " + shlex.quote(json.dumps(spec)),
                                   timeout=len(counts) * (limit_s + 30), check=True)

@@ -116,7 +116,7 @@ def markdown(samples, native_csv):
                           for name, values in pairs.items()])
     yield from _scaling_table(samples, failed)
     for point, count, why in samples.failures():
-        yield "* † %s, %s, %s, %d at once: no figure in %d rounds: %s" % (
+        yield "* † %s, %s, %s, %d at once: no figure in %d of the rounds: %s" % (
             point.subject, point.path, BY_NAME[point.case].title, point.pairs, count, why)
 
 
