@@ -31,7 +31,7 @@ class Campaign:
     """One run of the part perftest."""
 
     def __init__(self, options, samples, say):
-        """options: rounds, scale_rounds, limit, seconds, subjects, cases, pairs, ways, cpus, veth_mtu."""
+        """options: those of command.py."""
         self._options, self._samples, self._say = options, samples, say
         self._stack = contextlib.ExitStack()
         self._guest = None

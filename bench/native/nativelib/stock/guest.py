@@ -21,9 +21,9 @@ _ADDRESS = {"left": "10.88.0.1", "right": "10.88.0.2"}
 _DEVICE = {"left": "l", "right": "r"}
 _PORTS = range(10000, 30000)
 
-# modprobe is told where tern.ko is: a depmod of all modules would take longer. Interfaces are moved,
-# not made where they are to be, for then they have different numbers: siw listens for all devices
-# in the one namespace that its program is in, and tells the sockets apart by the interface's number.
+# modprobe is told where tern.ko is: a depmod of all modules would take longer. Interfaces are
+# moved, not made where they are to be, for then they have different numbers: siw listens for all
+# devices in the one namespace that its program is in, and tells sockets apart by these numbers.
 _PREPARE = r"""set -e
 modprobe -a ib_core ib_uverbs rdma_ucm rdma_cm veth
 mkdir -p /etc/libibverbs.d /etc/modprobe.d
