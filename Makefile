@@ -12,7 +12,7 @@ KDIR	?= /lib/modules/$(KVER)/build
 
 # Of make fuzz, for each target.
 SECONDS	?= 60
-# Options of make bench: bench/vm/run --help lists them.
+# Options of make bench or bench-native: bench/vm/run --help, bench/native/run --help list them.
 BENCH	?=
 DESTDIR	?=
 PREFIX	?= /usr/local
@@ -95,9 +95,9 @@ bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench;
 	qemu/install-deps.sh bench/vm/packages
 	bench/vm/run $(BENCH)
 
-bench-native:		## tern's code timed at native speed, beside rxe's (User Mode Linux)
-	qemu/install-deps.sh qemu/packages.host bench/packages
-	bench/native/run
+bench-native: provider	## speed at native pace beside rxe, siw, TCP (User Mode Linux); BENCH='--parts perftest'
+	qemu/install-deps.sh qemu/packages.host qemu/packages.native bench/packages
+	bench/native/run $(BENCH)
 
 check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass
 
