@@ -107,6 +107,10 @@ def of_silent(guest, silence_s):
     summary = "hung: no sign of life for %.0f s" % silence_s
     where = re.search(r"RIP: ([0-9a-f]+):(\S+)", proof)
     who = re.search(r"CPU: (\d+) (?:UID: \d+ )?PID: (\d+) Comm: (.*?) (Not tainted|Tainted)", proof)
+    if guest.native:
+        # Its registers are those of user space, or none.
+        where = None
+        who = re.search(r"(?s)sysrq: CPU(\d+):.*?Pid: (\d+), comm: (.*?) (Not tainted|Tainted)", proof)
     if where and re.match("(pv_)?native_safe_halt|default_idle", where.group(2)):
         summary += ", though its CPU was idle"
     elif where:

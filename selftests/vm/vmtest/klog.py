@@ -37,4 +37,6 @@ def problems(text, allowed=()):
 
 def is_ours(leak):
     """Does a report of kmemleak name tern, or a module that is gone, among the callers?"""
-    return "[tern]" in leak or re.search(r"\] 0xffffffffc", leak) is not None
+    # The second is how newer kernels write an address without a name.
+    gone = r"\] 0xffffffffc|(?m:^\s+0x[0-9a-f]+$)"
+    return "[tern]" in leak or re.search(gone, leak) is not None
