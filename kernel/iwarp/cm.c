@@ -146,7 +146,7 @@ static int bind_local(struct socket *sock, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage local = *addr;
 
-	return kernel_bind(sock, (void *)&local, addr_bytes(addr));
+	return kernel_bind(sock, tern_sockaddr(&local), addr_bytes(addr));
 }
 
 static int start_connect(struct iw_ep *ep, const struct iw_cm_id *cm_id,
@@ -161,7 +161,7 @@ static int start_connect(struct iw_ep *ep, const struct iw_cm_id *cm_id,
 	if (err)
 		return err;
 	iw_sock_attach(ep);
-	err = kernel_connect(ep->sock, (void *)to, addr_bytes(to), O_NONBLOCK);
+	err = kernel_connect(ep->sock, tern_sockaddr(to), addr_bytes(to), O_NONBLOCK);
 	if (!err || err == -EINPROGRESS)
 		return 0;
 	iw_sock_detach(ep);

@@ -80,7 +80,7 @@ void iw_sock_abort(struct socket *sock)
 
 	lock_sock(sk);
 	if (sk->sk_state != TCP_CLOSE)
-		sk->sk_prot->disconnect(sk, O_NONBLOCK);
+		tern_tcp_disconnect(sk);
 	release_sock(sk);
 }
 

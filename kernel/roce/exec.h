@@ -240,6 +240,7 @@ static inline void roce_local_released(struct roce_qp *qp, struct roce_qp **next
 
 /* Run it from a work item; takes over the caller's reference. */
 void roce_kick_later(struct roce_qp *qp);
+
 /* ---- qp.c ---- */
 
 int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init);

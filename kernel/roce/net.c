@@ -112,13 +112,13 @@ static int bind_address(struct socket *sock, const union ib_gid *gid)
 	ip_sock_set_freebind(sock->sk);
 	if (roce_gid_is_ip4(gid)) {
 		sin.sin_addr.s_addr = roce_gid_ip4(gid);
-		return kernel_bind(sock, (void *)&sin, sizeof(sin));
+		return kernel_bind(sock, tern_sockaddr(&sin), sizeof(sin));
 	}
 	/* as socket_open() has it */
 	ip6_sock_set_v6only(sock->sk);
 	udp_set_no_check6_rx(sock->sk, true);
 	memcpy(&sin6.sin6_addr, gid, sizeof(sin6.sin6_addr));
-	return kernel_bind(sock, (void *)&sin6, sizeof(sin6));
+	return kernel_bind(sock, tern_sockaddr(&sin6), sizeof(sin6));
 }
 
 /*

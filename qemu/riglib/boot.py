@@ -6,6 +6,7 @@ was asked for, QEMU is told to let the machine go on: its disks, its Ethernet an
 as they are.
 """
 
+import contextlib
 import json
 import time
 
@@ -100,6 +101,8 @@ def reboot(guest, how):
             _wait_answer(guest, time.monotonic() + LIMIT_S * guest.slow)
         finally:
             command.abandon()
-            if guest.alive():
-                monitor.command("set-action", reboot="shutdown")
+            # If that fails too, what is said already is the reason.
+            with contextlib.suppress(RigError, OSError):
+                if guest.alive():
+                    monitor.command("set-action", reboot="shutdown")
     _wait_systemd(guest)

@@ -45,7 +45,7 @@ def _image(args):
 def _shape(args):
     """The options that say what rig is meant, as Rig() takes them."""
     names = ("name", "guests", "smp", "mem", "mtu", "kernel", "net", "append", "suite", "systemd",
-             "share")
+             "share", "containers")
     return {name: getattr(args, name) for name in names}
 
 

@@ -9,7 +9,7 @@ is built now in a build root. TERN_KO and TERN_PROVIDER name others.
 import glob
 import os
 
-from . import apt, buildroot, debug, kernel, paths, tool, umlkernel
+from . import apt, buildroot, debug, paths, tool, umlkernel
 from .say import RigError
 
 _BUILD = os.environ.get("TERN_BUILD") or os.path.join(paths.CHECKOUT, "build")
@@ -42,10 +42,8 @@ def module(suite, release, version=None):
         there = os.path.exists(path)
         if there and _built_for(path) == release:
             return path
-        if not version and release in kernel.with_headers():
-            raise RigError("build/module/tern.ko is %s, guests run %s: run 'make KVER=%s' first"
-                           % ("for " + _built_for(path) if there else "not built", release,
-                              release))
+        if not there and not version:
+            raise RigError("tern.ko is not built: run 'make' first (or set TERN_KO)")
     return buildroot.module(suite, release)
 
 

@@ -31,6 +31,8 @@ def cpus():
 
 def check(count, net, suite, systemd):
     """Refuse what this rig cannot have."""
+    if os.geteuid():
+        raise RigError("a native rig takes root: its guests read the host's root folder as it is")
     if count > 2:
         raise RigError("a native rig has one or two guests, not %d: its Ethernet is one cable" %
                        count)

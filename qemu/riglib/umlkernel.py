@@ -23,6 +23,7 @@ from .say import RigError, progress
 _KINDS = {"native": (("native.config",), 1, 1024),
           "native-debug": (("native.config", "native-debug.config"), 4, 2048)}
 NAMES = tuple(_KINDS)
+DEBUG = "native-debug"
 
 # The suite whose -backports has new kernels first.
 _SUITE = "trixie"

@@ -96,9 +96,12 @@ def python(path, text):
 
 def version():
     want = read("VERSION").strip()
-    found = re.search(r'^PACKAGE_VERSION="(.*)"$', read("dkms/dkms.conf"), re.M)
-    if not found or found.group(1) != want:
-        yield "dkms/dkms.conf: PACKAGE_VERSION is not VERSION's %s" % want
+    for path, pattern in (("dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"$'),
+                          ("kernel/device.h", r'TERN_VERSION\s+"(.*)"$'),
+                          ("debian/changelog", r"\Atern \((.*?)\)")):
+        found = re.search(pattern, read(path), re.M)
+        if not found or found.group(1) != want:
+            yield "%s: its version is not VERSION's %s" % (path, want)
 
 
 def kbuild():

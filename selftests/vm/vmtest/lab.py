@@ -10,7 +10,7 @@ import json
 import re
 import time
 
-from riglib import GuestLost, Rig, RigError, apt
+from riglib import GuestLost, Rig, RigError, apt, debug, umlkernel
 from riglib.rig import images
 
 from . import where
@@ -85,7 +85,9 @@ class Lab:
             self._rig = None
         version = self._options["kernel"]
         self.suite = self._options.get("suite") or apt.host_suite()
-        self.release = images(version, suite=self.suite)["release"]
+        # Of a rig that is up, what it runs: the host may have newer headers by now.
+        self.release = (self._rig.options.get("release") if self._rig else None) or \
+            images(version, suite=self.suite)["release"]
         files = where.build_tools(self.suite)
         if self.device == "tern":
             files += where.driver_files(self.suite, self.release, version)
@@ -131,6 +133,11 @@ class Lab:
     def native(self):
         """Are the guests User Mode Linux, and not QEMU?"""
         return self._rig["a"].native
+
+    @property
+    def has_kmemleak(self):
+        """Is it in the guests' kernel?"""
+        return self._options["kernel"] in (debug.NAME, umlkernel.DEBUG)
 
     @property
     def containers(self):

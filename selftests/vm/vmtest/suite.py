@@ -136,6 +136,9 @@ class Runner:
     def _check_memory(self, guest, when):
         """With a debug kernel: is there memory that nothing points to, got by tern or for it?"""
         found = self.lab.lost_memory(guest)
+        if found is None and self.lab.has_kmemleak:
+            self.report.case("guest %s: kmemleak looks for lost memory" % guest.name, False,
+                             "it is off, or refuses")
         if found is not None:
             ours = [text for text in found if klog.is_ours(text)]
             self.report.case("guest %s: no memory is lost %s" % (guest.name, when), not ours,

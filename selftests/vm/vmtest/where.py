@@ -70,8 +70,10 @@ def siw_file(suite=None, release=None, version=None):
     module = os.path.join(folder, "siw.ko")
     if os.path.exists(module) and os.path.getmtime(module) >= os.path.getmtime(_BUILD_SIW):
         return module
-    shutil.rmtree(folder, ignore_errors=True)
     with paths.locked("siw-" + release):
+        if os.path.exists(module) and os.path.getmtime(module) >= os.path.getmtime(_BUILD_SIW):
+            return module
+        shutil.rmtree(folder, ignore_errors=True)
         _siw_source(folder, suite, release)
         kdir = debug.tree() if version == debug.NAME else "/lib/modules/%s/build" % release
         if suite == apt.host_suite() and os.path.exists(kdir):

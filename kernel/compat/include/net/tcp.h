@@ -48,6 +48,12 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 #endif
 }
 
+/* tcp_disconnect(), which newer kernels do not export. The socket is locked. */
+static inline void tern_tcp_disconnect(struct sock *sk)
+{
+	sk->sk_prot->disconnect(sk, O_NONBLOCK);
+}
+
 /*
  * A kernel socket is to keep its namespace until it is gone, as those of
  * processes do. False: the namespace is going already.
