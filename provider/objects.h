@@ -42,6 +42,7 @@ struct Context {
 	/* The library's verbs_context ends with base; how much of this it takes is its affair. */
 	unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;
+	unsigned char spare[abi::kRoomForMore * sizeof(void *)];
 };
 static_assert(offsetof(Context, base) == offsetof(Context, library_part) + abi::kMaxContextOffset);
 

@@ -326,6 +326,7 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 	u32 marks;
 
 	qp->now_ns = 0;
+	roce_local_pass_on(qp, &next);
 	marks = roce_run_unlock(qp, &next);
 	local_bh_enable();
 	if (marks)

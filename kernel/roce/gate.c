@@ -6,8 +6,6 @@
 
 #include "roce/gate.h"
 
-/* A turn. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
-#define GATE_TURN_BYTES		(128 << 10)
 
 /*
  * A QP that has nothing in the stack may send so little before those who wait, if not
@@ -65,22 +63,22 @@ static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 
 	spin_lock_bh(&gate->lock);
 	while (!list_empty(&gate->waiters) &&
-	       atomic_read(&gate->bytes) <= budget(gate) - GATE_TURN_BYTES) {
+	       atomic_read(&gate->bytes) <= budget(gate) - ROCE_GATE_TURN_BYTES) {
 		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
 
 		list_del_init(&turn->wait);
-		atomic_add(GATE_TURN_BYTES, &gate->bytes);
-		atomic_add(GATE_TURN_BYTES, &turn->granted);
+		atomic_add(ROCE_GATE_TURN_BYTES, &gate->bytes);
+		atomic_add(ROCE_GATE_TURN_BYTES, &turn->granted);
 		if (turn != self)
 			turn->space(turn->arg);
 	}
 	spin_unlock_bh(&gate->lock);
 }
 
-/* An skb on its end, in sock_wfree(), still counts 1: rounded away, lest idle QPs keep that. */
+/* Without what skbs on their end count: else idle QPs would keep that. */
 static int in_stack(const struct sock *sk)
 {
-	return round_down(sk_wmem_alloc_get(sk), 64);
+	return round_down(sk_wmem_alloc_get(sk), ROCE_GATE_ENDS_BYTES + 1);
 }
 
 /* gate->bytes follows what is in the stack of sk's. */
@@ -136,7 +134,7 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 	room = budget(gate) - atomic_read(&gate->bytes);
 	if (room > 0 && list_empty(&gate->waiters))
 		return false;
-	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted) && room > -GATE_TURN_BYTES)
+	if (bytes <= GATE_SMALL_BYTES && !atomic_read(&turn->counted) && room > -ROCE_GATE_TURN_BYTES)
 		return false;
 
 	spin_lock_bh(&gate->lock);

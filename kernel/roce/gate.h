@@ -22,6 +22,10 @@ struct sock;
  * telling what they sent. The packets of one QP go by one queue.
  */
 #define ROCE_GATE_QUEUE_BYTES	(512 << 10)
+/* A turn. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
+#define ROCE_GATE_TURN_BYTES	(128 << 10)
+/* An skb on its end, in sock_wfree(), still counts 1. So many at a time there will not be. */
+#define ROCE_GATE_ENDS_BYTES	63
 
 /* A packet is charged with no less, for small ones take a netdev about as long as larger ones. */
 #define ROCE_GATE_PKT_BYTES	2048

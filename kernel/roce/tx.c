@@ -43,6 +43,14 @@
 /* Of one, until roce_tx_try_batch() has seen that more are treated rightly. */
 u32 roce_tx_list_pkts __ro_after_init = 1;
 
+/* What a QP waits for. */
+enum tx_waits {
+	WAITS_FOR_END,		/* of any skb */
+	WAITS_FOR_ROOM,		/* for a turn's worth below the QP's own limit */
+};
+
+#define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_TURN_BYTES)
+
 /*
  * What the accounting socket's sk_user_data points at. It ends with roce_tx,
  * a grace period after it; the socket may live on until the stack has freed
@@ -51,7 +59,7 @@ u32 roce_tx_list_pkts __ro_after_init = 1;
 struct roce_tx_room {
 	struct rcu_head rcu;
 	struct roce_turn turn;
-	unsigned long refused;		/* bit 0: call space() when an skb ends */
+	unsigned long waits;		/* when to call space(): bits of enum tx_waits */
 	void (*default_write_space)(struct sock *sk);
 };
 
@@ -68,29 +76,35 @@ static void tx_write_space(struct sock *sk)
 	room = rcu_dereference_sk_user_data(sk);
 	if (unlikely(!room))
 		goto out;
-	smp_mb__after_atomic();	/* sk_wmem_alloc before refused; see wait_for_end() */
+	smp_mb__after_atomic();	/* sk_wmem_alloc before waits; see wait_for() */
 	roce_turn_freed(&room->turn, sk);
-	if (likely(!test_bit(0, &room->refused)))
+	if (likely(!READ_ONCE(room->waits)))
 		goto out;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	room = rcu_dereference_sk_user_data(sk);
-	if (room && test_and_clear_bit(0, &room->refused))
+	if (room && (test_and_clear_bit(WAITS_FOR_END, &room->waits) ||
+		     (sk_wmem_alloc_get(sk) <= TX_ROOM_BYTES &&
+		      test_and_clear_bit(WAITS_FOR_ROOM, &room->waits))))
 		room->turn.space(room->turn.arg);
 	read_unlock_bh(&sk->sk_callback_lock);
 out:
 	rcu_read_unlock();
 }
 
-/* Ask for space() when an skb of ours in the stack ends. False: there is none, so it does not come. */
-static bool wait_for_end(struct roce_tx *tx)
+/*
+ * Ask for space() when that comes, by the end of an skb of ours. False: it has come, or there
+ * is no skb to end. Those on their end, of which each counts 1 yet, have told of it.
+ */
+static bool wait_for(struct roce_tx *tx, enum tx_waits what)
 {
-	set_bit(0, &tx->room->refused);
-	smp_mb__after_atomic();	/* refused before sk_wmem_alloc; see tx_write_space() */
-	/* 1: of one whose end was told of before */
-	if (sk_wmem_alloc_get(tx->sk) > 1)
+	int enough = what == WAITS_FOR_ROOM ? TX_ROOM_BYTES : ROCE_GATE_ENDS_BYTES;
+
+	set_bit(what, &tx->room->waits);
+	smp_mb__after_atomic();	/* waits before sk_wmem_alloc; see tx_write_space() */
+	if (sk_wmem_alloc_get(tx->sk) > enough)
 		return true;
-	clear_bit(0, &tx->room->refused);
+	clear_bit(what, &tx->room->waits);
 	return false;
 }
 
@@ -150,7 +164,8 @@ void roce_tx_uninit(struct roce_tx *tx)
 bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
 	/* All of it goes by one queue. */
-	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) && wait_for_end(tx))
+	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) &&
+	    wait_for(tx, WAITS_FOR_ROOM))
 		return true;
 	return roce_turn_waits(&tx->room->turn, bytes);
 }
@@ -286,7 +301,7 @@ static int xmit_result(struct roce_tx *tx, int ret)
 	case -ENOBUFS:
 	case -ENOMEM:
 		/* the end of any packet of ours in the stack is as good a moment as any */
-		wait_for_end(tx);
+		wait_for(tx, WAITS_FOR_END);
 		return -EAGAIN;
 	default:
 		return ret < 0 ? ret : -EIO;

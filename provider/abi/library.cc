@@ -177,7 +177,7 @@ verbs_context *context_of(ibv_context *context)
 
 const char *set_ops(ibv_context *context, const verbs_context_ops &ops)
 {
-	void (*table[kMaxOps])() = {};
+	void (*table[kMaxOps + kRoomForMore])() = {};
 	const size_t vctx_bytes = library.release->context_offset + sizeof(ibv_context);
 	size_t sz;
 

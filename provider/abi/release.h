@@ -35,6 +35,12 @@ inline constexpr unsigned int kLastRelease = 65;
 inline constexpr size_t kMaxOps = 93;
 inline constexpr size_t kMaxContextOffset = 368;
 
+/*
+ * Room behind both, for a library that looks like one of these and has more: it shall find zeros,
+ * and write to nothing else, until what it differs in is seen.
+ */
+inline constexpr size_t kRoomForMore = 32;
+
 /* Contexts, CQs, QPs and SRQs have a mutex each, which is longer on some processors (arm64). */
 inline constexpr size_t kMutexMore = sizeof(pthread_mutex_t) - 40;
 
