@@ -2,6 +2,7 @@
 /*
  * Module init order, and its mirror image.
  */
+#include <linux/kmod.h>
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
@@ -29,6 +30,11 @@ static int __init tern_init(void)
 	err = tern_iwarp_init();
 	if (err)
 		goto roce_exit;
+	/*
+	 * Without it no program can use a link, and kernels whose ib_core pins user memory do not
+	 * bring it. With a soft dependency `modprobe -r tern` would fail where it stays in use.
+	 */
+	request_module("ib_uverbs");
 	/* Last: from here on links can be added. */
 	err = tern_link_init();
 	if (err)
@@ -65,5 +71,3 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION(TERN_VERSION);
 MODULE_ALIAS_RDMA_LINK("tern_roce");
 MODULE_ALIAS_RDMA_LINK("tern_iwarp");
-/* Without it no program can use a link. Kernels whose ib_core pins user memory do not bring it. */
-MODULE_SOFTDEP("pre: ib_uverbs");
