@@ -154,7 +154,21 @@ def _end(kernel):
         os.killpg(kernel.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         kernel.kill()
-    kernel.wait()
+    return kernel.wait()
+
+
+def _carry(loop, lines, kernel):
+    """Until the kernel ends. Nobody has waited for it then, so its number is still its own."""
+    end = os.pidfd_open(kernel.pid)
+    loop.register(end, selectors.EVENT_READ, None)
+    while True:
+        ready = loop.select(_KICK_S)
+        for key, events in ready:
+            if key.fd == end:
+                return
+            key.data(events)
+        if not ready and any(line.is_talking() for line in lines):
+            kernel.send_signal(signal.SIGIO)
 
 
 def _keep(name, ports, ethernet, command):
@@ -169,18 +183,10 @@ def _keep(name, ports, ethernet, command):
                                   stderr=console, pass_fds=fds, start_new_session=True,
                                   preexec_fn=lambda: _prepare(keeper))
     try:
-        end = os.pidfd_open(kernel.pid)
-        loop.register(end, selectors.EVENT_READ, None)
-        while True:
-            ready = loop.select(_KICK_S)
-            for key, events in ready:
-                if key.fd == end:
-                    return kernel.wait()
-                key.data(events)
-            if not ready and any(line.is_talking() for line in lines):
-                kernel.send_signal(signal.SIGIO)
+        _carry(loop, lines, kernel)
     finally:
-        _end(kernel)
+        code = _end(kernel)
+    return code
 
 
 def _stop(number, _):
@@ -188,6 +194,8 @@ def _stop(number, _):
 
 
 def main():
+    # Whoever could connect to these sockets would be root here.
+    os.umask(0o077)
     at = sys.argv.index("--")
     name, ports = sys.argv[1], int(sys.argv[2])
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -2,8 +2,8 @@
 """How User Mode Linux is started for one guest: the native rig's machine.py and net.py.
 
 A guest's root is the host's own, with a layer in memory above: the host's programs of today, and
-nothing of the host is written to. Its CPUs are threads of the host. Ethernet is a pair of
-sockets, so there are one or two guests.
+nothing of the host is written to by what means no harm: hostfs is no wall. Its CPUs are threads of
+the host. Ethernet is a pair of sockets, so there are one or two guests.
 """
 
 import os
