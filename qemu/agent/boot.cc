@@ -166,7 +166,8 @@ void set_up_native()
 	std::string hosts = "127.0.0.1 localhost\n::1 localhost\n";
 	for (char i = 0; i < 9; i++) {
 		std::string n(1, static_cast<char>('1' + i)), name(1, static_cast<char>('a' + i));
-		hosts += "10.77.0." + n + " " + name + "\nfd77::" + n + " " + name + "\n";
+		for (const char *prefix : {"10.77.0.", "fd77::"})
+			hosts.append(prefix).append(n).append(" ").append(name).append("\n");
 	}
 	write_file("/etc/hosts", hosts);
 	mount_or_fail("none", "/run/rig", "hostfs", MS_RDONLY, getenv("RIG_PUSH"));
@@ -272,7 +273,7 @@ std::string service()
 			   "LimitMEMLOCK=infinity\nLimitCORE=0\nTasksMax=infinity\n"
 			   "OOMPolicy=continue\n";
 	for (const auto &[name, value] : environment())
-		text += "Environment=" + name + "=" + value + "\n";
+		text.append("Environment=").append(name).append("=").append(value).append("\n");
 	return text + "Environment=RIG_PORTS=" + setting("RIG_PORTS", "1") + "\n";
 }
 
