@@ -251,12 +251,12 @@ class Archive:
         self._apt("apt-get", "download", "-q", package, limit_s=600, cwd=folder,
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
 
-    def fetch(self, packages, folder, status, recommends=False):
+    def fetch(self, packages, folder, status):
         """Fetch packages and what they need beyond what the dpkg file `status` has installed."""
         self.refresh(_FRESH_S)
         self._apt("apt-get", "-o", "Dir::State::status=" + status,
                   "-o", "Dir::Cache::archives=" + folder, "-o", "Debug::NoLocking=true",
-                  "-o", "APT::Install-Recommends=%d" % recommends,
+                  "-o", "APT::Install-Recommends=0",
                   "-o", "APT::Keep-Downloaded-Packages=1",
                   "install", "--download-only", "-y", "-q", *packages, limit_s=1200,
                   what="apt-get install --download-only (Debian %s)" % self.suite)

@@ -26,8 +26,8 @@ _WAITING_MAX = 256 * 1024
 _HEADER = struct.Struct("<HBBI")  # of a frame: agent/wire.h
 _MAGIC = 0x4752
 _HANG_UP = _HEADER.pack(_MAGIC, ord("U"), 0, 0)
-# With several CPUs the kernel misses a signal that there is something to read, once in thousands. What
-# there is it finds by any other, so it gets one when it is waited for.
+# A kernel that is waited for gets a signal so often, by which it finds what there is to read. It was added
+# against stalls of the lines; whether it is still needed was not tried.
 _KICK_S = 0.2
 _PR_SET_PDEATHSIG, _ADDR_NO_RANDOMIZE = 1, 0x0040000
 _LIBC = ctypes.CDLL(None)

@@ -27,7 +27,7 @@ def _installed(archive, folder):
     return path
 
 
-def make(archive, folder, packages=(), files=(), recommends=False):
+def make(archive, folder, packages=(), files=()):
     """Fill the folder with packages, all that they depend on, and .deb files; then index it.
 
     What the folder holds already is not fetched again.
@@ -35,7 +35,7 @@ def make(archive, folder, packages=(), files=(), recommends=False):
     os.makedirs(os.path.join(folder, "partial"), exist_ok=True)
     if packages:
         with paths.locked("repo-" + archive.suite):
-            archive.fetch(packages, folder, _installed(archive, folder), recommends)
+            archive.fetch(packages, folder, _installed(archive, folder))
     for path in files:
         shutil.copy(path, folder)
     index = tool.run(["dpkg-scanpackages", "--multiversion", "."], cwd=folder)
