@@ -99,6 +99,11 @@ def _of_tcp(t):
 
 def _of_many(t):
     """TCP of the receiver has less memory than the beginnings of the FPDUs of all QPs would take."""
+    if t.run(t.b, "nproc", check=True).out.strip() != "1":
+        # Each CPU keeps up to a MiB of what it has charged to itself: the sum that is compared with
+        # tcp_mem can stay above so low a limit when all memory is free again.
+        t.skip("TCP has memory for few", "TCP does not count so exactly on several CPUs")
+        return
     usual = t.run(t.b, "cat " + _TCP_MEM, check=True).out.strip()
     before = _dropped(t)
     t.run(t.b, "echo 24 32 %d >%s" % (_FEW_PAGES, _TCP_MEM), check=True)
