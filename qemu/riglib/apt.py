@@ -9,6 +9,7 @@ call itself Debian are left out). Archive asks the same mirror for any suite, wi
 
 import os
 import re
+import tempfile
 import time
 
 from . import paths, tool
@@ -250,6 +251,17 @@ class Archive:
     def _download(self, package, folder):
         self._apt("apt-get", "download", "-q", package, limit_s=600, cwd=folder,
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
+
+    def unpack(self, packages, root):
+        """Fetch packages and unpack them in a root, without installing; all files become ours. The
+        last one is unpacked last. A link of the root's own to a folder stays a link."""
+        os.makedirs(root, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="packages.", dir=root) as work:
+            files = [self.download(name, work) for name in packages]
+            for path in files:
+                tool.run(["sh", "-c", 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" '
+                          '--no-same-owner --keep-directory-symlink', path, root],
+                         what="unpacking " + os.path.basename(path), limit_s=300)
 
     def fetch(self, packages, folder, status):
         """Fetch packages and what they need beyond what the dpkg file `status` has installed."""

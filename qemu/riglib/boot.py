@@ -7,10 +7,9 @@ as they are.
 """
 
 import contextlib
-import json
 import time
 
-from . import state, wire
+from . import qmp, wire
 from .say import RigError, notice
 
 LIMIT_S = 90
@@ -38,57 +37,10 @@ def _wait_systemd(guest):
         notice("guest %s: failed at boot: %s" % (guest.name, " ".join(failed)))
 
 
-class _Monitor:
-    """A conversation with QEMU that listens for events too; commands as in trouble.monitor()."""
-
-    def __init__(self, path, limit_s):
-        self._sock = state.connect(path, limit_s)
-        self._stream = self._sock.makefile("rwb")
-        self._stream.readline()
-        self.command("qmp_capabilities")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._sock.close()
-
-    def _next(self):
-        try:
-            line = self._stream.readline()
-        except OSError:
-            line = b""
-        return json.loads(line) if line else None
-
-    def command(self, name, **arguments):
-        """Send a command and wait for its answer."""
-        request = {"execute": name, "arguments": arguments}
-        self._stream.write(json.dumps(request).encode() + b"\n")
-        self._stream.flush()
-        while True:
-            answer = self._next()
-            if answer is None or "error" in answer:
-                raise RigError("QEMU's monitor: %s: %s" % (
-                    name, answer["error"].get("desc") if answer else "no answer"))
-            if "return" in answer:
-                return
-
-    def wait_reset(self, deadline):
-        """Wait until the guest resets its machine; False if it does not."""
-        while time.monotonic() < deadline:
-            self._sock.settimeout(max(0.1, deadline - time.monotonic()))
-            answer = self._next()
-            if answer is None:
-                return False
-            if answer.get("event") == "RESET" and answer["data"].get("guest"):
-                return True
-        return False
-
-
 def reboot(guest, how):
     """Run `how` in the guest, wait for the reset that it leads to and for the next boot."""
     deadline = time.monotonic() + SYSTEMD_LIMIT_S * guest.slow
-    with _Monitor(guest.path("qmp"), 5) as monitor:
+    with qmp.Monitor(guest.path("qmp"), 5) as monitor:
         monitor.command("set-action", reboot="reset")
         command = guest.start(how, timeout=SYSTEMD_LIMIT_S)
         try:

@@ -107,27 +107,13 @@ def headers(suite, release):
         if os.path.exists(root + inside):
             return inside
         progress("fetching the headers of kernel " + release)
-        work = root + ".headers"
-        shutil.rmtree(work, ignore_errors=True)
-        os.mkdir(work)
-        try:
-            common = release.rsplit("-", 1)[0]
-            wanted = ["linux-headers-" + release, "linux-headers-%s-common" % common]
-            wanted += [name for name in archive.depends(wanted[0])
-                       if name.startswith("linux-kbuild-")]
-            # The one by whose presence all are known comes last.
-            for name in reversed(wanted):
-                _add(archive.download(name, work), root)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        common = release.rsplit("-", 1)[0]
+        wanted = ["linux-headers-" + release, "linux-headers-%s-common" % common]
+        wanted += [name for name in archive.depends(wanted[0])
+                   if name.startswith("linux-kbuild-")]
+        # The one by whose presence all are known comes last.
+        archive.unpack(wanted[::-1], root)
     return inside
-
-
-def _add(package, root):
-    """Unpack one package in the root, where /lib is a link."""
-    tool.run(["sh", "-c", 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --no-same-owner '
-              '--keep-directory-symlink', package, root],
-             what="unpacking " + os.path.basename(package), limit_s=300)
 
 
 def run(suite, command, out, limit_s=900, what=None):

@@ -153,7 +153,7 @@ def folder_name(release):
 def ensure(version=None, suite=None, rebuild=False):
     """Return (release, folder), which holds kernel, modules.img, boot-modules/, disk-modules/."""
     if version == debug.NAME:
-        return debug.build(_install_debug, rebuild)
+        return debug.kernel(_install_debug, rebuild).ensure(rebuild)
     release = choose(version, suite, rebuild)
     folder = os.path.join(paths.IMAGES, folder_name(release))
     if os.path.exists(folder) and not rebuild:
@@ -192,8 +192,7 @@ def _fetch(archive, package, work):
     root = os.path.join(work, "root")
     release = package[len("linux-image-"):]
     parts = [name for name in archive.depends(package) if name.endswith("-" + release)]
-    for name in [package] + parts:
-        tool.run(["dpkg-deb", "-x", archive.download(name, work), root], limit_s=300)
+    archive.unpack([package] + parts, root)
     _merge_usr(root)
     return root
 
@@ -225,7 +224,7 @@ def _modules(root, release, keep):
 
 
 def _install_debug(root, release, bzimage, keep):
-    """What debug.build() made, as guests want it. KASAN is not ready for entry through PVH."""
+    """What debug.kernel() made, as guests want it. KASAN is not ready for entry through PVH."""
     _merge_usr(root)
     shutil.copy(bzimage, os.path.join(keep, "kernel"))
     _modules(root, release, keep)

@@ -34,7 +34,7 @@ def module(suite, release, version=None):
     if chosen:
         return chosen
     if version == debug.NAME:
-        return debug.module()
+        return debug.kernel().tern(os.path.join(paths.CHECKOUT, "build", debug.NAME))
     if version in umlkernel.NAMES:
         return umlkernel.module(version)
     if suite == apt.host_suite():

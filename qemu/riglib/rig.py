@@ -14,7 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from . import (accel, apt, boot, buildroot, debug, initrd, kernel, machine, net, paths, state,
+from . import (accel, apt, boot, buildroot, debug, initrd, kernel, machine, net, paths, source, state,
                trouble, uml, umlkernel, userland)
 from .guest import Guest
 from .say import RigError, notice, progress
@@ -70,7 +70,7 @@ def images(kernel_version=None, rebuild=False, suite=None, systemd=False, contai
 
 def clean(keep):
     """Remove the images whose place newer ones have taken; what a rig that is up uses stays."""
-    used = " ".join(keep.values())
+    used = " ".join([*keep.values(), *source.newest()])
     for suite in apt.SUITES:
         used += " ".join((userland.image(suite), userland.image(suite, True), buildroot.path(suite)))
     for note in glob.glob(os.path.join(paths.IMAGES, "release-*")):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels made from Debian's source package: unpack, configure, compile.
+"""Kernels made from Debian's source packages: unpack, patch, configure, compile, keep.
 
-For those that no package offers: the debug kernel (debug.py), the native rig's (umlkernel.py)
-and the User Mode Linux of bench/native. Each says what its configuration is, and keeps what it
-needs of the result.
+For those that no package offers: the debug kernel (debug.py), the native rig's (umlkernel.py) and
+the User Mode Linux of bench/native. Each is built once for its configuration and a version of the
+package; a build that was interrupted goes on where it stopped. What is left of the source tree is
+what it takes to build modules: tern.ko is made from it whenever it is asked for.
 """
 
 import glob
@@ -12,36 +13,108 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 
-from . import tool
+from . import apt, paths, tool
 from .say import RigError, progress
 
-TARBALL = "/usr/src/linux-source-6.1.tar.xz"
 LIMIT_S = 2 * 3600
+_NAME = re.compile(r"linux-source-(\d+)\.(\d+)")
 
 
-def key(config, *more):
-    """A short name for what is made of this source package, the file `config` and `more`."""
-    with open(config, "rb") as f:
-        text = f.read()
-    try:
-        size = os.stat(TARBALL).st_size
-    except OSError:
-        raise RigError("there is no %s: run qemu/install-deps.sh (Debian package "
-                       "linux-source-6.1)" % TARBALL) from None
-    return hashlib.sha256(repr((text, size) + more).encode()).hexdigest()[:12]
+# ---- archives ----
+
+def newest_version(suite):
+    """The version, "7.3", of the newest sources that the suite or its -backports have."""
+    versions = [tuple(map(int, m.groups())) for m in
+                map(_NAME.fullmatch, apt.Archive(suite).names("linux-source-")) if m]
+    if not versions:
+        raise RigError("Debian %s and its -backports have no kernel sources" % suite)
+    return "%d.%d" % max(versions)
 
 
-def unpack(tree, tarball=TARBALL):
-    """The sources, in the folder `tree`, which has them whole or not at all."""
-    progress("unpacking " + tarball)
-    shutil.rmtree(tree + ".new", ignore_errors=True)
-    os.makedirs(tree + ".new")
-    tool.run(["tar", "-xJf", tarball, "--strip-components=1", "-C", tree + ".new"], limit_s=600,
-             what="unpacking the kernel sources")
-    os.rename(tree + ".new", tree)
+def _kept(suite, version):
+    """The archive of a version that was fetched last, or None."""
+    found = glob.glob(os.path.join(paths.IMAGES, "source-%s-%s_*.tar.xz" % (suite, version)))
+    return max(found, key=os.path.getmtime) if found else None
 
+
+def _fetch(suite, version):
+    package = "linux-source-" + version
+    archive = apt.Archive(suite)
+    revision = archive.candidates([package]).get(package)
+    if not revision:
+        raise RigError("Debian %s and its -backports have no %s" % (suite, package))
+    path = os.path.join(paths.IMAGES, "source-%s-%s_%s.tar.xz" % (suite, version, revision))
+    if not os.path.exists(path):
+        progress("fetching the kernel sources %s (%s)" % (package, revision))
+        with tempfile.TemporaryDirectory(prefix="source.", dir=paths.IMAGES) as work:
+            archive.unpack([package], work)
+            shutil.move(os.path.join(work, "usr/src", package + ".tar.xz"), path)
+    os.utime(path)
+    return path
+
+
+def archive(suite, version, fresh=False):
+    """Path of the suite's kernel sources of a version, fetched if need be; if `fresh`, its newest
+    revision rather than one that is here already."""
+    paths.make_dirs()
+    with paths.locked("source-" + suite, limit_s=1200):
+        return (not fresh and _kept(suite, version)) or _fetch(suite, version)
+
+
+def unpack(tarball, folder, part=""):
+    """The sources, or the folder `part` of them, in `folder`, which has them whole or not at all."""
+    progress("unpacking " + os.path.basename(tarball))
+    shutil.rmtree(folder + ".new", ignore_errors=True)
+    os.makedirs(folder + ".new")
+    tool.run(["tar", "-xJf", tarball, "--strip-components=1", "-C", folder + ".new", "--wildcards",
+              "linux-source-*/" + part], limit_s=600, what="unpacking the kernel sources")
+    os.rename(folder + ".new", folder)
+
+
+def patch(folder, patches):
+    """Change sources: (file, old text, new text). What is changed already stays as it is."""
+    for name, old, new in patches:
+        path = os.path.join(folder, name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) == 1 and not (old in new and new in text):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text.replace(old, new))
+        elif new not in text:
+            raise RigError("%s has no line '%s'" % (path, old.strip()))
+
+
+SIW = "drivers/infiniband/sw/siw"
+
+
+def _siw_parameter(name):
+    return ((SIW + "/siw.h", "extern const bool %s;" % name, "extern bool %s;" % name),
+            (SIW + "/siw_main.c", "\nconst bool %s;" % name,
+             "\nbool {0}; module_param({0}, bool, 0644);".format(name)))
+
+
+# What upstream made a constant of the test peer is a parameter, for tests to set.
+SIW_PARAMETERS = _siw_parameter("mpa_crc_required") + _siw_parameter("peer_to_peer")
+
+
+_OURS = re.compile(r"(source-[a-z]+-[\d.]+)_.*|(kernel-[a-z-]+)-[0-9a-f]{12}(?:\.work)?")
+
+
+def newest():
+    """Of the archives that are kept, and the kernels made of them, the newest of each sort: names
+    in paths.IMAGES."""
+    sorts = {}
+    for entry in sorted(os.scandir(paths.IMAGES), key=lambda entry: entry.stat().st_mtime):
+        found = _OURS.fullmatch(entry.name)
+        if found:
+            sorts[found.group(1) or found.group(2)] = entry.name
+    return list(sorts.values())
+
+
+# ---- settings ----
 
 def settings(path):
     """The CONFIG_ lines of a file: {name: value}."""
@@ -50,18 +123,23 @@ def settings(path):
     return dict(line.split("=", 1) for line in lines if line.startswith("CONFIG_"))
 
 
-def configure(tree, config, *make_args):
-    """Make .config of the file `config`; a setting that Kconfig does not take is an error."""
-    tool.run(["make", "-s", "-C", tree, "KCONFIG_ALLCONFIG=" + config, *make_args, "allnoconfig"],
+def _configure(tree, config, make_args):
+    """Make .config of {name: value}; a setting that Kconfig does not take is an error."""
+    path = os.path.join(tree, "wanted.config")
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines("%s=%s\n" % pair for pair in config.items())
+    tool.run(["make", "-s", "-C", tree, "KCONFIG_ALLCONFIG=" + path, *make_args, "allnoconfig"],
              what="configuring the kernel")
     taken = settings(os.path.join(tree, ".config"))
-    lost = [name for name, value in settings(config).items() if taken.get(name, "n") != value]
+    lost = [name for name, value in config.items() if taken.get(name, "n") != value]
     if lost:
-        raise RigError("Kconfig does not take these lines of %s (what do they depend on?): %s"
-                       % (os.path.relpath(config), " ".join(lost)))
+        raise RigError("Kconfig does not take these settings (what do they depend on?): %s"
+                       % " ".join(lost))
 
 
-def compile_kernel(tree, log_path, what, *make_args):
+# ---- kernels ----
+
+def _compile(tree, log_path, what, make_args):
     """Build `make_args` (targets and variables), with a line a minute. `what` is its name."""
     jobs = os.cpu_count() or 1
     argv = ["nice", "-n", "19", "make", "-C", tree, "-j%d" % jobs, *make_args]
@@ -98,7 +176,7 @@ _FOR_MODULES = ("Makefile", "Module.symvers", "System.map", ".config", ".kernelr
 _TOOLS = ("objtool", "include", "build", "scripts")
 
 
-def keep_for_modules(tree, arches):
+def _keep_for_modules(tree, arches):
     """Throw away what no module's build reads: nine tenths."""
     doomed = [entry.path for entry in os.scandir(tree) if entry.name not in _FOR_MODULES]
     for folder, kept in (("arch", arches), ("tools", _TOOLS)):
@@ -109,3 +187,84 @@ def keep_for_modules(tree, arches):
             shutil.rmtree(path)
         else:
             os.unlink(path)
+
+
+class Kernel:
+    """A kernel that is made of a source archive, and where it is kept."""
+
+    def __init__(self, name, tarball, config, keep, patches=(), arch="", image="", seconds="",
+                 form="1"):
+        """config: {CONFIG_name: value}. keep(tree, release, out) puts what is wanted of the built
+        tree into the new folder `out`; `form` is to change when it does. arch: "um", or the host's.
+        image: make's target besides modules. seconds: how long it takes, in words.
+        """
+        self.name, self._tarball, self._config = name, tarball, config
+        self._keep, self._patches, self._image, self._seconds = keep, patches, image, seconds
+        self._make_args = ("ARCH=" + arch,) if arch else ()
+        self._arches = (arch, "x86")
+        what = (sorted(config.items()), os.path.basename(tarball), patches, form)
+        key = hashlib.sha256(repr(what).encode()).hexdigest()[:12]
+        self.folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (name, key))
+
+    def ensure(self, rebuild=False):
+        """Return (release, folder), having built it when it was not there."""
+        if rebuild or not os.path.exists(self.folder):
+            with paths.locked("kernel-" + self.name, limit_s=LIMIT_S):
+                if rebuild:
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                if not os.path.exists(self.folder):
+                    self._build()
+        with open(os.path.join(self.folder, "release"), encoding="ascii") as f:
+            return f.read().strip(), self.folder
+
+    def _build(self):
+        work = self.folder + ".work"
+        tree, keep = os.path.join(work, "tree"), os.path.join(work, "keep")
+        os.makedirs(work, exist_ok=True)
+        if not os.path.exists(tree):
+            unpack(self._tarball, tree)
+        patch(tree, self._patches)
+        _configure(tree, self._config, self._make_args)
+        log = os.path.join(paths.IMAGES, self.name + "-kernel.log")
+        progress("building the %s kernel: once, %s s on two processors (log: %s)"
+                 % (self.name, self._seconds, os.path.relpath(log)))
+        _compile(tree, log, self.name + " kernel", (*self._make_args, self._image, "modules"))
+        release = tool.run(["make", "-s", "-C", tree, *self._make_args, "kernelrelease"]).strip()
+        shutil.rmtree(keep, ignore_errors=True)
+        os.mkdir(keep)
+        self._keep(tree, release, keep)
+        _keep_for_modules(tree, self._arches)
+        os.rename(tree, os.path.join(keep, "tree"))
+        with open(os.path.join(keep, "release"), "w", encoding="ascii") as f:
+            f.write(release + "\n")
+        os.rename(keep, self.folder)
+        shutil.rmtree(work)
+
+    @property
+    def tree(self):
+        """What is left of its sources: enough to build modules."""
+        return os.path.join(self.folder, "tree")
+
+    def install_modules(self, tree, root, *more):
+        """Its modules, in root/lib/modules, without links to the sources."""
+        tool.run(["make", "-s", "-C", tree, *self._make_args, "INSTALL_MOD_PATH=" + root, *more,
+                  "modules_install"], limit_s=600, what="installing the %s kernel's modules"
+                 % self.name)
+        for link in glob.glob(os.path.join(root, "lib/modules/*/build")) + \
+                glob.glob(os.path.join(root, "lib/modules/*/source")):
+            os.unlink(link)
+
+    def make(self, folder, *words, what):
+        """Run make for this kernel's modules in a folder of sources."""
+        tool.run(["make", "-C", folder, *self._make_args, *words], limit_s=900,
+                 what="building %s for the %s kernel" % (what, self.name),
+                 env=dict(os.environ, MAKEFLAGS="", MAKELEVEL=""))
+
+    def tern(self, beside):
+        """Build tern.ko for it in the folder `beside`, if anything changed; returns its path."""
+        progress("building tern.ko for the %s kernel" % self.name)
+        with paths.locked(self.name + "-module"):
+            # With line numbers, for reports; they are taken off again before it is pushed.
+            self.make(paths.CHECKOUT, "module", "KDIR=" + self.tree, "BUILD=" + beside,
+                      "KCFLAGS=-g", what="tern.ko")
+        return os.path.join(beside, "module", "tern.ko")

@@ -8,13 +8,11 @@ kernel print where it is stuck (unknown_nmi_panic) and then end likewise. User M
 no NMI: its management console is asked where its CPUs are, and then it is ended.
 """
 
-import json
 import os
 import re
-import socket
 import time
 
-from . import mconsole, state
+from . import mconsole, qmp, state
 from .say import RigError
 
 TAIL_LINES = 45
@@ -79,7 +77,8 @@ def of_dead(guest):
 
 def _inject_nmi(guest):
     """Make a QEMU's guest say where it is, and end."""
-    monitor(guest.path("qmp"), "inject-nmi")
+    with qmp.Monitor(guest.path("qmp"), 5) as monitor:
+        monitor.command("inject-nmi")
     deadline = time.monotonic() + 8 * guest.slow
     while time.monotonic() < deadline and state.alive(guest.process):
         time.sleep(0.1)
@@ -120,28 +119,3 @@ def of_silent(guest, silence_s):
         summary += " (CPU %s, process %s %s)" % who.group(1, 2, 3)
     tail = "\n".join((before.splitlines()[-8:] + proof.splitlines())[:TAIL_LINES])
     return GuestLost(guest.name, "hang", summary, tail)
-
-
-def monitor(path, command, limit_s=5, **arguments):
-    """Send one command to QEMU's monitor and return its answer."""
-    with state.connect(path, limit_s) as sock:
-        stream = sock.makefile("rwb")
-        stream.readline()
-        for request in ({"execute": "qmp_capabilities"},
-                        {"execute": command, "arguments": arguments}):
-            stream.write(json.dumps(request).encode() + b"\n")
-            stream.flush()
-            # Events may come first; a few lines at the most.
-            for _ in range(100):
-                try:
-                    line = stream.readline()
-                except socket.timeout:
-                    raise RigError("QEMU's monitor did not answer to %s" % command) from None
-                if not line:
-                    raise RigError("QEMU's monitor closed")
-                answer = json.loads(line)
-                if "error" in answer:
-                    raise RigError("QEMU's monitor: %s" % answer["error"].get("desc"))
-                if "return" in answer:
-                    break
-        return answer.get("return")

@@ -10,11 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../qemu"))
 
-from riglib import apt, tool  # noqa: E402
+from riglib import apt  # noqa: E402
 from riglib.say import RigError  # noqa: E402
 
 
@@ -23,15 +22,10 @@ def main():
     if os.path.isdir(folder):
         return
     archive = apt.Archive(arch=arch)
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    work = tempfile.mkdtemp(prefix="sysroot.", dir=os.path.dirname(folder))
-    try:
-        for package in packages:
-            tool.run(["dpkg-deb", "-x", archive.download(package, work),
-                      os.path.join(work, "root")], limit_s=300)
-        os.rename(os.path.join(work, "root"), folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    new = folder + ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    archive.unpack(packages, new)
+    os.rename(new, folder)
 
 
 try:

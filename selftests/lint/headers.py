@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../qemu"))
 
-from riglib import apt, tool  # noqa: E402
+from riglib import apt  # noqa: E402
 from riglib.say import RigError  # noqa: E402
 
 
@@ -37,19 +37,18 @@ def _unpack(package, archive, folder):
     host = apt.Archive(archive.suite)
     work = tempfile.mkdtemp(prefix="headers.", dir=folder)
     try:
-        paths = [archive.download(package, work)]
-        paths += [host.download(name, work) for name in archive.depends(package)
-                  if re.match(r"linux-headers-.*-common$|linux-kbuild-", name)]
-        for path in paths:
-            tool.run(["dpkg-deb", "-x", path, os.path.join(work, "root")], limit_s=300)
+        root = os.path.join(work, "root")
+        archive.unpack([package], root)
+        host.unpack([name for name in archive.depends(package)
+                     if re.match(r"linux-headers-.*-common$|linux-kbuild-", name)], root)
         target = os.path.join(folder, package)
         # Its Makefile includes the common one by its place in an installed system.
-        makefile = os.path.join(work, "root/usr/src", package, "Makefile")
+        makefile = os.path.join(root, "usr/src", package, "Makefile")
         with open(makefile, encoding="ascii") as f:
             text = f.read()
         with open(makefile, "w", encoding="ascii") as f:
             f.write(re.sub(r"(?<=[ =])/usr/src/", target + "/usr/src/", text))
-        os.rename(os.path.join(work, "root"), target)
+        os.rename(root, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

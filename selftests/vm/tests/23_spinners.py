@@ -49,5 +49,9 @@ def run(t):
                                ("", one_cpu)):
         sleeps, goes_on = _watch(t, environment, commands)
         name = (environment.strip() or "by default") + (": waits" if waits else ": spins")
-        t.case(name, sleeps > WAITS if waits else sleeps < SPINS, "slept %d times" % sleeps)
+        if waits and t.lab.native:
+            # Who polls is seen to spin when less than 4 us lie between two looks at the clock.
+            t.skip(name, "reading the clock takes 4 us in User Mode Linux")
+        else:
+            t.case(name, sleeps > WAITS if waits else sleeps < SPINS, "slept %d times" % sleeps)
         t.case((environment.strip() or "by default") + ": goes on when something comes", goes_on)

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 
-from riglib import RigError, apt, buildroot, debug, kernel, paths, product, tool
+from riglib import RigError, apt, buildroot, debug, kernel, paths, product, source
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM = os.path.dirname(HERE)
@@ -20,7 +20,7 @@ TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
 PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace",
             "vfair", "vmemcpy", "vturn")
-_BUILD_SIW = os.path.join(VM, "build-siw")
+BUILD_LIMIT_S = 900
 
 
 class Missing(Exception):
@@ -28,7 +28,11 @@ class Missing(Exception):
 
 
 def _run(argv, what):
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=BUILD_LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise Missing("%s was not built within %d s" % (what, BUILD_LIMIT_S)) from None
     if done.returncode:
         said = done.stdout.decode("utf-8", "replace")
         raise Missing("%s did not build:\n%s" % (what, said[-4000:]))
@@ -45,42 +49,29 @@ def build_tools(suite=None):
         sorted(glob.glob(os.path.join(VM, "tools", "guest", "*")))
 
 
-def _siw_source(folder, suite, release):
-    """siw's sources of this kernel, from the source package that the host has or else fetches."""
-    name = "linux-source-" + re.match(r"\d+\.\d+", release).group(0)
-    tarball = "/usr/src/%s.tar.xz" % name
-    if os.path.exists(tarball):
-        _run([_BUILD_SIW, "unpack", folder, tarball], "siw")
-        return
-    work = folder + ".work"
-    shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(work)
-    try:
-        package = apt.Archive(suite).download(name, work)
-        tool.run(["dpkg-deb", "-x", package, work], limit_s=300)
-        _run([_BUILD_SIW, "unpack", folder, work + tarball], "siw")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+# $1 the sources, $2 the kernel's build directory.
+_MAKE_SIW = 'make -C "$2" M="$1" CONFIG_RDMA_SIW=m modules && strip --strip-debug "$1/siw.ko"'
 
 
 def siw_file(suite=None, release=None, version=None):
     """siw.ko, the peer of the iWARP tests: Debian has its source, but does not build it."""
     suite, release = suite or apt.host_suite(), release or kernel.choose()
-    folder = os.path.join(BUILD, "siw", release)
+    sources = os.path.join(BUILD, "siw", release)
+    folder = os.path.join(sources, source.SIW)
     module = os.path.join(folder, "siw.ko")
-    if os.path.exists(module) and os.path.getmtime(module) >= os.path.getmtime(_BUILD_SIW):
-        return module
     with paths.locked("siw-" + release):
-        if os.path.exists(module) and os.path.getmtime(module) >= os.path.getmtime(_BUILD_SIW):
+        if os.path.exists(module):
             return module
-        shutil.rmtree(folder, ignore_errors=True)
-        _siw_source(folder, suite, release)
-        kdir = debug.tree() if version == debug.NAME else "/lib/modules/%s/build" % release
+        series = re.match(r"\d+\.\d+", release).group(0)
+        shutil.rmtree(sources, ignore_errors=True)
+        source.unpack(source.archive(suite, series), sources, source.SIW)
+        source.patch(sources, source.SIW_PARAMETERS)
+        kdir = debug.kernel().tree if version == debug.NAME else "/lib/modules/%s/build" % release
         if suite == apt.host_suite() and os.path.exists(kdir):
-            _run([_BUILD_SIW, "make", folder, kdir], "siw")
+            _run(["sh", "-c", _MAKE_SIW, "siw", folder, kdir], "siw")
         else:
-            buildroot.run(suite, "/src/selftests/vm/build-siw make /out " +
-                          buildroot.headers(suite, release), folder, what="building siw")
+            buildroot.run(suite, "set -- /out %s; %s" % (buildroot.headers(suite, release),
+                                                         _MAKE_SIW), folder, what="building siw")
     return module
 
 
