@@ -111,7 +111,7 @@ class Rig:
         self._count, self._kernel = guests, kernel
         self._native = kernel in umlkernel.NAMES
         if self._native:
-            uml.check(guests, net, suite, systemd)
+            uml.check(guests, mtu, net, suite, systemd)
         self.options = {"name": self.name, "smp": smp or (uml.cpus() if self._native else 1),
                         "mtu": mtu, "net": net, "append": append, "mem": mem or _mem(kernel),
                         "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),

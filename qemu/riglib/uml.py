@@ -18,6 +18,8 @@ from .say import RigError, notice
 
 _KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 _ETHERNET_BYTES = 4 << 20
+# What an Ethernet has buffers for; MTUs up to that can be set.
+_MAX_MTU = 9000
 # As for QEMU's guests: a crash ends a guest at once, and its console says why.
 _APPEND = ("seccomp=on noreboot con=null con0=null,fd:1 ssl=null loglevel=5 panic=-1 oops=panic "
            "softlockup_panic=1 random.trust_cpu=on audit=0 root=/dev/root rootfstype=hostfs "
@@ -29,7 +31,7 @@ def cpus():
     return max(2, len(os.sched_getaffinity(0)))
 
 
-def check(count, net, suite, systemd):
+def check(count, mtu, net, suite, systemd):
     """Refuse what this rig cannot have."""
     if os.geteuid():
         raise RigError("a native rig takes root: its guests read the host's root folder as it is")
@@ -38,6 +40,8 @@ def check(count, net, suite, systemd):
                        count)
     if net != "stream":
         raise RigError("a native rig has one kind of Ethernet: leave --net out")
+    if mtu > _MAX_MTU:
+        raise RigError("a native rig has an MTU of %d at the most" % _MAX_MTU)
     if systemd:
         raise RigError("a native rig has no systemd: leave --systemd out")
     if suite and suite != apt.host_suite():
@@ -83,7 +87,7 @@ def _command_line(guest, images, options, ends):
     words = [images["kernel"], "mem=%dM" % options["mem"], "ncpus=%d" % options["smp"],
              "uml_dir=./", "umid=%s.uml" % name, "init=" + images["agent"],
              "vec0:transport=fd,fd=%d,mtu=%d,mac=02:00:00:7e:72:%02x" % (
-                 ends[0].fileno(), max(options["mtu"], 1500), guest["index"])]
+                 ends[0].fileno(), _MAX_MTU, guest["index"])]
     words += _APPEND.split() + machine.patience(options["slow"]).split()
     words += ["RIG_NAME=" + name, "RIG_INDEX=%d" % guest["index"], "RIG_MTU=%d" % options["mtu"],
               "RIG_PORTS=%d" % wire.PORTS, "RIG_MHZ=" + _clock_mhz(),

@@ -27,6 +27,11 @@ _PATCHES = (
     # Taken in softirqs as well: without that lockdep has its one report before tests begin.
     ("arch/um/drivers/vector_kern.c", "\tvector_reset_stats(vp);\n",
      "\tlocal_bh_disable();\n\tvector_reset_stats(vp);\n\tlocal_bh_enable();\n"),
+    # As other Ethernet: its MTU is what it is set to, up to what it has buffers for, and its address
+    # changes while it is up.
+    ("arch/um/drivers/vector_kern.c", "\tdev->mtu = get_mtu(def);\n",
+     "\tdev->mtu = get_mtu(def);\n\tdev->max_mtu = dev->mtu;\n"
+     "\tdev->priv_flags |= IFF_LIVE_ADDR_CHANGE;\n"),
     # Who has used up its budget is polled again and has not completed: a busy poller that finds both
     # adds it to the list of those to be polled twice.
     ("arch/um/drivers/vector_kern.c", "\tif (work_done <= budget)", "\tif (work_done < budget)"),

@@ -79,6 +79,8 @@ def _short_of_memory(t):
 
 def _without_sg(t):
     """eth0's packets would be copied by the stack."""
+    t.undo.append(lambda: t.run(t.a, "ethtool -K eth0 sg on"))
+    t.run(t.a, "ethtool -K eth0 sg off")
     t.pair_case("without scatter/gather: verified", "/tern/viwarp -e stream -b 65536 -n 50",
                 "/tern/viwarp -e stream -b 65536 -n 50 " + t.b.address, port="cm",
                 want="verified")

@@ -135,6 +135,11 @@ class Lab:
         return self._rig["a"].native
 
     @property
+    def version(self):
+        """The guests' kernel: (6, 1)."""
+        return tuple(map(int, re.match(r"(\d+)\.(\d+)", self.release).groups()))
+
+    @property
     def has_kmemleak(self):
         """Is it in the guests' kernel?"""
         return self._options["kernel"] in (debug.NAME, umlkernel.DEBUG)

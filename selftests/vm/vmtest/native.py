@@ -4,7 +4,6 @@
 # Of a test file, by its name without the number.
 _LEFT_OUT = {
     "container": "guests have the host's root, and no disks with those of other releases",
-    "jumbo": "User Mode Linux's Ethernet takes no MTU above the one that it starts with",
     "nfs": "guests run the host's programs, and Debian's NFS server would run on the host, too",
     "speed": "its goals are those of an emulated machine; make bench-native measures",
     "iwarp_speed": "its goals are those of an emulated machine; make bench-native measures",
