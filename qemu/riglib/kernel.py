@@ -166,9 +166,10 @@ def ensure(version=None, suite=None, rebuild=False):
         archive = apt.Archive(suite)
         package = "linux-image-" + release
         if package not in archive.candidates([package]):
-            raise RigError("Debian %s has no %s any more: 'qemu/rig image --rebuild' takes its "
-                           "newest; on the host, install newer headers first ('apt-get update', "
-                           "'apt-get install linux-headers-amd64')" % (archive.suite, package))
+            raise RigError("Debian %s has no %s any more: 'qemu/rig image --suite %s --rebuild' "
+                           "takes its newest; on the host, install newer headers first ('apt-get "
+                           "update', 'apt-get install linux-headers-amd64')"
+                           % (archive.suite, package, archive.suite))
         work = tempfile.mkdtemp(prefix="kernel.", dir=paths.IMAGES)
         try:
             root = _fetch(archive, package, work)
