@@ -64,27 +64,29 @@ def archive(suite, version, fresh=False):
         return (not fresh and _kept(suite, version)) or _fetch(suite, version)
 
 
-def unpack(tarball, folder, part=""):
-    """The sources, or the folder `part` of them, in `folder`, which has them whole or not at all."""
+def _patch(folder, patches, patch_file):
+    for name, old, new in patches:
+        path = os.path.join(folder, name)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if text.count(old) != 1:
+            raise RigError("%s has no line '%s'" % (path, old.strip()))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+    if patch_file:
+        tool.run(["patch", "-s", "-p1", "-d", folder, "-i", patch_file], what="patching the sources")
+
+
+def unpack(tarball, folder, part="", patches=(), patch_file=None):
+    """The sources, or the folder `part` of them, in `folder`, which has them whole and changed, or
+    not at all. patches: (file, old text, new text); patch_file: what patch(1) takes."""
     progress("unpacking " + os.path.basename(tarball))
     shutil.rmtree(folder + ".new", ignore_errors=True)
     os.makedirs(folder + ".new")
     tool.run(["tar", "-xJf", tarball, "--strip-components=1", "-C", folder + ".new", "--wildcards",
               "linux-source-*/" + part], limit_s=600, what="unpacking the kernel sources")
+    _patch(folder + ".new", patches, patch_file)
     os.rename(folder + ".new", folder)
-
-
-def patch(folder, patches):
-    """Change sources: (file, old text, new text). What is changed already stays as it is."""
-    for name, old, new in patches:
-        path = os.path.join(folder, name)
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        if text.count(old) == 1 and not (old in new and new in text):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text.replace(old, new))
-        elif new not in text:
-            raise RigError("%s has no line '%s'" % (path, old.strip()))
 
 
 SIW = "drivers/infiniband/sw/siw"
@@ -192,17 +194,23 @@ def _keep_for_modules(tree, arches):
 class Kernel:
     """A kernel that is made of a source archive, and where it is kept."""
 
-    def __init__(self, name, tarball, config, keep, patches=(), arch="", image="", seconds="",
-                 form="1"):
+    def __init__(self, name, tarball, config, keep, patches=(), patch_file=None, arch="", image="",
+                 seconds="", form="1"):
         """config: {CONFIG_name: value}. keep(tree, release, out) puts what is wanted of the built
-        tree into the new folder `out`; `form` is to change when it does. arch: "um", or the host's.
-        image: make's target besides modules. seconds: how long it takes, in words.
+        tree into the new folder `out`; `form` is to change when it does. patches, patch_file: as
+        for unpack(). arch: "um", or the host's. image: make's target besides modules. seconds: how
+        long it takes, in words.
         """
         self.name, self._tarball, self._config = name, tarball, config
-        self._keep, self._patches, self._image, self._seconds = keep, patches, image, seconds
+        self._keep, self._image, self._seconds = keep, image, seconds
+        self._patches, self._patch_file = patches, patch_file
         self._make_args = ("ARCH=" + arch,) if arch else ()
         self._arches = (arch, "x86")
-        what = (sorted(config.items()), os.path.basename(tarball), patches, form)
+        text = ""
+        if patch_file:
+            with open(patch_file, encoding="utf-8") as f:
+                text = f.read()
+        what = (sorted(config.items()), os.path.basename(tarball), patches, text, form)
         key = hashlib.sha256(repr(what).encode()).hexdigest()[:12]
         self.folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (name, key))
 
@@ -222,8 +230,7 @@ class Kernel:
         tree, keep = os.path.join(work, "tree"), os.path.join(work, "keep")
         os.makedirs(work, exist_ok=True)
         if not os.path.exists(tree):
-            unpack(self._tarball, tree)
-        patch(tree, self._patches)
+            unpack(self._tarball, tree, "", self._patches, self._patch_file)
         _configure(tree, self._config, self._make_args)
         log = os.path.join(paths.IMAGES, self.name + "-kernel.log")
         progress("building the %s kernel: once, %s s on two processors (log: %s)"

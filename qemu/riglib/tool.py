@@ -12,7 +12,7 @@ _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {
     "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "unsquashfs": "squashfs-tools",
-    "dpkg-scanpackages": "dpkg-dev",
+    "dpkg-scanpackages": "dpkg-dev", "patch": "patch",
     "unshare": "util-linux", "depmod": "kmod", "zstd": "zstd",
     "cpio": "cpio", "mkfs.ext4": "e2fsprogs", "g++": "build-essential", "objcopy": "binutils",
     "qemu-system-x86_64": "qemu-system-x86",

@@ -2,7 +2,7 @@
 """The native rig's kernels: User Mode Linux of the newest kernel that Debian has the sources of.
 
 native: as a distribution's kernel (native.config). native-debug: the same with every checker on
-(native-debug.config). The newest sources are looked for when there are none yet, and by --rebuild.
+(native-debug.config). native.patch mends what of User Mode Linux itself gets in the way. The newest sources are looked for when there are none yet, and by --rebuild.
 """
 
 import os
@@ -17,48 +17,9 @@ _KINDS = {"native": (("native.config",), 1, 1024),
 NAMES = tuple(_KINDS)
 DEBUG = "native-debug"
 
+_PATCH = os.path.join(paths.QEMU_DIR, "native.patch")
 # The suite whose -backports has new kernels first.
 _SUITE = "trixie"
-
-# What is changed in the sources: file, old text, new text.
-_PATCHES = (
-    # A netdev that is taken down closes its socket, and finds no other when it goes up again.
-    ("arch/um/drivers/vector_user.c", "\tfd = strtofd(fdarg);", "\tfd = dup(strtofd(fdarg));"),
-    # Taken in softirqs as well: without that lockdep has its one report before tests begin.
-    ("arch/um/drivers/vector_kern.c", "\tvector_reset_stats(vp);\n",
-     "\tlocal_bh_disable();\n\tvector_reset_stats(vp);\n\tlocal_bh_enable();\n"),
-    # As other Ethernet: its MTU is what it is set to, up to what it has buffers for, and its address
-    # changes while it is up.
-    ("arch/um/drivers/vector_kern.c", "\tdev->mtu = get_mtu(def);\n",
-     "\tdev->mtu = get_mtu(def);\n\tdev->max_mtu = dev->mtu;\n"
-     "\tdev->priv_flags |= IFF_LIVE_ADDR_CHANGE;\n"),
-    # Who has used up its budget is polled again and has not completed: a busy poller that finds both
-    # adds it to the list of those to be polled twice.
-    ("arch/um/drivers/vector_kern.c", "\tif (work_done <= budget)", "\tif (work_done < budget)"),
-    # A serial line that was throttled once hears no more of what comes.
-    ("arch/um/drivers/line.c",
-     "\tdeactivate_chan(line->chan_in, line->read_irq);\n\tline->throttled = 1;",
-     "\tline->throttled = true;"),
-    # Two CPUs may read one serial line at once, by interrupt and when it is no longer throttled,
-    # and mix up its bytes.
-    ("arch/um/drivers/chan_kern.c", "void chan_interrupt(struct line *line, int irq)\n{",
-     "static void read_chan(struct line *line, int irq)\n{"),
-    ("arch/um/drivers/chan_kern.c", " out:\n\ttty_flip_buffer_push(port);\n}", """\
- out:
-\ttty_flip_buffer_push(port);
-}
-
-void chan_interrupt(struct line *line, int irq)
-{
-\tstatic DEFINE_SPINLOCK(lock);
-\tunsigned long flags;
-
-\tspin_lock_irqsave(&lock, flags);
-\tread_chan(line, irq);
-\tspin_unlock_irqrestore(&lock, flags);
-}"""),
-) + source.SIW_PARAMETERS
-
 
 def slow(name):
     """By what time limits are multiplied with it."""
@@ -93,8 +54,8 @@ def _kernel(name, fresh=False):
         shutil.rmtree(os.path.join(out, "root"))
         shutil.copy(os.path.join(tree, "linux"), out)
 
-    made = source.Kernel(name, source.archive(_SUITE, _version(fresh), fresh), config, keep, _PATCHES,
-                         arch="um", image="linux", seconds="300 to 900")
+    made = source.Kernel(name, source.archive(_SUITE, _version(fresh), fresh), config, keep, source.SIW_PARAMETERS,
+                         patch_file=_PATCH, arch="um", image="linux", seconds="300 to 900")
     return made
 
 

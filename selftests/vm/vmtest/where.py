@@ -64,8 +64,7 @@ def siw_file(suite=None, release=None, version=None):
             return module
         series = re.match(r"\d+\.\d+", release).group(0)
         shutil.rmtree(sources, ignore_errors=True)
-        source.unpack(source.archive(suite, series), sources, source.SIW)
-        source.patch(sources, source.SIW_PARAMETERS)
+        source.unpack(source.archive(suite, series), sources, source.SIW, source.SIW_PARAMETERS)
         kdir = debug.kernel().tree if version == debug.NAME else "/lib/modules/%s/build" % release
         if suite == apt.host_suite() and os.path.exists(kdir):
             _run(["sh", "-c", _MAKE_SIW, "siw", folder, kdir], "siw")
