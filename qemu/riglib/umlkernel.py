@@ -2,7 +2,8 @@
 """The native rig's kernels: User Mode Linux of the newest kernel that Debian has the sources of.
 
 native: as a distribution's kernel (native.config). native-debug: the same with every checker on
-(native-debug.config). native.patch mends what of User Mode Linux itself gets in the way. The newest sources are looked for when there are none yet, and by --rebuild.
+(native-debug.config). native.patch mends what of User Mode Linux itself gets in the way. The newest
+sources are looked for when there are none yet, and by --rebuild.
 """
 
 import os
@@ -20,6 +21,7 @@ DEBUG = "native-debug"
 _PATCH = os.path.join(paths.QEMU_DIR, "native.patch")
 # The suite whose -backports has new kernels first.
 _SUITE = "trixie"
+
 
 def slow(name):
     """By what time limits are multiplied with it."""
@@ -54,8 +56,9 @@ def _kernel(name, fresh=False):
         shutil.rmtree(os.path.join(out, "root"))
         shutil.copy(os.path.join(tree, "linux"), out)
 
-    made = source.Kernel(name, source.archive(_SUITE, _version(fresh), fresh), config, keep, source.SIW_PARAMETERS,
-                         patch_file=_PATCH, arch="um", image="linux", seconds="300 to 900")
+    tarball = source.archive(_SUITE, _version(fresh), fresh)
+    made = source.Kernel(name, tarball, config, keep, source.SIW_PARAMETERS, patch_file=_PATCH,
+                         arch="um", image="linux", seconds="300 to 900")
     return made
 
 

@@ -78,7 +78,9 @@ def words(path, text):
 
 
 def space(path, text):
-    yield from numbered(path, text, re.compile(r"[ \t]+\r?$"), "trailing white space")
+    # An empty line of context is a blank in a patch.
+    trailing = r"(?<!^)[ \t]+\r?$" if path.endswith(".patch") else r"[ \t]+\r?$"
+    yield from numbered(path, text, re.compile(trailing), "trailing white space")
     yield from numbered(path, text, re.compile(r"\r"), "carriage return")
     if text and not text.endswith("\n"):
         yield "%s: no newline at the end" % path
