@@ -50,7 +50,7 @@ def reboot(guest, how):
                     guest.name, SYSTEMD_LIMIT_S * guest.slow, how, guest.console()[-1500:]))
             command.abandon()
             # The firmware resets the machine some times more before it goes on.
-            _wait_answer(guest, time.monotonic() + LIMIT_S * guest.slow)
+            _wait_answer(guest, time.monotonic() + SYSTEMD_LIMIT_S * guest.slow)
         finally:
             command.abandon()
             # If that fails too, what is said already is the reason.
