@@ -133,7 +133,8 @@ def _signatures(m):
 
 def _reboot(m):
     m.guest.reboot()
-    m.until("the units are active", "systemctl is-active tern-roce@eth0 tern-iwarp@eth0")
+    for unit in ("tern-roce@eth0", "tern-iwarp@eth0"):
+        m.until(unit + " is active", "systemctl is-active " + unit)
     m.check("RoCE is there under its name", _link("tern0", "eth0"))
     m.check("iWARP is there under its name", _link("iwarp_eth0", "eth0"))
     m.check("RoCE came first", "rdma dev | sed 's/: node_type.*//'", says=r"(?s)tern0.*iwarp_eth0")
