@@ -153,7 +153,7 @@ def folder_name(release):
 def ensure(version=None, suite=None, rebuild=False):
     """Return (release, folder), which holds kernel, modules.img, boot-modules/, disk-modules/."""
     if version == debug.NAME:
-        return debug.kernel(_install_debug, rebuild).ensure(rebuild)
+        return debug.kernel(_install_debug, rebuild).ensure()
     release = choose(version, suite, rebuild)
     folder = os.path.join(paths.IMAGES, folder_name(release))
     if os.path.exists(folder) and not rebuild:

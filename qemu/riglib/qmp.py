@@ -14,8 +14,12 @@ class Monitor:
     def __init__(self, path, limit_s):
         self._sock = state.connect(path, limit_s)
         self._stream = self._sock.makefile("rwb")
-        self._stream.readline()
-        self.command("qmp_capabilities")
+        try:
+            self._next()  # its greeting
+            self.command("qmp_capabilities")
+        except RigError:
+            self._sock.close()
+            raise
 
     def __enter__(self):
         return self

@@ -74,7 +74,7 @@ def _patch(folder, patches, patch_file):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
     if patch_file:
-        tool.run(["patch", "-s", "-p1", "-d", folder, "-i", patch_file], what="patching the sources")
+        tool.run(["patch", "-s", "-p1", "-F0", "-d", folder, "-i", patch_file], what="patching the sources")
 
 
 def unpack(tarball, folder, part="", patches=(), patch_file=None):
@@ -102,12 +102,12 @@ def _siw_parameter(name):
 SIW_PARAMETERS = _siw_parameter("mpa_crc_required") + _siw_parameter("peer_to_peer")
 
 
-_OURS = re.compile(r"(source-[a-z]+-[\d.]+)_.*|(kernel-[a-z-]+)-[0-9a-f]{12}(?:\.work)?")
+_OURS = re.compile(r"(source-[a-z]+)-.*|(kernel-[a-z-]+)-[0-9a-f]{12}(?:\.work)?")
 
 
 def newest():
-    """Of the archives that are kept, and the kernels made of them, the newest of each sort: names
-    in paths.IMAGES."""
+    """Of the archives that are kept, the last one used of each suite, and of the kernels made of
+    them the newest of each name: names in paths.IMAGES."""
     sorts = {}
     for entry in sorted(os.scandir(paths.IMAGES), key=lambda entry: entry.stat().st_mtime):
         found = _OURS.fullmatch(entry.name)
@@ -194,15 +194,16 @@ def _keep_for_modules(tree, arches):
 class Kernel:
     """A kernel that is made of a source archive, and where it is kept."""
 
-    def __init__(self, name, tarball, config, keep, patches=(), patch_file=None, arch="", image="",
-                 seconds="", form="1"):
+    def __init__(self, name, tarball, config, keep, kept=(), patches=(), patch_file=None, arch="",
+                 image="", seconds="", rebuild=False):
         """config: {CONFIG_name: value}. keep(tree, release, out) puts what is wanted of the built
-        tree into the new folder `out`; `form` is to change when it does. patches, patch_file: as
-        for unpack(). arch: "um", or the host's. image: make's target besides modules. seconds: how
-        long it takes, in words.
+        tree into the new folder `out`; `kept` says what that is, for what is built with another is
+        another kernel. patches, patch_file: as for unpack(). arch: "um", or the host's. image:
+        make's target besides modules. seconds: how long it takes, in words. rebuild: even if it is
+        there.
         """
         self.name, self._tarball, self._config = name, tarball, config
-        self._keep, self._image, self._seconds = keep, image, seconds
+        self._keep, self._image, self._seconds, self._rebuild = keep, image, seconds, rebuild
         self._patches, self._patch_file = patches, patch_file
         self._make_args = ("ARCH=" + arch,) if arch else ()
         self._arches = (arch, "x86")
@@ -210,18 +211,20 @@ class Kernel:
         if patch_file:
             with open(patch_file, encoding="utf-8") as f:
                 text = f.read()
-        what = (sorted(config.items()), os.path.basename(tarball), patches, text, form)
+        what = (sorted(config.items()), os.path.basename(tarball), patches, text, arch, image, kept)
         key = hashlib.sha256(repr(what).encode()).hexdigest()[:12]
         self.folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (name, key))
 
-    def ensure(self, rebuild=False):
+    def ensure(self):
         """Return (release, folder), having built it when it was not there."""
-        if rebuild or not os.path.exists(self.folder):
+        if self._rebuild or not os.path.exists(self.folder):
             with paths.locked("kernel-" + self.name, limit_s=LIMIT_S):
-                if rebuild:
-                    shutil.rmtree(self.folder, ignore_errors=True)
+                if self._rebuild:
+                    for folder in (self.folder, self.folder + ".work"):
+                        shutil.rmtree(folder, ignore_errors=True)
                 if not os.path.exists(self.folder):
                     self._build()
+                self._rebuild = False
         with open(os.path.join(self.folder, "release"), encoding="ascii") as f:
             return f.read().strip(), self.folder
 
@@ -240,8 +243,8 @@ class Kernel:
         shutil.rmtree(keep, ignore_errors=True)
         os.mkdir(keep)
         self._keep(tree, release, keep)
-        _keep_for_modules(tree, self._arches)
         os.rename(tree, os.path.join(keep, "tree"))
+        _keep_for_modules(os.path.join(keep, "tree"), self._arches)
         with open(os.path.join(keep, "release"), "w", encoding="ascii") as f:
             f.write(release + "\n")
         os.rename(keep, self.folder)
@@ -250,7 +253,10 @@ class Kernel:
     @property
     def tree(self):
         """What is left of its sources: enough to build modules."""
-        return os.path.join(self.folder, "tree")
+        path = os.path.join(self.folder, "tree")
+        if not os.path.exists(path):
+            raise RigError("the %s kernel is not built, or not as it is wanted now" % self.name)
+        return path
 
     def install_modules(self, tree, root, *more):
         """Its modules, in root/lib/modules, without links to the sources."""
@@ -271,7 +277,7 @@ class Kernel:
         """Build tern.ko for it in the folder `beside`, if anything changed; returns its path."""
         progress("building tern.ko for the %s kernel" % self.name)
         with paths.locked(self.name + "-module"):
-            # With line numbers, for reports; they are taken off again before it is pushed.
+            # With line numbers, for reports.
             self.make(paths.CHECKOUT, "module", "KDIR=" + self.tree, "BUILD=" + beside,
                       "KCFLAGS=-g", what="tern.ko")
         return os.path.join(beside, "module", "tern.ko")

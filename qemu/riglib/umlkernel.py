@@ -33,19 +33,13 @@ def mem_mib(name):
     return _KINDS[name][2]
 
 
-def _version(fresh):
-    """Which sources: noted when they were first looked for."""
-    note = os.path.join(paths.IMAGES, "release-native-source")
-    if fresh or not os.path.exists(note):
-        paths.make_dirs()
-        version = source.newest_version(_SUITE)
-        with open(note, "w", encoding="ascii") as f:
-            f.write(version + "\n")
-    with open(note, encoding="ascii") as f:
-        return f.read().strip()
+def _note():
+    """A file that says which version it was that was built last."""
+    return os.path.join(paths.IMAGES, "release-native-source")
 
 
-def _kernel(name, fresh=False):
+def _kernel(name, rebuild=False):
+    """The kernel, a source.Kernel, and the version of its sources."""
     config = {}
     for part in _KINDS[name][0]:
         config.update(source.settings(os.path.join(paths.QEMU_DIR, part)))
@@ -56,10 +50,15 @@ def _kernel(name, fresh=False):
         shutil.rmtree(os.path.join(out, "root"))
         shutil.copy(os.path.join(tree, "linux"), out)
 
-    tarball = source.archive(_SUITE, _version(fresh), fresh)
-    made = source.Kernel(name, tarball, config, keep, source.SIW_PARAMETERS, patch_file=_PATCH,
-                         arch="um", image="linux", seconds="300 to 900")
-    return made
+    version = None
+    if not rebuild and os.path.exists(_note()):
+        with open(_note(), encoding="ascii") as f:
+            version = f.read().strip()
+    version = version or source.newest_version(_SUITE)
+    made = source.Kernel(name, source.archive(_SUITE, version, rebuild), config, keep,
+                         patches=source.SIW_PARAMETERS, patch_file=_PATCH, arch="um", image="linux",
+                         seconds="300 to 900", rebuild=rebuild)
+    return made, version
 
 
 def ensure(name, rebuild=False):
@@ -67,11 +66,15 @@ def ensure(name, rebuild=False):
 
     The folder holds linux, the program; modules/, as in /lib/modules; and tree, for modules.
     """
-    return _kernel(name, rebuild).ensure(rebuild)
+    kernel, version = _kernel(name, rebuild)
+    made = kernel.ensure()
+    with open(_note(), "w", encoding="ascii") as f:
+        f.write(version + "\n")
+    return made
 
 
 def module(name):
     """Build tern.ko for a kernel, if anything changed; returns its path."""
-    kernel = _kernel(name)
+    kernel, _ = _kernel(name)
     kernel.ensure()
     return kernel.tern(os.path.join(paths.CHECKOUT, "build", name))

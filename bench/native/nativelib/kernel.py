@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from riglib import paths, source
+from riglib import debug, paths, source
 from riglib.say import progress
 
 from . import BUILD, HERE
@@ -59,8 +59,9 @@ def _keep(tree, _, out):
 
 def kernel(rebuild=False):
     """The kernel, a source.Kernel."""
-    return source.Kernel("uml", source.archive("bookworm", "6.1", rebuild), source.settings(_CONFIG),
-                         _keep, _patches(), arch="um", image="linux", seconds="about 300")
+    return source.Kernel("uml", debug.sources(rebuild), source.settings(_CONFIG), _keep,
+                         kept=_KERNEL_MODULES + _X86_CRC, patches=_patches(), arch="um",
+                         image="linux", seconds="about 300", rebuild=rebuild)
 
 
 # ---- modules ----
@@ -93,9 +94,9 @@ def modules(made, tern_ko=None):
                 _links(folder, where)
             made.make(made.tree, "M=" + where, "modules", what=" and ".join(names))
             files += [os.path.join(where, name + ".ko") for name in names]
-        files.append(tern_ko or made.tern(os.path.join(work, "tern")))
         ko = os.path.join(work, "ko")
         os.makedirs(ko, exist_ok=True)
         for path in files:
             shutil.copy(path, ko)
+        shutil.copy(tern_ko or made.tern(os.path.join(work, "tern")), os.path.join(ko, "tern.ko"))
     return ko

@@ -5,6 +5,7 @@ suite and release are those of the guests; None is what `make` builds for.
 """
 
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -56,16 +57,21 @@ _MAKE_SIW = 'make -C "$2" M="$1" CONFIG_RDMA_SIW=m modules && strip --strip-debu
 def siw_file(suite=None, release=None, version=None):
     """siw.ko, the peer of the iWARP tests: Debian has its source, but does not build it."""
     suite, release = suite or apt.host_suite(), release or kernel.choose()
-    sources = os.path.join(BUILD, "siw", release)
+    if version == debug.NAME:
+        tarball, kdir = debug.sources(), debug.kernel().tree
+    else:
+        tarball = source.archive(suite, re.match(r"\d+\.\d+", release).group(0))
+        kdir = "/lib/modules/%s/build" % release
+    what = (os.path.basename(tarball), source.SIW_PARAMETERS, _MAKE_SIW, kdir)
+    sources = os.path.join(BUILD, "siw", "%s-%s" % (
+        release, hashlib.sha256(repr(what).encode()).hexdigest()[:12]))
     folder = os.path.join(sources, source.SIW)
     module = os.path.join(folder, "siw.ko")
     with paths.locked("siw-" + release):
         if os.path.exists(module):
             return module
-        series = re.match(r"\d+\.\d+", release).group(0)
         shutil.rmtree(sources, ignore_errors=True)
-        source.unpack(source.archive(suite, series), sources, source.SIW, source.SIW_PARAMETERS)
-        kdir = debug.kernel().tree if version == debug.NAME else "/lib/modules/%s/build" % release
+        source.unpack(tarball, sources, source.SIW, source.SIW_PARAMETERS)
         if suite == apt.host_suite() and os.path.exists(kdir):
             _run(["sh", "-c", _MAKE_SIW, "siw", folder, kdir], "siw")
         else:
