@@ -201,9 +201,9 @@ class Lab:
     @staticmethod
     def unload(guest, driver):
         """Remove a driver's links and the driver."""
-        # Not modprobe -r: that takes a softdep's modules along.
-        guest.run("if grep -q '^%s ' /proc/modules; then rmmod %s; fi"
-                  % (MODULE[driver], MODULE[driver]), timeout=60, check=True)
+        # Not modprobe -r: that takes a softdep's modules along. Who used it may be ending still.
+        guest.run("for i in $(seq 20); do grep -q '^{0} ' /proc/modules || exit 0; rmmod {0} && exit; "
+                  "sleep 0.5; done; exit 1".format(MODULE[driver]), timeout=60, check=True)
 
     @staticmethod
     def links(guest):
