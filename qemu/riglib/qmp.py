@@ -17,7 +17,7 @@ class Monitor:
         try:
             self._next()  # its greeting
             self.command("qmp_capabilities")
-        except RigError:
+        except (RigError, OSError):
             self._sock.close()
             raise
 

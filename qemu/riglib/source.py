@@ -74,7 +74,8 @@ def _patch(folder, patches, patch_file):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
     if patch_file:
-        tool.run(["patch", "-s", "-p1", "-F0", "-d", folder, "-i", patch_file], what="patching the sources")
+        tool.run(["patch", "-s", "-p1", "-F0", "-d", folder, "-i", patch_file],
+                 what="patching the sources")
 
 
 def unpack(tarball, folder, part="", patches=(), patch_file=None):
@@ -255,7 +256,8 @@ class Kernel:
         """What is left of its sources: enough to build modules."""
         path = os.path.join(self.folder, "tree")
         if not os.path.exists(path):
-            raise RigError("the %s kernel is not built, or not as it is wanted now" % self.name)
+            raise RigError("the %s kernel is not built, or not as it is wanted now: run 'qemu/rig "
+                           "image --kernel %s'" % (self.name, self.name))
         return path
 
     def install_modules(self, tree, root, *more):
