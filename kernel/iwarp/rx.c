@@ -520,10 +520,21 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
  * ---- an FPDU in parts ----
  *
  * TCP that is short of memory may drop each packet that would complete an FPDU, as long as
- * the rest is in the socket's queue; a packet that finds that empty it takes always. So if it tells
- * of bytes and there are no more than before, what is there of the FPDU leaves the queue, and more is
- * added as it comes.
+ * the rest is in the socket's queue; a packet that finds that empty it takes always. And it counts
+ * packets with all the memory that they take: what is there of an FPDU may fill the receive buffer,
+ * and the window stays shut until it is read. So if TCP tells of bytes and there are no more
+ * than before, or if it has no room for more, what is there of the FPDU leaves the queue, and more
+ * is added as it comes.
  */
+
+/*
+ * Is room for more, or the window, as good as used up? TCP asks the same before it tells of
+ * fewer bytes than the low water mark; so we are asked to look whenever it becomes so.
+ */
+static bool is_full(const struct sock *sk)
+{
+	return tcp_epollin_ready(sk, INT_MAX);
+}
 
 /* Bytes of the FPDU, or of its length, that are not there yet. */
 static u32 part_missing(const struct sk_buff *part)
@@ -569,7 +580,7 @@ static u32 part_begin(struct iw_qp *qp, struct sock *sk, struct cursor *c, u32 l
 	u32 n;
 
 	if (!part)
-		return 0;	/* the next packet that is dropped finds us here again */
+		return 0;
 	n = part_fill(part, sk, c, qp->rx_held, left);
 	*unfinished = part_missing(part);
 	qp->rx_part = part;
@@ -734,11 +745,14 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		left = 0;
 		WRITE_ONCE(qp->rx_pending, false);
 		settle = true;
-	} else if (unlikely(dropped && left && !qp->rx_pending && !qp->rx_part)) {
-		u32 n = part_begin(qp, sk, &c, left, &unfinished);
+	} else if (left && !qp->rx_pending && (qp->rx_part || unlikely(dropped || is_full(sk)))) {
+		u32 n = qp->rx_part ? 0 : part_begin(qp, sk, &c, left, &unfinished);
 
 		left -= n;
 		taken += n;
+		/* There is no memory for it, and nothing need come that has us look again. */
+		if (left)
+			mod_delayed_work(iw_wq, &qp->retry, 1);
 	}
 	qp->rx_left = left;
 	settle |= iw_ack_late(&qp->ack, qp->rx_held, (u32)jiffies);

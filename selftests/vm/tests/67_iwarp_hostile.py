@@ -8,6 +8,9 @@ LIMIT = 200
 
 _GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "terminates", "stream", "slow",
            "garbage")
+# Receive buffers stay as tern makes them (IW_RCVBUF_BYTES), so that a peer can fill one.
+_RMEM = "/proc/sys/net/ipv4/tcp_rmem"
+_RMEM_MOST = 512 << 10
 # Without a count of pings, until it is told to end.
 _PINGS = "exec rping -v -V -a %s -p 7200 %s >/tmp/pings"
 
@@ -32,6 +35,9 @@ def _responder(t):
 
 
 def run(t):
+    rmem = t.run(t.b, "cat " + _RMEM, check=True).out.split()
+    t.undo = [lambda: t.run(t.b, "echo %s >%s" % (" ".join(rmem), _RMEM))]
+    t.run(t.b, "echo %s %d >%s" % (" ".join(rmem[:2]), _RMEM_MOST, _RMEM), check=True)
     target = t.start(t.b, "/tern/vtarget " + t.b.address, 200)
     t.wait_port(t.b, 7301)
     server = t.start(t.b, _PINGS % (t.b.address, "-s -P"), 200)
@@ -52,6 +58,7 @@ def run(t):
     t.pair_case("rping afterwards", rping(10, "-s -a " + t.b.address),
                 rping(10, "-c -a " + t.b.address), head_start=1.5)
     _responder(t)
+    t.undo_now()
     for guest in t.guests:
         t.check_run("guest %s: the module goes" % guest.name, guest, "rmmod tern", 30)
         t.lab.add_link(guest, "iwarp")

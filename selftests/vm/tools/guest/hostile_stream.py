@@ -14,6 +14,13 @@ from hostile import (ATOMIC_AT_PEER, DEPTH, NOTHING, READ_FROM_PEER, RTR, SEND_T
 
 # ---- the stream itself
 
+# Bytes of an FPDU that is nearly as long as can be, so many of them, and the bytes of the smallest
+# segments that Linux can be told to send.
+_LONG_FPDU = 65000
+_LONG_FPDUS = 8
+_SMALL_SEGMENT = 88
+
+
 def stream(s):
     """Ends at every place, odd cuts, windows that stay shut."""
     start = iw.mpa(private=b"\x10\0")
@@ -62,6 +69,8 @@ def stream(s):
             time.sleep(0.2)
             peer.reset()
     s.case("stream/urgent_byte", urgent, None)
+
+    s.case("stream/long_fpdus_in_small_segments", lambda: _small_segments(s, rng), None)
     _shut(s)
     s.works("stream")
 
@@ -85,6 +94,20 @@ def _random_cuts(s, rng):
             got += peer.segment().payload
         if got != bytes(image[:8192]):
             raise Wrong("what was written in pieces is not what was sent")
+
+
+def _small_segments(s, rng):
+    """A packet takes memory however little is in it: of a part of an FPDU the receive buffer may
+    be full, and the window shut. The rest must come all the same."""
+    data = rng.randbytes(_LONG_FPDU)
+    with s.connect(maxseg=_SMALL_SEGMENT) as peer:
+        peer.send(_LONG_FPDUS * iw.fpdu(iw.tagged(iw.WRITE, s.open.key, s.open.va, data)) +
+                  iw.fpdu(iw.read_request(s.open.key, s.open.va, _LONG_FPDU)))
+        got = b""
+        while len(got) < _LONG_FPDU:
+            got += peer.segment().payload
+        if got != data:
+            raise Wrong("what was written in small segments is not what was sent")
 
 
 def _shut(s):

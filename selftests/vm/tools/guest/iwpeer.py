@@ -237,10 +237,12 @@ class Stream:
 class Peer(Stream):
     """A connection to an iWARP server."""
 
-    def __init__(self, address, port, limit_s=10, rcvbuf=None):
+    def __init__(self, address, port, limit_s=10, rcvbuf=None, maxseg=None):
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        if maxseg:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, maxseg)
         sock.settimeout(limit_s)
         sock.connect((address, port))
         super().__init__(sock, limit_s)
