@@ -45,7 +45,7 @@ unit:			## GoogleTest: formats, arithmetic, rings, ABI
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
 	$(MAKE) -C provider O=$(BUILD)/provider check
 
-unit-asan:		## the same under ASan and UBSan
+unit-asan:		## the same, but for the plugin's own, under ASan and UBSan
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit-asan SAN=1 check
 
 sim:			## protocol engines over a simulated bad network
@@ -63,7 +63,7 @@ lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 check-install: all	## what make install puts where, and that make uninstall takes it away
 	selftests/install/run $(BUILD)/install $(KVER)
 
-kernels:		## W=1 by gcc and clang of Debian 12, 13 and testing, for all their kernels
+kernels:		## W=1 by gcc and clang of Debian 12, 13 and testing, for the default and newest kernel of each
 	selftests/lint/kernels.py $(BUILD)/kernels
 
 cross: deps		## other processors: arm64 builds, and unit tests on s390x (big-endian)
@@ -79,14 +79,14 @@ vmtest-long: all	## Debian 12 alone, and the long tests: lifetimes, attacks, sto
 	selftests/vm/run --suite bookworm --long
 
 KERNELS	?=
-check-kernels: deps all	## all that for every kernel and userland of Debian 12 to testing; KERNELS=--core
+check-kernels: deps all	## those builds, and the VM tests, for five pairs of Debian release and kernel; KERNELS=--core
 	selftests/vm/kernels $(KERNELS)
 
 check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; takes long
 	qemu/install-deps.sh qemu/packages.host debian/packages
 	selftests/packages/run
 
-check-native: deps provider	## the VM tests at native speed, on many CPUs: plain, then with all checkers
+check-native: deps provider	## as root: the VM tests at native speed on many CPUs, plain and with all checkers
 	qemu/install-deps.sh qemu/packages.native
 	selftests/vm/run --rig native --kernel native
 	selftests/vm/run --rig native-debug --kernel native-debug
@@ -95,22 +95,22 @@ bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench;
 	qemu/install-deps.sh bench/vm/packages
 	bench/vm/run $(BENCH)
 
-bench-native: provider	## speed at native pace beside rxe, siw, TCP (User Mode Linux); BENCH='--parts perftest'
+bench-native: deps provider	## as root: speed at native pace beside rxe, siw, TCP (User Mode Linux); BENCH='--parts perftest'
 	qemu/install-deps.sh qemu/packages.host qemu/packages.native bench/packages
 	bench/native/run $(BENCH)
 
 check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass
 
-demo: deps all		## two virtual machines, ready for ibv_devinfo and friends
+demo: deps all		## the main job, shown: two virtual machines, links, stock programs between them
 	qemu/demo
 
-shell: deps all		## a shell in a running virtual machine
+shell: deps all		## two virtual machines, and a terminal in each
 	qemu/rig shell
 
 deps:			## install what all this takes (Debian packages)
 	qemu/install-deps.sh
 
-install: all		## into /lib/modules/KVER, libibverbs' plugin directory, PREFIX
+install: all		## into /lib/modules/KVER, libibverbs' plugin directory, /etc/libibverbs.d, PREFIX
 	+$(KBUILD) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 \
 		CONFIG_MODULE_SIG_ALL= DEPMOD=true modules_install
 	$(if $(DESTDIR),,depmod $(KVER))

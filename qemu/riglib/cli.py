@@ -14,7 +14,7 @@ _EPILOG = """\
 examples:
   qemu/rig up                                   two guests, a and b
   qemu/rig run a -- ping -c 3 b                 10.77.0.2, or fd77::2
-  qemu/rig push a build/tern.ko /tern/
+  qemu/rig push a build/module/tern.ko /tern/
   qemu/rig run -t 20 b 'dmesg | tail'           one word: a shell string
   qemu/rig down
 

@@ -7,17 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from . import paths, product
 from .say import progress
 
-SETUP = os.path.join(paths.QEMU_DIR, "guest-setup.sh")
+
+def files(suite, release, version=None):
+    """What a guest of that suite and kernel release is given; `version` is what --kernel said."""
+    module = product.module(suite, release, version)
+    return [product.without_debug(module), os.path.join(paths.QEMU_DIR, "guest-setup.sh"),
+            *product.providers(suite)]
 
 
 def install(rig, link="tern0", kind="tern_roce", guests=None):
     """Load tern in each guest and add an RDMA link on eth0."""
     options = rig.options
-    module = product.module(options["suite"], options["release"], options["kernel"])
-    files = [product.without_debug(module), SETUP] + product.providers(options["suite"])
+    pushed = files(options["suite"], options["release"], options["kernel"])
 
     def set_up(guest):
-        guest.push(files, "/tern/")
+        guest.push(pushed, "/tern/")
         guest.run(["sh", "/tern/guest-setup.sh", link, kind], timeout=90, check=True)
 
     guests = list(guests or rig)

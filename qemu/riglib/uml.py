@@ -131,18 +131,18 @@ _PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", 
              "nvme", "ping", "rdma", "nc")
 
 
-def _look_for_programs():
+def missing_programs():
     """Guests have the host's programs, and a test that misses one says so late and oddly."""
     path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
-    missing = [name for name in _PROGRAMS if not shutil.which(name, path=path)]
-    if missing:
-        notice("the host, and so the guests, have no %s: run qemu/install-deps.sh "
-               "qemu/packages.native" % ", ".join(missing))
+    return [name for name in _PROGRAMS if not shutil.which(name, path=path)]
 
 
 def images(kernel, rebuild=False):
     """Build what is missing of what guests start from."""
-    _look_for_programs()
+    missing = missing_programs()
+    if missing:
+        notice("the host, and so the guests, have no %s: run qemu/install-deps.sh "
+               "qemu/packages.native" % ", ".join(missing))
     release, folder = umlkernel.ensure(kernel, rebuild)
     return {"release": release, "kernel": os.path.join(folder, "linux"),
             "modules": os.path.join(folder, "modules"), "agent": initrd.agent()}

@@ -101,8 +101,9 @@ class Campaign:
 
     def _setting(self, setting):
         device = "rxe" if setting.kernel else "tern"
+        # Whatever the host is: what is said of rxe is said of Debian 12's.
         self._lab = Lab(RIG, device, smp=setting.vcpus, kernel=setting.kernel,
-                        net=LINKS[setting.link], mtu=max(self.options.mtus))
+                        net=LINKS[setting.link], mtu=max(self.options.mtus), suite="bookworm")
         try:
             self._lab.up()
             self._settle(setting)

@@ -165,7 +165,7 @@ class Runner:
                     next(text for text in found if text not in ours)))
 
     def unload(self):
-        """The end of every run: the module goes, and says nothing."""
+        """The end of every run, but of one whose guests stay: the module goes, and says nothing."""
         self.report.begin("unload")
         try:
             for guest in self.lab.guests():
@@ -234,11 +234,12 @@ def main():
     except where.Missing as missing:
         sys.exit("run: %s" % missing)
     try:
-        report = Report(len(entries) + 1)
+        report = Report(len(entries) + (not args.keep))
         runner = Runner(lab, report)
         for entry in entries:
             runner.run(entry)
-        runner.unload()
+        if not args.keep:
+            runner.unload()
         return report.finish()
     finally:
         lab.down()

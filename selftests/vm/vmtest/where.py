@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 
-from riglib import RigError, apt, buildroot, debug, kernel, paths, product, source
+from riglib import RigError, apt, buildroot, debug, kernel, paths, source, tern
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM = os.path.dirname(HERE)
@@ -84,8 +84,6 @@ def driver_files(suite=None, release=None, version=None):
     """tern.ko for that kernel, the provider, and the script that sets a guest up."""
     suite = suite or apt.host_suite()
     try:
-        module = product.module(suite, release or kernel.choose(), version)
-        return [product.without_debug(module), os.path.join(TOP, "qemu", "guest-setup.sh")] + \
-            product.providers(suite)
+        return tern.files(suite, release or kernel.choose(), version)
     except RigError as error:
         raise Missing(str(error)) from None
