@@ -134,7 +134,10 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 
 	if (qp->base.dead)
 		return false;
-	if (qp->ready && sk) {
+	/* It has a socket since the caller looked: the work item looks again. */
+	if (qp->ready && !sk)
+		return true;
+	if (qp->ready) {
 		if (rx)
 			more |= iw_rx(qp, sk, why);
 		reap(qp);
@@ -145,8 +148,6 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		/* The endpoint waits for it with the peer's FIN. */
 		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))
 			iw_ep_kick(qp->ep);
-	} else if (qp->ready) {
-		reap(qp);
 	}
 	if (qp->base.state == IB_QPS_ERR)
 		more |= flush(qp, &budget);

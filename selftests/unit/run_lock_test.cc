@@ -14,12 +14,11 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <type_traits>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "search.h"
 
 namespace {
 
@@ -84,7 +83,6 @@ struct State {
 	std::array<bool, 2 * kQps> queued;
 	std::array<bool, 2 * kQps> executing;
 };
-static_assert(std::has_unique_object_representations_v<State>);
 
 /* The rules that can be switched off. */
 struct Rules {
@@ -109,61 +107,42 @@ Context idle(int who, uint8_t todo)
 	return c;
 }
 
-class Search {
+class Model : public Search<State> {
 public:
-	explicit Search(const Rules &rules) : rules_(rules) {}
-
-	/* Every state that can be reached from s; returns what was wrong with an end, or "". */
-	std::string run(const State &s)
-	{
-		visit(s);
-		while (!open_.empty() && wrong_.empty()) {
-			const State state = open_.back();
-
-			open_.pop_back();
-			expand(state);
-		}
-		return wrong_;
-	}
-
-	size_t states() const { return seen_.size(); }
+	explicit Model(const Rules &rules) : rules_(rules) {}
 
 private:
-	void visit(State s)
+	void look_at(State s)
 	{
-		std::string key(sizeof(s), '\0');
-
 		/* Which worker does what makes no difference. */
 		if (memcmp(&s.c[kContexts - 2], &s.c[kContexts - 1], sizeof(Context)) < 0)
 			std::swap(s.c[kContexts - 2], s.c[kContexts - 1]);
-		memcpy(key.data(), &s, sizeof(s));
-		if (seen_.insert(std::move(key)).second)
-			open_.push_back(s);
+		visit(s);
 	}
 
-	void expand(const State &s)
+	bool expand(const State &s) override
 	{
 		bool any = false;
 
 		for (int who = 0; who < kContexts; who++)
 			any |= step(s, who);
-		if (!any)
-			check_end(s);
+		return any;
 	}
 
-	void check_end(const State &s)
+	std::string end(const State &s) const override
 	{
 		for (const Context &c : s.c)
 			if (c.at != At::kDone)
-				wrong_ = "somebody waits for ever";
+				return "somebody waits for ever";
 		for (int q = 0; q < kQps; q++) {
 			if (s.posted[q])
-				wrong_ = "what was posted is not sent";
-			else if (s.waits_for[q] != kNone)
-				wrong_ = "a QP waits for a lock that is free";
-			else if (s.marks[q])
-				wrong_ = "a mark is left";
+				return "what was posted is not sent";
+			if (s.waits_for[q] != kNone)
+				return "a QP waits for a lock that is free";
+			if (s.marks[q])
+				return "a mark is left";
 		}
+		return "";
 	}
 
 	/* run_after(): qp is to be run by c, after what it runs now, or by a work item. */
@@ -197,12 +176,9 @@ private:
 	void step_run(State s, int who);
 
 	const Rules rules_;
-	std::unordered_set<std::string> seen_;
-	std::vector<State> open_;
-	std::string wrong_;
 };
 
-bool Search::step(const State &before, int who)
+bool Model::step(const State &before, int who)
 {
 	State s = before;
 	Context *c = &s.c[who];
@@ -222,7 +198,7 @@ bool Search::step(const State &before, int who)
 			s.executing[item] = true;
 			c->item = item;
 			begin_run(c, item % kQps, At::kMark);
-			visit(s);
+			look_at(s);
 			any = true;
 		}
 		return any;
@@ -232,7 +208,7 @@ bool Search::step(const State &before, int who)
 		/* One, or all at once. */
 		s.posted[c->qp]++;
 		c->todo--;
-		visit(s);
+		look_at(s);
 		s.posted[c->qp] += c->todo;
 		c->todo = 0;
 		break;
@@ -258,11 +234,11 @@ bool Search::step(const State &before, int who)
 		step_run(s, who);
 		return true;
 	}
-	visit(s);
+	look_at(s);
 	return true;
 }
 
-void Search::step_run(State s, int who)
+void Model::step_run(State s, int who)
 {
 	Context *c = &s.c[who];
 	const int8_t me = static_cast<int8_t>(who);
@@ -355,7 +331,7 @@ void Search::step_run(State s, int who)
 
 			by_item.queued[q] = true;
 			by_item.c[who].handed_off = true;
-			visit(by_item);
+			look_at(by_item);
 			c->rounds++;
 			c->more = true;
 			if (rules_.mark_what_is_left)
@@ -395,9 +371,9 @@ void Search::step_run(State s, int who)
 		*c = idle(who, c->todo);
 		break;
 	default:
-		wrong_ = "the model has no such step";
+		wrong("the model has no such step");
 	}
-	visit(s);
+	look_at(s);
 }
 
 /* Who takes part. Some thousand states each: few enough to look at all. */
@@ -432,10 +408,10 @@ State start(const Scene &scene)
 TEST(RunLock, NoRunIsLost)
 {
 	for (const Scene &scene : kScenes) {
-		Search search{Rules{}};
+		Model model{Rules{}};
 
-		EXPECT_EQ(search.run(start(scene)), "") << scene.what;
-		EXPECT_GT(search.states(), 1000u) << scene.what;
+		EXPECT_EQ(model.run(start(scene)), "") << scene.what;
+		EXPECT_GT(model.states(), 1000u) << scene.what;
 	}
 }
 
@@ -443,7 +419,7 @@ TEST(RunLock, NoRunIsLost)
 void expect_lost(const Rules &rules)
 {
 	for (const Scene &scene : kScenes)
-		if (!Search{rules}.run(start(scene)).empty())
+		if (!Model{rules}.run(start(scene)).empty())
 			return;
 	FAIL() << "no run is lost";
 }
