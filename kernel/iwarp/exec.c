@@ -155,15 +155,19 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 }
 
 /*
- * A consumer may post from its completion handler, to this QP or another; and
- * the socket may tell of room while it is being filled.
+ * A consumer may post from its completion handler, to this QP or another; and the
+ * socket may tell of room while it is being filled, or of bytes if TCP looks then for
+ * what came in meanwhile. Of room whoever fills it sees itself, of bytes not.
  */
 static DEFINE_PER_CPU(bool, running);
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
-	if (__this_cpu_read(running))
+	if (__this_cpu_read(running)) {
+		if (why != IW_ROOM)
+			queue_work(iw_wq, &qp->work);
 		return;
+	}
 	spin_lock(&qp->base.run_lock);
 	__this_cpu_write(running, true);
 	if (run_locked(qp, sk, why))

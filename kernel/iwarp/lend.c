@@ -256,8 +256,7 @@ static bool path_takes(const struct sock *sk)
 	const struct dst_entry *dst = __sk_dst_get((struct sock *)sk);
 
 	return dst && (READ_ONCE(dst->dev)->features & NETIF_F_SG) && sk_can_gso(sk) &&
-	       min(sk->sk_gso_max_size, sk->sk_gso_max_segs * tcp_sk(sk)->mss_cache) >=
-		       LEND_PACKET_BYTES;
+	       tcp_sk(sk)->gso_segs * tcp_sk(sk)->mss_cache >= LEND_PACKET_BYTES;
 }
 
 bool iw_lend_wanted(const struct iw_qp *qp, const struct sock *sk)

@@ -529,7 +529,7 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 
 /*
  * Is room for more, or the window, as good as used up? TCP asks the same before it tells of
- * fewer bytes than the low water mark; so we are asked to look whenever it becomes so.
+ * fewer bytes than the low water mark; so it tells of each packet that makes it so.
  */
 static bool is_full(const struct sock *sk)
 {
@@ -575,7 +575,8 @@ static u32 part_fill(struct sk_buff *part, struct sock *sk, struct cursor *c, u3
 static u32 part_begin(struct iw_qp *qp, struct sock *sk, struct cursor *c, u32 left,
 		      u32 *unfinished)
 {
-	struct sk_buff *part = alloc_skb(max_t(u32, *unfinished, MPA_LENGTH_BYTES),
+	/* For what is there: what is not, need never come. */
+	struct sk_buff *part = alloc_skb(max_t(u32, left, MPA_LENGTH_BYTES),
 					 GFP_ATOMIC | __GFP_NOWARN);
 	u32 n;
 
@@ -693,10 +694,19 @@ static void want_bytes(struct iw_qp *qp, struct sock *sk, u32 n)
 	WRITE_ONCE(sk->sk_rcvlowat, n && !iw_ack_may_wait(&qp->ack) ? qp->rx_held + n : 1);
 }
 
+/*
+ * Has TCP dropped what it tells of? Or does it tell of fewer bytes than it was asked for, as it
+ * does if it is as good as full, too? (Or a FIN came.)
+ */
+static bool is_short(const struct iw_qp *qp, const struct sock *sk, u32 left)
+{
+	return left == qp->rx_left || qp->rx_held + left < (u32)sk->sk_rcvlowat;
+}
+
 bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	u32 left = bytes_left(qp, sk);
-	bool dropped = why == IW_BYTES && left == qp->rx_left;
+	bool dropped = why == IW_BYTES && is_short(qp, sk, left);
 	bool settle = why == IW_SETTLE || dropped;
 	struct cursor c = {};
 	u32 unfinished = 0;
@@ -741,6 +751,9 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	}
 	/* After the end nothing is of interest, but the window must not stay shut. */
 	if (qp->base.state == IB_QPS_ERR) {
+		kfree_skb(qp->rx_part);
+		qp->rx_part = NULL;
+		unfinished = 0;
 		taken += left;
 		left = 0;
 		WRITE_ONCE(qp->rx_pending, false);
@@ -750,6 +763,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 
 		left -= n;
 		taken += n;
+		settle = true;
 		/* There is no memory for it, and nothing need come that has us look again. */
 		if (left)
 			mod_delayed_work(iw_wq, &qp->retry, 1);

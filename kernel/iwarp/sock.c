@@ -20,8 +20,8 @@ void iw_sock_prepare(struct sock *sk)
 	sk->sk_allocation = GFP_ATOMIC;
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, IW_UNSENT_BYTES);
 	/*
-	 * FPDUs are taken whole, so the window must have room for the largest from
-	 * the start; TCP's own tuning goes on from there.
+	 * FPDUs are taken whole if they can be, so the window should have room for the
+	 * largest from the start; TCP's own tuning goes on from there.
 	 */
 	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES)
 		WRITE_ONCE(sk->sk_rcvbuf, IW_RCVBUF_BYTES);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A model of who runs an iWARP QP (kernel/iwarp/exec.c): a QP that is being connected, posters who
- * ring only if DRAINING is not set, TCP's acknowledges in softirqs, a process that has the socket for
- * a while, and the work item, in every interleaving of their steps. A step is what is atomic there:
- * one access to a lock, the ring or the socket. (As if memory were sequentially consistent; but a
- * kernel consumer, who posts without a barrier, may look for the socket before he has posted.)
+ * ring only if DRAINING is not set, TCP's acknowledges and the peer's bytes in softirqs, a process
+ * that has the socket for a while, and the work item, in every interleaving of their steps. A step
+ * is what is atomic there: one access to a lock, the ring or the socket. (As if memory were
+ * sequentially consistent; but a kernel consumer, who posts without a barrier, may look for the
+ * socket before he has posted.)
  *
- * However it goes, in the end nothing that was posted is left. Each rule that this hangs on is also
- * switched off: then the search must find a run that is lost, or it proves nothing.
+ * However it goes, in the end nothing that was posted is left, and all that came was looked at.
+ * Each rule that this hangs on is also switched off: then the search must find a run that is lost,
+ * or it proves nothing.
  */
 #include <array>
 #include <cstdint>
@@ -24,7 +26,7 @@ constexpr int8_t kNone = -1;
 
 /* What a context does next; the names are those of the functions it is in. */
 enum class At : uint8_t {
-	kDone,		 /* for good; of softirq and worker: until there is work */
+	kDone,		 /* for good; of softirqs and worker: until there is work */
 	kLookEarly,	 /* a kernel consumer: is there a socket? */
 	kPost,		 /* prod */
 	kLookAtFlags,	 /* a program: rings, or relies on whoever drains */
@@ -34,6 +36,7 @@ enum class At : uint8_t {
 	kStart,		 /* iw_qp_start() */
 	kLockSock,	 /* lock_sock() */
 	kAcked,		 /* tcp_check_space() */
+	kCame,		 /* tcp_data_ready() */
 	kRunLock,	 /* iw_run() */
 	kRun,		 /* run_locked() */
 	kSend,		 /* tx_run() */
@@ -45,25 +48,28 @@ enum class At : uint8_t {
 };
 
 /* Who takes part. */
-enum Who : int8_t { kProgram, kConsumer, kConnector, kProcess, kSoftirq, kWorker, kContexts };
+enum Who : int8_t { kProgram, kConsumer, kConnector, kProcess, kAcks, kBytes, kWorker, kContexts };
 
 struct Context {
 	At at;
-	uint8_t todo; /* posts, or turns, that are to come */
+	uint8_t todo; /* posts, packets, or times that it has the socket, which are to come */
 	bool has_sk;  /* what it found */
+	bool looks;   /* at what came in: iw_rx() */
 	bool more;    /* the budget is spent, and there is more */
 };
 
 struct State {
 	std::array<Context, kContexts> c;
-	int8_t run_lock;   /* whose */
-	int8_t spinlock;   /* the socket's */
-	int8_t owner;	   /* the socket's, a process */
-	uint8_t posted;	   /* and not sent */
-	uint8_t under_way; /* and not acknowledged */
-	uint8_t room;	   /* TCP's */
-	uint8_t backlog;   /* acknowledges that came while it had an owner */
-	bool no_space;	   /* SOCK_NOSPACE */
+	int8_t run_lock;     /* whose */
+	int8_t spinlock;     /* the socket's */
+	int8_t owner;	     /* the socket's, a process */
+	uint8_t posted;	     /* and not sent */
+	uint8_t under_way;   /* and not acknowledged */
+	uint8_t room;	     /* TCP's */
+	uint8_t came;	     /* and was not looked at */
+	uint8_t acks_later;  /* in the backlog, for it had an owner */
+	uint8_t bytes_later; /* the same */
+	bool no_space;	     /* SOCK_NOSPACE */
 	bool draining;
 	bool has_sk; /* the QP, and is ready */
 	bool queued; /* its work item */
@@ -75,7 +81,8 @@ struct Rules {
 	bool taken_socket_hands_off = true;
 	bool budget_hands_off = true;
 	bool no_room_asks_for_it = true;
-	bool look_again = true; /* at prod, after DRAINING is off */
+	bool look_again = true;		     /* at prod, after DRAINING is off */
+	bool bytes_in_a_run_hand_off = true; /* TCP looks at its backlog while it takes some */
 };
 
 class Model : public Search<State> {
@@ -99,45 +106,59 @@ private:
 				return "somebody waits for ever";
 		if (s.posted)
 			return "what was posted is not sent";
-		return s.backlog ? "what came is not looked at" : "";
+		return s.came ? "what came is not looked at" : "";
 	}
 
-	/* Behind iw_run(): what the caller does next. */
-	static At after_run(const State &s, int8_t who)
+	/* Behind iw_run(), or where none is needed. */
+	static void leave(State *s, int8_t who)
 	{
-		if (s.owner == who)
-			return At::kReleaseSock;
-		return s.spinlock == who ? At::kSpinUnlock : At::kDone;
+		Context *c = &s->c[who];
+
+		if (s->owner == who)
+			c->at = At::kReleaseSock;
+		else if (s->spinlock == who)
+			c->at = At::kSpinUnlock;
+		else
+			next(c, who);
 	}
 
 	/* The next post, if there is one. */
-	static void next_post(Context *c, int8_t who)
+	static void next(Context *c, int8_t who)
 	{
 		c->at = At::kDone;
-		if (c->todo)
-			c->at = who == kConsumer ? At::kLookEarly : At::kPost;
+		if (c->todo && who == kProgram)
+			c->at = At::kPost;
+		else if (c->todo && who == kConsumer)
+			c->at = At::kLookEarly;
 	}
 
 	static bool begin(State *s, int8_t who);
 	bool step(State s, int8_t who);
 	void step_run(State *s, int8_t who);
+	void look_at_backlog(State s);
 
 	const Rules rules_;
 };
 
-/* Of softirq and worker. False: there is nothing to do. */
+/* Of softirqs and worker. False: there is nothing to do. */
 bool Model::begin(State *s, int8_t who)
 {
 	Context *c = &s->c[who];
 
-	if (who == kSoftirq && s->under_way) {
+	if (who == kAcks && s->under_way) {
 		s->under_way--;
+		c->at = At::kSpinLock;
+		return true;
+	}
+	if (who == kBytes && c->todo) {
+		c->todo--;
 		c->at = At::kSpinLock;
 		return true;
 	}
 	if (who == kWorker && s->queued) {
 		s->queued = false;
 		c->has_sk = s->has_sk;
+		c->looks = true;
 		c->at = c->has_sk ? At::kLockSock : At::kRunLock;
 		return true;
 	}
@@ -160,14 +181,14 @@ bool Model::step(State s, int8_t who)
 	case At::kPost:
 		s.posted++;
 		c->todo--;
-		c->at = who == kProgram ? At::kLookAtFlags :
-			c->has_sk	? At::kSpinLock :
-					  At::kRunLock;
+		c->at = At::kLookAtFlags;
+		if (who == kConsumer)
+			c->at = c->has_sk ? At::kSpinLock : At::kRunLock;
 		break;
 	case At::kLookAtFlags:
 		c->at = At::kLook;
 		if (s.draining)
-			next_post(c, who);
+			next(c, who);
 		break;
 	case At::kLook:
 		c->has_sk = s.has_sk;
@@ -177,24 +198,33 @@ bool Model::step(State s, int8_t who)
 		if (s.spinlock != kNone)
 			return false;
 		s.spinlock = who;
-		c->at = s.owner != kNone ? At::kTaken : who == kSoftirq ? At::kAcked : At::kRunLock;
+		c->at = At::kRunLock;
+		if (s.owner != kNone)
+			c->at = At::kTaken;
+		else if (who == kAcks)
+			c->at = At::kAcked;
+		else if (who == kBytes)
+			c->at = At::kCame;
 		break;
 	case At::kTaken:
-		if (who == kSoftirq)
-			s.backlog++;
-		else if (rules_.taken_socket_hands_off)
-			s.queued = true;
+		if (who == kAcks)
+			s.acks_later++;
+		else if (who == kBytes)
+			s.bytes_later++;
+		else
+			s.queued |= rules_.taken_socket_hands_off;
 		c->at = At::kSpinUnlock;
 		break;
 	case At::kSpinUnlock:
 		s.spinlock = kNone;
-		next_post(c, who);
+		next(c, who);
 		break;
 	case At::kStart:
 		if (s.run_lock != kNone)
 			return false;
 		s.has_sk = true;
 		c->has_sk = true;
+		c->looks = true;
 		c->at = At::kLockSock;
 		break;
 	case At::kLockSock:
@@ -206,21 +236,32 @@ bool Model::step(State s, int8_t who)
 	case At::kReleaseSock:
 		if (s.spinlock != kNone)
 			return false;
-		if (s.backlog) {
-			s.backlog--;
+		if (s.acks_later) {
+			s.acks_later--;
 			c->at = At::kAcked;
-			break;
+		} else if (s.bytes_later) {
+			s.bytes_later--;
+			c->at = At::kCame;
+		} else {
+			s.owner = kNone;
+			c->at = who == kProcess && --c->todo ? At::kLockSock : At::kDone;
 		}
-		s.owner = kNone;
-		c->at = At::kDone;
-		if (who == kProcess && --c->todo)
-			c->at = At::kLockSock;
 		break;
 	case At::kAcked:
 		s.room++;
-		c->at = s.no_space ? At::kRunLock : after_run(s, who);
 		c->has_sk = true;
+		c->at = At::kRunLock;
+		if (!s.no_space)
+			leave(&s, who);
 		s.no_space = false;
+		break;
+	case At::kCame:
+		s.came++;
+		c->has_sk = true;
+		c->looks = true;
+		c->at = At::kRunLock;
+		if (!s.has_sk)
+			leave(&s, who);
 		break;
 	case At::kRunLock:
 		if (s.run_lock != kNone)
@@ -229,10 +270,26 @@ bool Model::step(State s, int8_t who)
 		c->at = At::kRun;
 		break;
 	default:
+		if (c->at == At::kSend && s.owner == who && (s.acks_later || s.bytes_later))
+			look_at_backlog(s);
 		step_run(&s, who);
 	}
 	visit(s);
 	return true;
+}
+
+/* TCP may do so while it takes what is sent: callbacks find that the QP is being run. */
+void Model::look_at_backlog(State s)
+{
+	s.room += s.acks_later;
+	if (s.acks_later)
+		s.no_space = false;
+	s.came += s.bytes_later;
+	if (s.bytes_later)
+		s.queued |= rules_.bytes_in_a_run_hand_off;
+	s.acks_later = 0;
+	s.bytes_later = 0;
+	visit(s);
 }
 
 void Model::step_run(State *s, int8_t who)
@@ -249,6 +306,8 @@ void Model::step_run(State *s, int8_t who)
 			s->queued |= rules_.ready_without_socket_hands_off;
 			break;
 		}
+		if (c->looks)
+			s->came = 0;
 		if (s->draining || s->posted) {
 			s->draining = true;
 			c->at = At::kSend;
@@ -282,9 +341,8 @@ void Model::step_run(State *s, int8_t who)
 		s->run_lock = kNone;
 		c->more = false;
 		c->has_sk = false;
-		c->at = after_run(*s, who);
-		if (c->at == At::kDone)
-			next_post(c, who);
+		c->looks = false;
+		leave(s, who);
 		break;
 	default:
 		wrong("the model has no such step");
@@ -295,14 +353,16 @@ struct Scene {
 	const char *what;
 	uint8_t program, consumer; /* their posts */
 	uint8_t process;	   /* how often it has the socket */
+	uint8_t bytes;		   /* the peer's packets */
 	uint8_t room;		   /* at first */
 };
 
 constexpr Scene kScenes[] = {
-	{"a program, room for one, and a process", 3, 0, 2, 1},
-	{"a program, room for more", 3, 0, 1, 2},
-	{"a consumer", 0, 3, 1, 1},
-	{"both", 1, 1, 1, 1},
+	{"a program, and a process", 3, 0, 1, 0, 1},
+	{"a program, room for more", 3, 0, 0, 0, 2},
+	{"a program, and the peer's packets", 2, 0, 0, 1, 1},
+	{"a consumer", 0, 2, 1, 0, 1},
+	{"both", 1, 1, 0, 0, 1},
 };
 
 State start(const Scene &scene)
@@ -310,11 +370,14 @@ State start(const Scene &scene)
 	State s;
 
 	memset(&s, 0, sizeof(s));
-	s.c[kProgram] = {scene.program ? At::kPost : At::kDone, scene.program, false, false};
-	s.c[kConsumer] = {scene.consumer ? At::kLookEarly : At::kDone, scene.consumer, false,
-			  false};
+	s.c[kProgram].todo = scene.program;
+	s.c[kProgram].at = scene.program ? At::kPost : At::kDone;
+	s.c[kConsumer].todo = scene.consumer;
+	s.c[kConsumer].at = scene.consumer ? At::kLookEarly : At::kDone;
 	s.c[kConnector].at = At::kStart;
-	s.c[kProcess] = {scene.process ? At::kLockSock : At::kDone, scene.process, false, false};
+	s.c[kProcess].todo = scene.process;
+	s.c[kProcess].at = scene.process ? At::kLockSock : At::kDone;
+	s.c[kBytes].todo = scene.bytes;
 	s.run_lock = kNone;
 	s.spinlock = kNone;
 	s.owner = kNone;
@@ -364,6 +427,11 @@ TEST(IwRun, RoomThatNobodyAskedForLosesARun)
 TEST(IwRun, DrainingSwitchedOffWithoutALookLosesARun)
 {
 	expect_lost({.look_again = false});
+}
+
+TEST(IwRun, BytesThatComeInTheMiddleOfARunAreLost)
+{
+	expect_lost({.bytes_in_a_run_hand_off = false});
 }
 
 } // namespace

@@ -13,7 +13,8 @@
 /*
  * bytes in n pieces to TCP, which is told to send when it has all it takes, before 6.5 for
  * the first already if nothing is under way, unless `together` is set and there is room for
- * all. Bytes taken, or an error; the socket is locked. Takes references to the pages as needed.
+ * all. Bytes taken, which may be fewer though there is room for more, or an error; the socket
+ * is locked. Takes references to the pages as needed.
  */
 static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bvec, u32 n,
 				      size_t bytes, int flags, bool together)
@@ -41,8 +42,18 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 	}
 	return taken;
 #else
+	const struct tcp_sock *tp = tcp_sk(sk);
 	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
+	/*
+	 * At the 16th packet of a call TCP looks for what came in meanwhile, and may sleep:
+	 * callers hold locks. (gso_segs: of a packet; 0 before the first.)
+	 */
+	size_t most = 15 * tp->mss_cache * max_t(u32, tp->gso_segs, 1);
 
+	if (bytes > most) {
+		bytes = most;
+		msg.msg_flags |= MSG_MORE;
+	}
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bvec, n, bytes);
 	return tcp_sendmsg_locked(sk, &msg, bytes);
 #endif
