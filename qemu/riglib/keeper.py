@@ -149,7 +149,7 @@ def _prepare(keeper):
 
 
 def _end(kernel):
-    """It and all processes of its guests, which are in the session that it made."""
+    """It and all processes of its guests, which are in its process group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(kernel.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -179,8 +179,9 @@ def _keep(name, ports, ethernet, command):
     keeper = os.getpid()
     fds = [line.kernels.fileno() for line in lines] + ethernet[:1]
     with open(name + ".console", "ab") as console:
+        # Leader of a group, it cannot make a session, as it would: see machine.launch().
         kernel = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console,
-                                  stderr=console, pass_fds=fds, start_new_session=True,
+                                  stderr=console, pass_fds=fds, process_group=0,
                                   preexec_fn=lambda: _prepare(keeper))
     try:
         _carry(loop, lines, kernel)

@@ -99,7 +99,12 @@ def _die_with_parent():
 
 
 def launch(name, guest, argv, leash, **how):
-    """Start a guest's process in the rig's folder, in a session of its own; returns its pid.
+    """Start a guest's process in the rig's folder; returns its pid.
+
+    A process group of its own keeps a terminal's Ctrl-C away from it. It stays in the caller's
+    session: the host's scheduler shares the CPUs among sessions first (autogroup), and with some
+    kernels (6.18) a session of two threads that wake each other all the time, as a native guest's at
+    each system call, keeps all others waiting for seconds.
 
     leash: it dies with this process (more exactly, with this thread), for rigs that live
     inside a test program and must not outlive a crash of it.
@@ -110,7 +115,7 @@ def launch(name, guest, argv, leash, **how):
         with open(os.path.join(folder, guest["name"] + ".cmdline"), "w", encoding="utf-8") as f:
             f.write(log_line + "\n")
         return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                start_new_session=True,
+                                process_group=0,
                                 preexec_fn=_die_with_parent if leash else None, **how).pid
 
 

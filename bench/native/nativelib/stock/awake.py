@@ -11,16 +11,14 @@ import os
 import subprocess
 import sys
 
-# Where the scheduler groups processes by session, a group's tasks of SCHED_IDLE count as any others
-# to other groups: then it is the group that has to stand back. It ends with its parent, which it
-# looks for some times a second.
+# In the session of what is measured: where the scheduler shares the CPUs among sessions first, another
+# session's tasks of SCHED_IDLE count as any others. It ends with its parent, which it looks for
+# some times a second.
 _LOOP = """
-import contextlib, os, sys
+import os, sys
 cpu, parent = int(sys.argv[1]), int(sys.argv[2])
 os.sched_setaffinity(0, {cpu})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as f:
-    f.write("19")
 while os.getppid() == parent:
     for _ in range(1000000):
         pass
@@ -35,7 +33,7 @@ def awake():
         for cpu in sorted(os.sched_getaffinity(0)):
             loops.append(subprocess.Popen(
                 [sys.executable, "-c", _LOOP, str(cpu), str(os.getpid())],
-                stdin=subprocess.DEVNULL, start_new_session=True))
+                stdin=subprocess.DEVNULL, process_group=0))
         yield
     finally:
         for loop in loops:
