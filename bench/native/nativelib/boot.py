@@ -54,7 +54,7 @@ def _memory_folder():
 
 
 def _kill(child):
-    """It and what it traces: all in the process group that was made for it."""
+    """It and what it traces: all in the session that was made for it."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -82,7 +82,7 @@ def started(command, log):
     os.makedirs(_RUN, exist_ok=True)
     with open(log, "wb") as f:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f,
-                                 stderr=subprocess.STDOUT, process_group=0,
+                                 stderr=subprocess.STDOUT, start_new_session=True,
                                  preexec_fn=_prepare,
                                  env=dict(os.environ, TMPDIR=_memory_folder()))
         try:
