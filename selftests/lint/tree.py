@@ -6,6 +6,7 @@ licences  source files name their licence, and LICENSES/ has its text
 words     no notes to self, no paths of somebody's machine
 space     no trailing white space, no carriage returns, newline at the end
 python    Python parses, and is indented with spaces
+pylint    Python names only what there is
 version   VERSION and dkms.conf agree
 kbuild    Kbuild names exactly the sources that kernel/ has
 """
@@ -96,6 +97,16 @@ def python(path, text):
     yield from numbered(path, text, re.compile(r"^\s*\t"), "tab in the indentation")
 
 
+def pylint():
+    """Its errors alone: names that nobody has, calls with the wrong arguments."""
+    paths = [path for path in files() if is_python(path, read(path))]
+    # Where scripts look for what they import.
+    env = dict(os.environ, PYTHONPATH=":".join(sorted({os.path.dirname(path) for path in paths})))
+    found = subprocess.run(["pylint", "--errors-only", "--disable=import-error", *paths], cwd=TOP,
+                           env=env, capture_output=True, text=True, check=False)
+    yield from (found.stdout + found.stderr).splitlines()
+
+
 def version():
     want = read("VERSION").strip()
     for path, pattern in (("dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"$'),
@@ -118,7 +129,7 @@ def kbuild():
 
 
 PER_FILE = {"licences": licences, "words": words, "space": space, "python": python}
-WHOLE = {"version": version, "kbuild": kbuild}
+WHOLE = {"pylint": pylint, "version": version, "kbuild": kbuild}
 
 
 def found_by(check):

@@ -139,7 +139,7 @@ def _scaling():
                "veth", tool="ib_send_bw", size=64 * KIB, options="-e", first=600, local=True,
                **tern)
     yield Case("smp-tcp", "TCP, one stream (iperf3)", "tcp", size=64 * KIB, first=64,
-               **dict(tern, subjects=("tcp",)))
+               **{**tern, "subjects": ("tcp",)})
 
 
 def _curves():
