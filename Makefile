@@ -96,7 +96,7 @@ bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench;
 	bench/vm/run $(BENCH)
 
 bench-native: deps provider	## as root: speed at native pace beside rxe, siw, TCP (User Mode Linux); BENCH='--parts perftest'
-	qemu/install-deps.sh qemu/packages.host qemu/packages.native bench/packages
+	qemu/install-deps.sh qemu/packages.native bench/packages
 	bench/native/run $(BENCH)
 
 check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass

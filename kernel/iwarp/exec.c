@@ -155,17 +155,19 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 }
 
 /*
- * A consumer may post from its completion handler, to this QP or another; and the
- * socket may tell of room while it is being filled, or of bytes if TCP looks then for
- * what came in meanwhile. Of room whoever fills it sees itself, of bytes not.
+ * A consumer may post from its completion handler, to this QP or another; and the socket
+ * may tell while it is being filled. Of room whoever fills it sees itself. Of bytes not: they
+ * are told of if TCP looks at its backlog then, which it does if its packets have become much
+ * smaller since its last call (TERN_TCP_PACKETS). Then the work item looks.
  */
 static DEFINE_PER_CPU(bool, running);
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	if (__this_cpu_read(running)) {
+		/* It is this QP that is run: nobody else has its socket. */
 		if (why != IW_ROOM)
-			queue_work(iw_wq, &qp->work);
+			hand_off(qp);
 		return;
 	}
 	spin_lock(&qp->base.run_lock);

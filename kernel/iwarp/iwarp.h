@@ -7,7 +7,7 @@
  * own lock (data path: engines' input and output), base.run_lock (QP state and
  * engines), the gate's. All data path work is done by whoever has the socket: the
  * softirq that brings bytes or room, or a poster. A poster who finds it taken
- * leaves a mark and queues the work item, which waits for it.
+ * queues the work item, which waits for it.
  */
 #ifndef TERN_IWARP_H
 #define TERN_IWARP_H

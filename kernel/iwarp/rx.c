@@ -575,7 +575,7 @@ static u32 part_fill(struct sk_buff *part, struct sock *sk, struct cursor *c, u3
 static u32 part_begin(struct iw_qp *qp, struct sock *sk, struct cursor *c, u32 left,
 		      u32 *unfinished)
 {
-	/* For what is there: what is not, need never come. */
+	/* Not for what the length claims: a peer need never send it. */
 	struct sk_buff *part = alloc_skb(max_t(u32, left, MPA_LENGTH_BYTES),
 					 GFP_ATOMIC | __GFP_NOWARN);
 	u32 n;
@@ -695,8 +695,8 @@ static void want_bytes(struct iw_qp *qp, struct sock *sk, u32 n)
 }
 
 /*
- * Has TCP dropped what it tells of? Or does it tell of fewer bytes than it was asked for, as it
- * does if it is as good as full, too? (Or a FIN came.)
+ * TCP tells of a packet that it dropped: there are no more bytes than at the last look, or fewer
+ * than the low water mark, below which it is silent unless it is full (or a FIN came).
  */
 static bool is_short(const struct iw_qp *qp, const struct sock *sk, u32 left)
 {
@@ -706,8 +706,8 @@ static bool is_short(const struct iw_qp *qp, const struct sock *sk, u32 left)
 bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	u32 left = bytes_left(qp, sk);
-	bool dropped = why == IW_BYTES && is_short(qp, sk, left);
-	bool settle = why == IW_SETTLE || dropped;
+	bool told_short = why == IW_BYTES && is_short(qp, sk, left);
+	bool settle = why == IW_SETTLE || told_short;
 	struct cursor c = {};
 	u32 unfinished = 0;
 	u32 taken = 0;
@@ -751,14 +751,14 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	}
 	/* After the end nothing is of interest, but the window must not stay shut. */
 	if (qp->base.state == IB_QPS_ERR) {
+		/* Nor is its memory to stay until the program destroys the QP. */
 		kfree_skb(qp->rx_part);
 		qp->rx_part = NULL;
-		unfinished = 0;
 		taken += left;
 		left = 0;
 		WRITE_ONCE(qp->rx_pending, false);
 		settle = true;
-	} else if (left && !qp->rx_pending && (qp->rx_part || unlikely(dropped || is_full(sk)))) {
+	} else if (left && !qp->rx_pending && (qp->rx_part || unlikely(told_short || is_full(sk)))) {
 		u32 n = qp->rx_part ? 0 : part_begin(qp, sk, &c, left, &unfinished);
 
 		left -= n;

@@ -104,7 +104,10 @@ def pylint():
     env = dict(os.environ, PYTHONPATH=":".join(sorted({os.path.dirname(path) for path in paths})))
     found = subprocess.run(["pylint", "--errors-only", "--disable=import-error", *paths], cwd=TOP,
                            env=env, capture_output=True, text=True, check=False)
-    yield from (found.stdout + found.stderr).splitlines()
+    said = (found.stdout + found.stderr).splitlines()
+    yield from said
+    if found.returncode and not said:
+        yield "pylint ended with %d" % found.returncode
 
 
 def version():

@@ -10,7 +10,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from riglib import GuestLost, Rig, RigError
+from riglib import GuestLost, Rig, RigError, kernel
 from vmtest import context, where
 from vmtest.lab import Lab
 
@@ -21,6 +21,8 @@ from .store import Point
 from .table import number as number_text
 
 RIG = "bench"
+# Of the guests, whatever the host is: what is said of rxe is said of Debian 12's.
+SUITE = "bookworm"
 _STEP_LIMIT_S = 240
 # After a driver was loaded, or loaded again, an emulator has to translate it anew.
 _WARM_UP = Case("warm-up", "", "bandwidth", tool="ib_write_bw", size=65536)
@@ -101,9 +103,8 @@ class Campaign:
 
     def _setting(self, setting):
         device = "rxe" if setting.kernel else "tern"
-        # Whatever the host is: what is said of rxe is said of Debian 12's.
         self._lab = Lab(RIG, device, smp=setting.vcpus, kernel=setting.kernel,
-                        net=LINKS[setting.link], mtu=max(self.options.mtus), suite="bookworm")
+                        net=LINKS[setting.link], mtu=max(self.options.mtus), suite=SUITE)
         try:
             self._lab.up()
             self._settle(setting)
@@ -268,7 +269,8 @@ def name_is_free():
 
 def prepare(subjects):
     """Build what is missing before the clock starts."""
-    where.build_tools()
+    release = kernel.choose(None, SUITE)
+    where.build_tools(SUITE)
     if "siw" in subjects:
-        where.siw_file()
-    where.driver_files()
+        where.siw_file(SUITE, release)
+    where.driver_files(SUITE, release)
