@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Explicit-state search of a model: every state that can be reached from a first one, each looked
- * at once. The model says what can come next; a state that nothing comes after is an end.
+ * at once. The model says what can come next; a state that nothing comes after is an end. (Whoever
+ * goes on for ever has none: that is not found.)
  */
 #ifndef TERN_SELFTESTS_SEARCH_H
 #define TERN_SELFTESTS_SEARCH_H
@@ -27,7 +28,7 @@ public:
 			const State state = open_.back();
 
 			open_.pop_back();
-			if (!expand(state))
+			if (!expand(state) && wrong_.empty())
 				wrong_ = end(state);
 		}
 		return wrong_;
