@@ -449,6 +449,7 @@ static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
+	q->rnr_wait_ns = 0;
 	q->recovering = false;
 	q->rnr_until_ns = 0;
 	if (q->psn_una == q->psn_max)
@@ -567,6 +568,8 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 
 static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
 {
+	u64 wait, longer;
+
 	if (now_ns < q->rnr_until_ns) {
 		/* The same again, by a duplicate of it or of the request: one wait, one retry. */
 		act->event = RC_EV_DUPLICATE;
@@ -580,7 +583,12 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 		}
 		q->rnr_left--;
 	}
-	q->rnr_until_ns = now_ns + rc_rnr_timer_ns(k->syndrome & AETH_VALUE_MASK);
+	wait = rc_rnr_timer_ns(k->syndrome & AETH_VALUE_MASK);
+	longer = 2 * q->rnr_wait_ns;
+	if (longer > RC_REQ_RNR_BACKOFF_NS)
+		longer = RC_REQ_RNR_BACKOFF_NS;
+	q->rnr_wait_ns = wait < longer ? longer : wait;
+	q->rnr_until_ns = now_ns + q->rnr_wait_ns;
 	q->deadline_ns = 0;
 	go_back(q, k->psn);
 }

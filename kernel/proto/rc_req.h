@@ -111,6 +111,14 @@ struct rc_req_cfg {
  */
 #define RC_REQ_MAX_BACKOFF	2
 
+/*
+ * So does each RNR NAK without progress, as long as the wait is no longer than that. A receiver
+ * may name 10 us, with retries for ever, and never be ready: to ask it so often, in softirqs,
+ * takes a CPU, and the program that would post the receive may be waiting for that one. (IBTA
+ * 9.7.5.2.8: the requester waits for the time named, at least.)
+ */
+#define RC_REQ_RNR_BACKOFF_NS	1000000
+
 enum rc_req_state {
 	RC_REQ_READY,
 	RC_REQ_DRAINING,	/* SQD: begins no new work request */
@@ -155,6 +163,7 @@ struct rc_req {
 	u8  retry_left;
 	u8  rnr_left;
 	u8  backoff;		/* the next wait is ack_timeout_ns << backoff */
+	u64 rnr_wait_ns;	/* the last one; 0: none since there was progress */
 	bool recovering;	/* went back; until progress, stale evidence of the same loss is ignored */
 	u64 deadline_ns;	/* 0: timer off */
 	u64 rnr_until_ns;	/* 0: not waiting */

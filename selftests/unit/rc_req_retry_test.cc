@@ -91,6 +91,42 @@ TEST_F(RcReq, RnrRetrySevenIsForEver)
 	}
 }
 
+// Softirqs that do nothing but ask would leave the program no time to become ready.
+TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
+{
+	u64 wait = rc_rnr_timer_ns(1);
+
+	cfg.rnr_retry = 7;
+	start();
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < 20; i++) {
+		ack(0, AETH_RNR_NAK | 1);
+		EXPECT_EQ(rc_req_deadline(&q), now + wait) << i;
+		now = rc_req_deadline(&q);
+		send();
+		wait = std::min(2 * wait, u64{RC_REQ_RNR_BACKOFF_NS});
+	}
+	ack(0);
+	ack(1, AETH_RNR_NAK | 1);
+	EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(1));
+}
+
+TEST_F(RcReq, LongRnrWaitsStayAsTheyAre)
+{
+	cfg.rnr_retry = 7;
+	start();
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < 3; i++) {
+		ack(0, AETH_RNR_NAK | 20);
+		EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(20));
+		now = rc_req_deadline(&q);
+		send();
+	}
+}
+
 TEST_F(RcReq, ProgressRestoresTheRnrRetries)
 {
 	post(RC_OP_SEND, 10);
