@@ -46,7 +46,7 @@
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
 	X(POLL_RUNS,		"poll_runs")	/* the polling thread found something posted */	\
-	X(HANDOFFS,		"work_handoffs")	/* budget spent, a work item went on */	\
+	X(HANDOFFS,		"work_handoffs")	/* a work item went on */		\
 	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\
 	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\
