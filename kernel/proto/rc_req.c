@@ -583,6 +583,8 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 		}
 		q->rnr_left--;
 	}
+	if (q->rnr_wait_ns)
+		rc_window_restart(&q->window);
 	wait = rc_rnr_timer_ns(k->syndrome & AETH_VALUE_MASK);
 	longer = 2 * q->rnr_wait_ns;
 	if (longer > RC_REQ_RNR_BACKOFF_NS)

@@ -112,12 +112,13 @@ struct rc_req_cfg {
 #define RC_REQ_MAX_BACKOFF	2
 
 /*
- * So does each RNR NAK without progress, as long as the wait is no longer than that. A receiver
- * may name 10 us, with retries for ever, and never be ready: to ask it so often, in softirqs,
- * takes a CPU, and the program that would post the receive may be waiting for that one. (IBTA
- * 9.7.5.2.8: the requester waits for the time named, at least.)
+ * So does each RNR NAK without progress, as long as the wait is no longer than that, and it is one
+ * packet that asks then. A receiver may name 10 us, with retries for ever, and never be ready: to
+ * send it all that is posted so often, in softirqs, takes a CPU, and the program that would post
+ * the receive may be waiting for that one. Nobody waits for more than twice the time that the
+ * receiver takes. (What it names is the least: IBTA 9.7.5.2.8.)
  */
-#define RC_REQ_RNR_BACKOFF_NS	1000000
+#define RC_REQ_RNR_BACKOFF_NS	10000000
 
 enum rc_req_state {
 	RC_REQ_READY,

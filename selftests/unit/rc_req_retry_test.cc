@@ -97,6 +97,7 @@ TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 	u64 wait = rc_rnr_timer_ns(1);
 
 	cfg.rnr_retry = 7;
+	cfg.max_window = 64;
 	start();
 	post(RC_OP_SEND, 10);
 	post(RC_OP_SEND, 10);
@@ -105,10 +106,11 @@ TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 		ack(0, AETH_RNR_NAK | 1);
 		EXPECT_EQ(rc_req_deadline(&q), now + wait) << i;
 		now = rc_req_deadline(&q);
-		send();
+		EXPECT_EQ(packets(send()), i ? 1u : 2u) << i;
 		wait = std::min(2 * wait, u64{RC_REQ_RNR_BACKOFF_NS});
 	}
 	ack(0);
+	send();
 	ack(1, AETH_RNR_NAK | 1);
 	EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(1));
 }
