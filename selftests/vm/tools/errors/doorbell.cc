@@ -276,6 +276,9 @@ void rung_meanwhile(Env &env)
 				flusher.works(env);
 				for (int n = 0; n < 20; n++)
 					flusher.post_one();
+				// Where threads of a process take turns (User Mode Linux), one for it.
+				if (i % 10 == 0)
+					usleep(200);
 			}
 		}
 		usleep(5000);
