@@ -92,20 +92,11 @@ struct Rules {
 	bool run_once_attached = true;
 };
 
-class Model : public Search<State> {
+class Model : public Search<State, kContexts> {
 public:
 	explicit Model(const Rules &rules) : rules_(rules) {}
 
 private:
-	bool expand(const State &s) override
-	{
-		bool any = false;
-
-		for (int8_t who = 0; who < kContexts; who++)
-			any |= step(s, who);
-		return any;
-	}
-
 	std::string end(const State &s) const override
 	{
 		for (const Context &c : s.c)
@@ -140,7 +131,7 @@ private:
 	}
 
 	static bool begin(State *s, int8_t who);
-	bool step(State s, int8_t who);
+	bool step(const State &before, int context) override;
 	void step_run(State *s, int8_t who);
 	void look_at_backlog(State s);
 
@@ -172,8 +163,10 @@ bool Model::begin(State *s, int8_t who)
 	return false;
 }
 
-bool Model::step(State s, int8_t who)
+bool Model::step(const State &before, int context)
 {
+	const auto who = static_cast<int8_t>(context);
+	State s = before;
 	Context *c = &s.c[who];
 
 	switch (c->at) {

@@ -108,7 +108,7 @@ Context idle(int who, uint8_t todo)
 	return c;
 }
 
-class Model : public Search<State> {
+class Model : public Search<State, kContexts> {
 public:
 	explicit Model(const Rules &rules) : rules_(rules) {}
 
@@ -119,15 +119,6 @@ private:
 		if (memcmp(&s.c[kContexts - 2], &s.c[kContexts - 1], sizeof(Context)) < 0)
 			std::swap(s.c[kContexts - 2], s.c[kContexts - 1]);
 		visit(s);
-	}
-
-	bool expand(const State &s) override
-	{
-		bool any = false;
-
-		for (int who = 0; who < kContexts; who++)
-			any |= step(s, who);
-		return any;
 	}
 
 	std::string end(const State &s) const override
@@ -173,7 +164,7 @@ private:
 	}
 
 	/* All that who can do next. False: nothing, it waits or has ended. */
-	bool step(const State &before, int who);
+	bool step(const State &before, int who) override;
 	void step_run(State s, int who);
 
 	const Rules rules_;

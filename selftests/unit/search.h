@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-template <typename State> class Search {
+template <typename State, int kContexts> class Search {
 	static_assert(std::has_unique_object_representations_v<State>);
 
 public:
@@ -37,8 +37,8 @@ public:
 	size_t states() const { return seen_.size(); }
 
 protected:
-	/* visit() all that can come next. False: nothing. */
-	virtual bool expand(const State &s) = 0;
+	/* visit() all that this context can do next. False: nothing. */
+	virtual bool step(const State &s, int who) = 0;
 	/* What is wrong with an end, or "". */
 	virtual std::string end(const State &s) const = 0;
 
@@ -54,6 +54,15 @@ protected:
 	void wrong(const char *what) { wrong_ = what; }
 
 private:
+	bool expand(const State &s)
+	{
+		bool any = false;
+
+		for (int who = 0; who < kContexts; who++)
+			any |= step(s, who);
+		return any;
+	}
+
 	std::unordered_set<std::string> seen_;
 	std::vector<State> open_;
 	std::string wrong_;
