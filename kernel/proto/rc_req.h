@@ -115,7 +115,8 @@ struct rc_req_cfg {
  * So does each RNR NAK without progress, as long as the wait is no longer than that, and it is one
  * packet that asks then. A receiver may name 10 us, with retries for ever, and never be ready: to
  * send it all that is posted so often, in softirqs, takes a CPU, and the program that would post
- * the receive may be waiting for that one. Nobody waits for more than twice the time that the
+ * the receive may be waiting for that one. With 1 ms, and all packets, a kernel with KASAN and
+ * lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time that the
  * receiver takes. (What it names is the least: IBTA 9.7.5.2.8.)
  */
 #define RC_REQ_RNR_BACKOFF_NS	10000000
@@ -164,10 +165,10 @@ struct rc_req {
 	u8  retry_left;
 	u8  rnr_left;
 	u8  backoff;		/* the next wait is ack_timeout_ns << backoff */
-	u64 rnr_wait_ns;	/* the last one; 0: none since there was progress */
 	bool recovering;	/* went back; until progress, stale evidence of the same loss is ignored */
 	u64 deadline_ns;	/* 0: timer off */
 	u64 rnr_until_ns;	/* 0: not waiting */
+	u64 rnr_wait_ns;	/* the last one; 0: none since there was progress */
 };
 
 enum rc_req_act_kind {
