@@ -296,8 +296,6 @@ void set_up_network()
 		lines += "addr add fd77::" + n + "/64 dev eth0 nodad\n";
 	const char *argv[] = {"ip", "-batch", "-", nullptr};
 	run_with_input("/sbin/ip", argv, lines);
-	if (getenv("RIG_NAPI_THREADED")) // a thread polls eth0, as fair to others as any
-		write_file("/sys/class/net/eth0/threaded", "1");
 }
 
 } // namespace

@@ -93,9 +93,6 @@ def _command_line(guest, images, options, ends):
               "RIG_PORTS=%d" % wire.PORTS, "RIG_MHZ=" + _clock_mhz(),
               "RIG_MODULES=" + images["modules"], "RIG_PUSH=" + shared]
     words += ["RIG_SHARE=" + options["share"]] if options["share"] else []
-    if options["kernel"] == umlkernel.DEBUG:
-        # A poll takes longer than a tick with it: one in each tick leaves processes no time.
-        words.append("RIG_NAPI_THREADED=1")
     for word in words:
         if re.search(r"[\s\"]", word):
             raise RigError("a kernel's command line can have no blanks in a path: %r" % word)
