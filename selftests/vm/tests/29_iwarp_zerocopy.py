@@ -114,8 +114,8 @@ def _kills(t):
 def _module(t):
     """The module goes when no packet has its memory any more.
 
-    The link is slow, so that all is lent but TCP's first packets, which are too small. Then it
-    passes a packet a second.
+    The link is slow, so that much more is always posted than TCP wants at a time, and lent, but
+    for TCP's first packets, which are too small. Then a packet takes 1.5 s or more.
     """
     def rate(bits):
         t.run(t.a, "tc qdisc replace dev %s root tbf rate %dbit burst 1600 limit 4mb"
