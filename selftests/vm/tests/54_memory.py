@@ -68,8 +68,8 @@ def _pressures(t):
 
 
 def _dropped(t):
-    """Packets in sequence that TCP of guest b had no memory for."""
-    return _tcp_count(t, t.b, "TCPRcvQDrop")
+    """Packets that TCP of guest b had no memory for, or closed its window to for that reason."""
+    return sum(_tcp_count(t, t.b, name) for name in ("TCPRcvQDrop", "TCPZeroWindowDrop"))
 
 
 def _of_tcp(t):
