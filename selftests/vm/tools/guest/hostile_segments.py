@@ -154,8 +154,8 @@ def outside(region):
 
 
 def unknown(region):
-    """Keys that are none."""
-    return (0, 1, 0xffffffff, region.key ^ 1, region.key ^ 0x80, region.key ^ 0x100,
+    """Keys that are none. Not those beside: one in 256 of them is that of another region."""
+    return (0, 1, 0xffffffff, region.key ^ 1, region.key ^ 0x80, region.key ^ 0x100000,
             region.key ^ 0x80000000, ~region.key & 0xffffffff)
 
 
