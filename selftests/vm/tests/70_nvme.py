@@ -29,7 +29,7 @@ ln -s $s $p/subsystems/%(nqn)s
 # end with that: while the port goes it looks at no order.
 _TARGET_DOWN = """
 prove() {
-	[ ! -e /proc/sys/kernel/prove_locking ] || echo $1 >/proc/sys/kernel/prove_locking
+  [ ! -e /proc/sys/kernel/prove_locking ] || echo $1 >/proc/sys/kernel/prove_locking
 }
 prove 0
 s=/sys/kernel/config/nvmet/subsystems/%(nqn)s
