@@ -202,8 +202,8 @@ class Lab:
     @staticmethod
     def unload(guest, driver):
         """Remove a driver's links and the driver."""
-        # rxe's links go first: with them it is in use where all is checked (7.3). Not modprobe -r:
-        # that takes a softdep's modules along. A peer's users may be ending still.
+        # A peer's link goes first: with the debug kernel of 7.3 rxe's holds its module. Not modprobe
+        # -r: that takes a softdep's modules along. A peer's users may be ending still.
         tries = 1
         if driver in PEERS:
             tries = 20
