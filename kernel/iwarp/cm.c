@@ -84,8 +84,8 @@ static void ep_run(struct iw_ep *ep)
 	iw_sock_attach_data(ep);
 	lock_sock(ep->sock->sk);
 	iw_sock_set_pacing(ep->sock->sk);
-	iw_run_all(ep->qp, ep->sock->sk);
 	release_sock(ep->sock->sk);
+	iw_run_all(ep->qp);
 }
 
 /* ---- active side ---- */
@@ -547,8 +547,8 @@ static void step_open(struct iw_ep *ep)
 	struct iw_qp *qp = ep->qp;
 	bool fin_in, fin_out, closing;
 
-	lock_sock(sk);
-	iw_run_all(qp, sk);
+	iw_sock_lock(sk);
+	iw_run(qp, sk, IW_SETTLE);
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	/*
@@ -556,7 +556,7 @@ static void step_open(struct iw_ep *ep)
 	 * again. Unless it is our end, too: then it may be that nobody wants it.
 	 */
 	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && (closing || !READ_ONCE(qp->rx_pending));
-	release_sock(sk);
+	iw_sock_unlock(sk);
 
 	if (sk->sk_state == TCP_CLOSE || sk->sk_err) {
 		iw_ep_end(ep, 0);

@@ -156,23 +156,24 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 
 /*
  * A consumer may post from its completion handler, to this QP or another; and the socket
- * may tell while it is being filled. Of room whoever fills it sees itself. Of bytes not: they
- * are told of if TCP looks at its backlog then, which it does if its packets have become much
- * smaller since its last call (TERN_TCP_PACKETS). Then the work item looks.
+ * may tell of room while it is being filled.
  */
 static DEFINE_PER_CPU(bool, running);
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
-	if (__this_cpu_read(running)) {
-		/* It is this QP that is run: nobody else has its socket. */
-		if (why != IW_ROOM)
-			hand_off(qp);
+	/*
+	 * A process has the socket; its backlog is filled, or emptied just now. TCP looks at the
+	 * backlog in the middle of a call that sends, where it sleeps, takes the socket's spinlock
+	 * and calls back: not with the locks of a run.
+	 */
+	bool taken = sk && sock_owned_by_user(sk);
+
+	if (__this_cpu_read(running))
 		return;
-	}
 	spin_lock(&qp->base.run_lock);
 	__this_cpu_write(running, true);
-	if (run_locked(qp, sk, why))
+	if (taken || run_locked(qp, sk, why))
 		hand_off(qp);
 	__this_cpu_write(running, false);
 	spin_unlock(&qp->base.run_lock);
@@ -198,44 +199,35 @@ void iw_kick(struct iw_qp *qp)
 	} else {
 		/* The socket stays as long as the QP: its endpoint does. */
 		spin_lock(&sk->sk_lock.slock);
-		if (sock_owned_by_user(sk)) {
-			spin_lock(&qp->base.run_lock);
-			hand_off(qp);
-			spin_unlock(&qp->base.run_lock);
-		} else {
-			iw_run(qp, sk, IW_ROOM);
-		}
+		iw_run(qp, sk, IW_ROOM);
 		spin_unlock(&sk->sk_lock.slock);
 	}
 	local_bh_enable();
 }
 
-void iw_run_all(struct iw_qp *qp, struct sock *sk)
-{
-	local_bh_disable();
-	iw_run(qp, sk, IW_SETTLE);
-	local_bh_enable();
-}
-
-static void lock_and_run(struct iw_qp *qp)
+void iw_run_all(struct iw_qp *qp)
 {
 	struct sock *sk = READ_ONCE(qp->sk);
 
 	if (sk)
-		lock_sock(sk);
-	iw_run_all(qp, sk);
+		iw_sock_lock(sk);
+	else
+		local_bh_disable();
+	iw_run(qp, sk, IW_SETTLE);
 	if (sk)
-		release_sock(sk);
+		iw_sock_unlock(sk);
+	else
+		local_bh_enable();
 }
 
 void iw_work_fn(struct work_struct *work)
 {
-	lock_and_run(container_of(work, struct iw_qp, work));
+	iw_run_all(container_of(work, struct iw_qp, work));
 }
 
 void iw_retry_fn(struct work_struct *work)
 {
-	lock_and_run(container_of(to_delayed_work(work), struct iw_qp, retry));
+	iw_run_all(container_of(to_delayed_work(work), struct iw_qp, retry));
 }
 
 void iw_acker_fn(struct work_struct *work)
@@ -255,7 +247,7 @@ void iw_acker_fn(struct work_struct *work)
 	}
 	spin_unlock_bh(&qp->base.run_lock);
 	if (late)
-		lock_and_run(qp);
+		iw_run_all(qp);
 }
 
 void iw_opening_fn(struct work_struct *work)
@@ -271,7 +263,7 @@ void iw_opening_fn(struct work_struct *work)
 		qp->tx.rtr = true;
 	}
 	spin_unlock_bh(&qp->base.run_lock);
-	lock_and_run(qp);
+	iw_run_all(qp);
 	if (!left)
 		return;
 	for (; left < IW_RTR_REPEATS; left++)

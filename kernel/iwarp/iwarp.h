@@ -269,6 +269,19 @@ static inline u64 iw_path_bytes(const struct tcp_sock *tp)
 	return div_u64((u64)tp->rate_delivered * tp->mss_cache * tcp_min_rtt(tp),
 		       tp->rate_interval_us);
 }
+/*
+ * As softirqs lock it, by a process: it may not sleep then, and what comes in waits for the
+ * spinlock, not in the backlog. So a QP may be run.
+ */
+static inline void iw_sock_lock(struct sock *sk)
+{
+	while (lock_sock_fast(sk))
+		unlock_sock_fast(sk, true);
+}
+static inline void iw_sock_unlock(struct sock *sk)
+{
+	unlock_sock_fast(sk, false);
+}
 void iw_sock_set_tos(struct sock *sk, u8 tos);
 /* Bound to port 0, it gets one at connect: any that is free toward that peer. */
 void iw_sock_pick_port(struct socket *sock);
@@ -317,8 +330,8 @@ enum iw_why {
 };
 /* sk, the QP's, is locked, or NULL. BHs off. */
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
-/* The same in process context, with IW_SETTLE. */
-void iw_run_all(struct iw_qp *qp, struct sock *sk);
+/* The same from a process that may sleep, with IW_SETTLE. */
+void iw_run_all(struct iw_qp *qp);
 void iw_work_fn(struct work_struct *work);
 void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);

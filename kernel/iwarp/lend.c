@@ -26,12 +26,8 @@
 
 static_assert(MPA_LENGTH_BYTES + DDP_UNTAGGED_BYTES + 3 + MPA_CRC_BYTES <= IW_LENT_FRAME_BYTES);
 
-/*
- * TCP fills a packet with so many bytes at least, or with MAX_SKB_FRAGS pieces: all that is lent
- * at a time is one call's.
- */
+/* That TCP fills a packet with, at least. */
 #define LEND_PACKET_BYTES	(32 << 10)
-static_assert(LEND_PIECES / 17 + LOAN_BYTES / LEND_PACKET_BYTES + 1 <= TERN_TCP_PACKETS);
 
 static bool want_zerocopy = true;
 module_param_named(iwarp_zerocopy, want_zerocopy, bool, 0644);
@@ -256,7 +252,7 @@ static bool path_takes(const struct sock *sk)
 	const struct dst_entry *dst = __sk_dst_get((struct sock *)sk);
 
 	return dst && (READ_ONCE(dst->dev)->features & NETIF_F_SG) && sk_can_gso(sk) &&
-	       tern_tcp_packet_bytes(sk) >= LEND_PACKET_BYTES;
+	       tcp_sk(sk)->gso_segs * tcp_sk(sk)->mss_cache >= LEND_PACKET_BYTES;
 }
 
 bool iw_lend_wanted(const struct iw_qp *qp, const struct sock *sk)

@@ -102,9 +102,9 @@ static bool is_idle(const struct iw_qp *qp)
 static void end_connection(struct iw_qp *qp, struct iw_ep *ep, bool orderly)
 {
 	if (orderly) {
-		lock_sock(qp->sk);
+		iw_sock_lock(qp->sk);
 		orderly = iw_tx_hand_over(qp, qp->sk);
-		release_sock(qp->sk);
+		iw_sock_unlock(qp->sk);
 	}
 	iw_ep_close(ep, orderly);
 }

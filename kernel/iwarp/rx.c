@@ -676,12 +676,12 @@ void iw_rx_settle(struct iw_qp *qp)
 
 	if (!sk)
 		return;
-	lock_sock(sk);
-	spin_lock_bh(&qp->base.run_lock);
+	iw_sock_lock(sk);
+	spin_lock(&qp->base.run_lock);
 	qp->rx_settle = true;
 	give_back(qp, sk);
-	spin_unlock_bh(&qp->base.run_lock);
-	release_sock(sk);
+	spin_unlock(&qp->base.run_lock);
+	iw_sock_unlock(sk);
 }
 
 /*

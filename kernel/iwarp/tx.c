@@ -245,15 +245,11 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
 {
 	int most = sk->sk_wmem_queued + (IW_TX_PAGES + 1) * TERN_PAGE_BYTES;
-	bool all;
 
 	if (sk->sk_sndbuf < most)
 		WRITE_ONCE(sk->sk_sndbuf, most);
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
-	local_bh_disable();
-	all = tx_push(qp, sk);
-	local_bh_enable();
-	return all;
+	return tx_push(qp, sk);
 }
 
 /* ---- FPDUs ---- */

@@ -2,7 +2,7 @@
 /*
  * A model of who runs an iWARP QP (kernel/iwarp/exec.c): a QP that is being connected, posters who
  * ring only if DRAINING is not set, TCP's acknowledges and the peer's bytes in softirqs, a process
- * that has the socket for a while, and the work item, in every interleaving of their steps. A step
+ * that owns the socket for a while, and the work item, in every interleaving of their steps. A step
  * is what is atomic there: one access to a lock, the ring or the socket; in a run, which has its
  * locks, what nobody else does at the same time is one with the access before. (As if memory were
  * sequentially consistent; but a kernel consumer, who posts without a barrier, may look for the
@@ -27,6 +27,7 @@ constexpr int8_t kNone = -1;
 
 constexpr const char *kNotSent = "what was posted is not sent";
 constexpr const char *kNotLookedAt = "what came is not looked at";
+constexpr const char *kWaits = "somebody waits for ever";
 
 /* What a context does next; the names are those of the functions it is in. */
 enum class At : uint8_t {
@@ -36,10 +37,10 @@ enum class At : uint8_t {
 	kLookAtFlags,	 /* a program: rings, or relies on whoever drains */
 	kLook,		 /* iw_kick(): is there a socket? */
 	kSpinLock,	 /* iw_kick(), softirqs: the socket's spinlock */
-	kTaken,		 /* by a process: the work item, or the backlog */
+	kLater,		 /* softirqs: a process owns the socket, so into the backlog */
 	kStart,		 /* iw_qp_start() */
 	kAttach,	 /* iw_sock_attach_data() */
-	kLockSock,	 /* lock_sock() */
+	kLockSock,	 /* lock_sock(); of those who run iw_sock_lock() */
 	kAcked,		 /* tcp_check_space() */
 	kCame,		 /* tcp_data_ready() */
 	kRunLock,	 /* iw_run() */
@@ -84,11 +85,12 @@ struct State {
 /* The rules that can be switched off. */
 struct Rules {
 	bool ready_without_socket_hands_off = true; /* it has one since */
-	bool taken_socket_hands_off = true;
+	bool taken_socket_hands_off = true;	    /* to whom it is not the process that owns it */
+	bool backlog_hands_off = true;		    /* that its owner empties */
+	bool owner_does_not_run = true; /* else TCP looks at its backlog while it is given some */
 	bool budget_hands_off = true;
 	bool no_room_asks_for_it = true;
-	bool look_again = true;		     /* at prod, after DRAINING is off */
-	bool bytes_in_a_run_hand_off = true; /* TCP looks at its backlog while it takes some */
+	bool look_again = true; /* at prod, after DRAINING is off */
 	bool run_once_attached = true;
 };
 
@@ -101,7 +103,7 @@ private:
 	{
 		for (const Context &c : s.c)
 			if (c.at != At::kDone)
-				return "somebody waits for ever";
+				return kWaits;
 		if (s.posted)
 			return kNotSent;
 		return s.came ? kNotLookedAt : "";
@@ -133,7 +135,6 @@ private:
 	static bool begin(State *s, int8_t who);
 	bool step(const State &before, int context) override;
 	void step_run(State *s, int8_t who);
-	void look_at_backlog(State s);
 
 	const Rules rules_;
 };
@@ -199,20 +200,14 @@ bool Model::step(const State &before, int context)
 			return false;
 		s.spinlock = who;
 		c->at = At::kRunLock;
-		if (s.owner != kNone)
-			c->at = At::kTaken;
-		else if (who == kAcks)
-			c->at = At::kAcked;
-		else if (who == kBytes)
-			c->at = At::kCame;
-		break;
-	case At::kTaken:
 		if (who == kAcks)
-			s.acks_later++;
+			c->at = s.owner == kNone ? At::kAcked : At::kLater;
 		else if (who == kBytes)
-			s.bytes_later++;
-		else
-			s.queued |= rules_.taken_socket_hands_off;
+			c->at = s.owner == kNone ? At::kCame : At::kLater;
+		break;
+	case At::kLater:
+		s.acks_later += who == kAcks;
+		s.bytes_later += who == kBytes;
 		c->at = At::kSpinUnlock;
 		break;
 	case At::kSpinUnlock:
@@ -234,7 +229,7 @@ bool Model::step(const State &before, int context)
 	case At::kLockSock:
 		if (s.spinlock != kNone || s.owner != kNone)
 			return false;
-		s.owner = who;
+		(who == kProcess ? s.owner : s.spinlock) = who;
 		c->at = who == kProcess ? At::kReleaseSock : At::kRunLock;
 		break;
 	case At::kReleaseSock:
@@ -248,7 +243,7 @@ bool Model::step(const State &before, int context)
 			c->at = At::kCame;
 		} else {
 			s.owner = kNone;
-			c->at = who == kProcess && --c->todo ? At::kLockSock : At::kDone;
+			c->at = --c->todo ? At::kLockSock : At::kDone;
 		}
 		break;
 	case At::kAcked:
@@ -275,26 +270,19 @@ bool Model::step(const State &before, int context)
 		c->at = At::kRun;
 		break;
 	default:
-		if (c->at == At::kSend && s.owner == who && (s.acks_later || s.bytes_later))
-			look_at_backlog(s);
+		/* Then TCP looks at the backlog, if there is any. */
+		if (c->at == At::kSend && s.owner == who && s.acks_later + s.bytes_later) {
+			if (s.spinlock != kNone)
+				return false;
+			s.room += s.acks_later;
+			s.came += s.bytes_later;
+			s.acks_later = 0;
+			s.bytes_later = 0;
+		}
 		step_run(&s, who);
 	}
 	visit(s);
 	return true;
-}
-
-/* TCP may do so while it takes what is sent: callbacks find that the QP is being run. */
-void Model::look_at_backlog(State s)
-{
-	s.room += s.acks_later;
-	if (s.acks_later)
-		s.no_space = false;
-	s.came += s.bytes_later;
-	if (s.bytes_later)
-		s.queued |= rules_.bytes_in_a_run_hand_off;
-	s.acks_later = 0;
-	s.bytes_later = 0;
-	visit(s);
 }
 
 void Model::step_run(State *s, int8_t who)
@@ -309,6 +297,14 @@ void Model::step_run(State *s, int8_t who)
 			break;
 		if (!c->has_sk) {
 			s->queued |= rules_.ready_without_socket_hands_off;
+			break;
+		}
+		if (s->owner == who && rules_.owner_does_not_run) {
+			s->queued |= rules_.backlog_hands_off;
+			break;
+		}
+		if (s->owner != kNone && s->owner != who) {
+			s->queued |= rules_.taken_socket_hands_off;
 			break;
 		}
 		if (c->looks)
@@ -439,9 +435,14 @@ TEST(IwRun, DrainingSwitchedOffWithoutALookLosesARun)
 	expect_lost({.look_again = false}, kNotSent);
 }
 
-TEST(IwRun, BytesThatComeInTheMiddleOfARunAreLost)
+TEST(IwRun, BacklogThatIsNotHandedOffIsLost)
 {
-	expect_lost({.bytes_in_a_run_hand_off = false}, kNotLookedAt);
+	expect_lost({.backlog_hands_off = false}, kNotSent);
+}
+
+TEST(IwRun, OwnerThatRunsWaitsForThePosterWhoWaitsForHim)
+{
+	expect_lost({.owner_does_not_run = false}, kWaits);
 }
 
 TEST(IwRun, NobodyLooksAtWhatCameBeforeCallbacksAreThere)

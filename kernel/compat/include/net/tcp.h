@@ -11,24 +11,9 @@
 #include <linux/version.h>
 
 /*
- * Before the 17th packet of a call TCP looks for what came in meanwhile, and may sleep: not to
- * be in the middle of a run. One less, as with SACK blocks packets are a little smaller.
- */
-#define TERN_TCP_PACKETS	15
-
-/* What TCP fills a packet with, as of its last call; of the first one packet's worth. */
-static inline u32 tern_tcp_packet_bytes(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	return tp->mss_cache * max_t(u32, tp->gso_segs, 1);
-}
-
-/*
  * bytes in n pieces to TCP, which is told to send when it has all it takes, before 6.5 for
  * the first already if nothing is under way, unless `together` is set and there is room for
- * all. Bytes taken, which may be fewer though there is room for more, or an error; the socket
- * is locked. Takes references to the pages as needed.
+ * all. Bytes taken, or an error; the socket is locked. Takes references to the pages as needed.
  */
 static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bvec, u32 n,
 				      size_t bytes, int flags, bool together)
@@ -57,12 +42,7 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 	return taken;
 #else
 	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
-	size_t most = (size_t)TERN_TCP_PACKETS * tern_tcp_packet_bytes(sk);
 
-	if (bytes > most) {
-		bytes = most;
-		msg.msg_flags |= MSG_MORE;
-	}
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bvec, n, bytes);
 	return tcp_sendmsg_locked(sk, &msg, bytes);
 #endif
