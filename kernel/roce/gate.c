@@ -6,7 +6,6 @@
 
 #include "roce/gate.h"
 
-
 /*
  * A QP that has nothing in the stack may send so little before those who wait, if not
  * too many do so.
@@ -16,7 +15,7 @@
 /* Of a QP that is gone. */
 #define COUNTED_OUT		INT_MIN
 
-void roce_gate_init(struct roce_gate *gate, const struct net_device *netdev)
+void roce_gate_init(struct roce_gate *gate, struct net_device *netdev)
 {
 	gate->netdev = netdev;
 	atomic_set(&gate->bytes, 0);
@@ -35,20 +34,36 @@ void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space
 	turn->arg = arg;
 }
 
+/* No more than netdev has queues that are emptied side by side. If it has queues: not veth, bond. */
+static int limit_queues(struct net_device *netdev, struct netdev_nested_priv *most)
+{
+	const struct Qdisc *qdisc = rcu_dereference(netdev_get_tx_queue(netdev, 0)->qdisc);
+	u32 n = READ_ONCE(netdev->real_num_tx_queues);
+	u32 *queues = most->data;
+
+	/* As dev_queue_xmit() finds out */
+	if (!qdisc->enqueue)
+		return 0;
+	/* tbf, say, as the root: one for all */
+	if (n > 1 && rcu_access_pointer(netdev_get_tx_queue(netdev, 1)->qdisc) == qdisc)
+		n = 1;
+	*queues = min(*queues, n);
+	return 0;
+}
+
 /*
- * What all may have in the stack: so much a transmit queue, for they are emptied side by
- * side. A netdev without (veth, bridge, bond) has what it gets carried on by the CPU that
- * sent it. More queues than CPUs nobody fills.
+ * What all may have in the stack: so much a transmit queue, of this netdev and those below it.
+ * Where none has any, the CPU that sends carries on what it sent. More queues than CPUs nobody
+ * fills.
  */
 static int budget(const struct roce_gate *gate)
 {
-	const struct net_device *netdev = gate->netdev;
 	u32 queues = min_t(u32, num_online_cpus(), INT_MAX / 2 / ROCE_GATE_QUEUE_BYTES);
+	struct netdev_nested_priv most = { .data = &queues };
 
 	rcu_read_lock();
-	/* Without, as dev_queue_xmit() finds it */
-	if (rcu_dereference(netdev_get_tx_queue(netdev, 0)->qdisc)->enqueue)
-		queues = min(queues, READ_ONCE(netdev->real_num_tx_queues));
+	limit_queues(gate->netdev, &most);
+	netdev_walk_all_lower_dev_rcu(gate->netdev, limit_queues, &most);
 	rcu_read_unlock();
 	return queues * ROCE_GATE_QUEUE_BYTES;
 }
@@ -56,14 +71,16 @@ static int budget(const struct roce_gate *gate)
 /* Those whose turn it is go on; `self` is told by what it is granted. */
 static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 {
+	int most;
+
 	/* what left before who waits; the reverse in roce_turn_waits() */
 	smp_mb();
 	if (likely(list_empty(&gate->waiters)))
 		return;
 
 	spin_lock_bh(&gate->lock);
-	while (!list_empty(&gate->waiters) &&
-	       atomic_read(&gate->bytes) <= budget(gate) - ROCE_GATE_TURN_BYTES) {
+	most = budget(gate) - ROCE_GATE_TURN_BYTES;
+	while (!list_empty(&gate->waiters) && atomic_read(&gate->bytes) <= most) {
 		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
 
 		list_del_init(&turn->wait);

@@ -32,7 +32,7 @@ struct sock;
 
 /* Per device. Bytes are those that skbs are charged with: truesize. */
 struct roce_gate {
-	const struct net_device *netdev;
+	struct net_device *netdev;
 	atomic_t bytes;			/* in the stack, or granted */
 	spinlock_t lock;
 	struct list_head waiters;	/* struct roce_turn, in turn */
@@ -49,7 +49,7 @@ struct roce_turn {
 };
 
 /* netdev stays as long as the gate does. */
-void roce_gate_init(struct roce_gate *gate, const struct net_device *netdev);
+void roce_gate_init(struct roce_gate *gate, struct net_device *netdev);
 
 /*
  * space(arg) is called when it is the QP's turn, with the gate's lock held. A run of
