@@ -124,8 +124,10 @@ static struct rdma_link_ops roce_link_ops = {
 
 /*
  * A client of ib_core only to hear of a device's end before its users do:
- * clients are removed last come, first gone, and ib_uverbs came before this
- * module, which needs its symbols. Kernel clients end their QPs themselves.
+ * clients are removed last come, first gone, and tern_init() sees to it that
+ * ib_uverbs came before. (Where it is reloaded alone it goes first: then programs
+ * see the device's end by its event, and no flushed WQEs.) Kernel clients end
+ * their QPs themselves.
  */
 static int client_add(struct ib_device *ibdev)
 {
