@@ -134,25 +134,21 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 		return nullptr;
 
 	ctx->doorbell_fd = -1;
-	err = get_context(ctx);
-	if (err)
-		goto fail;
+	/* First: before it nothing says that the library's context is laid out as believed. */
+	why = abi::set_ops(&ctx->base, context_ops);
+	if (why)
+		abi::complain(why);
+	err = why ? ENOSYS : get_context(ctx);
+	if (err) {
+		release(ctx);
+		errno = err;
+		return nullptr;
+	}
 
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
-	why = abi::set_ops(&ctx->base, context_ops);
-	if (why) {
-		abi::complain(why);
-		err = ENOSYS;
-		goto fail;
-	}
 	return abi::context_of(&ctx->base);
-
-fail:
-	release(ctx);
-	errno = err;
-	return nullptr;
 }
 
 void free_context(ibv_context *context)
