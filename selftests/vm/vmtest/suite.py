@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from riglib import GuestLost, RigError, apt
+from riglib.rig import CONTAINERS
 
 from . import klog, native, where
 from .context import Test, TimeUp
@@ -211,6 +212,9 @@ def _arguments():
     parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernels: 2048)")
     parser.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests, in which "
                         "all that they run is built (default: the host's)")
+    parser.add_argument("--containers", choices=CONTAINERS, default="released",
+                        help="the Debian releases whose roots the tests that want them get: the "
+                        "released ones (default), or all, testing too")
     parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' and 'native-debug' "
                         "have lockdep, KASAN and others")
     parser.add_argument("--native", dest="kernel", action="store_const", const="native",
@@ -237,7 +241,7 @@ def main():
         sys.exit("run: no test matches")
     if args.slow:
         os.environ["RIG_SLOW"] = "%g" % args.slow
-    containers = any(entry.containers for entry in entries)
+    containers = args.containers if any(entry.containers for entry in entries) else None
     lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
               suite=args.suite, containers=containers)
     try:
