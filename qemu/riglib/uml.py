@@ -130,8 +130,8 @@ class Machines:
 
 
 # One of each package of packages.native that tests use.
-_PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", "tcpdump", "strace",
-             "nvme", "ping", "rdma", "nc")
+_PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", "tcpdump", "nvme",
+             "ping", "rdma")
 
 
 def missing_programs():
