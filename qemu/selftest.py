@@ -274,7 +274,7 @@ def a_panic_is_reported_with_its_cause(r):
     began = time.monotonic()
     lost = expect_lost(r["a"], "sleep 1; echo c >/proc/sysrq-trigger; sleep 30")
     assert lost.kind == "panic" and "sysrq" in lost.tail, lost
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 30 * r["a"].slow
     print("# %s" % lost.summary)
     assert rig_command("status", "--name", NAME).returncode == 1
 
