@@ -91,6 +91,9 @@ check-native: deps provider	## as root: the VM tests at native speed on many CPU
 	selftests/vm/run --rig native --kernel native
 	selftests/vm/run --rig native-debug --kernel native-debug
 
+check-rig: deps		## the tests of qemu/, which has the virtual machines
+	qemu/selftest.py
+
 bench: deps all		## speed beside rxe, siw, TCP: tables and plots in build/bench; BENCH=--quick
 	qemu/install-deps.sh bench/vm/packages
 	bench/vm/run $(BENCH)
@@ -153,5 +156,5 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
-	vmtest vmtest-long check-kernels check-packages check-native bench bench-native check demo shell deps \
-	install uninstall dkms-tree dkms-add deb clean format help
+	vmtest vmtest-long check-kernels check-packages check-native check-rig bench bench-native check demo shell \
+	deps install uninstall dkms-tree dkms-add deb clean format help

@@ -186,7 +186,7 @@ def a_second_rig_side_by_side(r):
 
 def host_suite_and_another():
     own = apt.host_suite()
-    return own, next(suite for suite in apt.SUITES[:-1] if suite != own)
+    return own, next(suite for suite in apt.RELEASED if suite != own)
 
 
 @test
@@ -274,7 +274,7 @@ def a_panic_is_reported_with_its_cause(r):
     began = time.monotonic()
     lost = expect_lost(r["a"], "sleep 1; echo c >/proc/sysrq-trigger; sleep 30")
     assert lost.kind == "panic" and "sysrq" in lost.tail, lost
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 30 * r["a"].slow
     print("# %s" % lost.summary)
     assert rig_command("status", "--name", NAME).returncode == 1
 

@@ -18,6 +18,7 @@ from .say import RigError, notice, progress
 # Debian's releases that guests can have, by age. The last is testing: mirrors that are
 # frozen serve its index past its date.
 SUITES = ("bookworm", "trixie", "forky")
+RELEASED = SUITES[:-1]
 _PARTS = ("", "-updates", "-security", "-backports")
 _FRESH_S = 24 * 3600
 _JUST_NOW_S = 600

@@ -209,8 +209,9 @@ def _parser():
                        "QEMUs (default); bridge: TAPs with offloads in a namespace, takes root")
         p.add_argument("--share", metavar="DIR", help="a folder that guests see as it is now, "
                        "read-only, at /share")
-        p.add_argument("--containers", action="store_true", help="give guests the roots of the "
-                       "other suites too, as disks")
+        p.add_argument("--containers", nargs="?", const="released", choices=rig.CONTAINERS,
+                       help="give guests the roots of the other released suites too, as disks; "
+                       "'all': testing's as well")
         p.add_argument("--append", default="", metavar="OPTIONS",
                        help="more for the kernel's command line")
 

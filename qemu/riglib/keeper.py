@@ -11,7 +11,6 @@ and all are kept open here, so that a guest that is gone is silence to the other
 """
 
 import contextlib
-import ctypes
 import os
 import selectors
 import signal
@@ -19,6 +18,8 @@ import socket
 import struct
 import subprocess
 import sys
+
+import preexec
 
 _CHUNK = 64 * 1024
 # What waits for the kernel, which reads a serial line byte by byte: then the host waits, too.
@@ -29,8 +30,6 @@ _HANG_UP = _HEADER.pack(_MAGIC, ord("U"), 0, 0)
 # A kernel that is waited for gets a signal so often, by which it finds what there is to read. It was added
 # against stalls of the lines; whether it is still needed was not tried.
 _KICK_S = 0.2
-_PR_SET_PDEATHSIG, _ADDR_NO_RANDOMIZE = 1, 0x0040000
-_LIBC = ctypes.CDLL(None)
 
 
 class _Frames:
@@ -141,11 +140,9 @@ class _Line:
 
 
 def _prepare(keeper):
-    """In the child: it ends with its keeper, leaves no core, and need not run itself again."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != keeper:
-        os._exit(1)
-    _LIBC.personality(_ADDR_NO_RANDOMIZE)
+    """In the child: it ends with its keeper, and need not run itself again."""
+    preexec.die_with(keeper)
+    preexec.keep_addresses()
 
 
 def _end(kernel):

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """How QEMU is started for one guest: machine, disks, console, control ports, kernel options."""
 
-import ctypes
 import os
 import shlex
-import signal
 import subprocess
 
-from . import disks, net, paths, tool, wire
+from . import disks, net, paths, preexec, tool, wire
 
 # Crashes end a guest at once and its console says why (see trouble.py). The rest keeps the
 # boot short: nothing to probe that a PVH guest does not have, no tests, no security modules.
@@ -94,10 +92,6 @@ def command_line(guest, images, options, netdev):
     return argv + shlex.split(os.environ.get("RIG_QEMU_ARGS", ""))
 
 
-def _die_with_parent():
-    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
 def launch(name, guest, argv, leash, **how):
     """Start a guest's process in the rig's folder; returns its pid.
 
@@ -109,14 +103,15 @@ def launch(name, guest, argv, leash, **how):
     leash: it dies with this process (more exactly, with this thread), for rigs that live
     inside a test program and must not outlive a crash of it.
     """
-    folder = paths.run_dir(name)
+    folder, starter = paths.run_dir(name), os.getpid()
     with open(os.path.join(folder, guest["name"] + ".qemu.log"), "wb") as log:
         log_line = shlex.join(argv)
         with open(os.path.join(folder, guest["name"] + ".cmdline"), "w", encoding="utf-8") as f:
             f.write(log_line + "\n")
         return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                 process_group=0,
-                                preexec_fn=_die_with_parent if leash else None, **how).pid
+                                preexec_fn=(lambda: preexec.die_with(starter)) if leash else None,
+                                **how).pid
 
 
 class Machines:

@@ -32,6 +32,8 @@ def make(archive, folder, packages=(), files=()):
 
     What the folder holds already is not fetched again.
     """
+    # What is relative apt takes to be below folders of its own.
+    folder = os.path.abspath(folder)
     os.makedirs(os.path.join(folder, "partial"), exist_ok=True)
     if packages:
         with paths.locked("repo-" + archive.suite):

@@ -11,7 +11,8 @@ from .say import RigError
 _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {
-    "mmdebstrap": "mmdebstrap", "mksquashfs": "squashfs-tools", "unsquashfs": "squashfs-tools",
+    "mmdebstrap": "mmdebstrap", "newuidmap": "uidmap",
+    "mksquashfs": "squashfs-tools", "unsquashfs": "squashfs-tools",
     "dpkg-scanpackages": "dpkg-dev", "patch": "patch",
     "unshare": "util-linux", "depmod": "kmod", "zstd": "zstd",
     "cpio": "cpio", "mkfs.ext4": "e2fsprogs", "g++": "build-essential", "objcopy": "binutils",

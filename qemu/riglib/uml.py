@@ -60,8 +60,11 @@ def _clock_mhz():
     return found.group(1) if found else "1000"
 
 
-def _memory_folder(mem_mib):
-    """Where the file shall be that is a guest's memory: in the host's memory, if that will do."""
+def memory_folder(mem_mib):
+    """Where the file shall be that is a guest's memory: in the host's memory, if that will do.
+
+    For bench/native's as well.
+    """
     why = []
     for folder in ("/dev/shm", paths.BUILD):
         stat = os.statvfs(folder) if os.access(folder, os.W_OK) else None
@@ -117,7 +120,7 @@ class Machines:
         return machine.launch(options["name"], guest,
                               _command_line(guest, self._images, options, ends), leash,
                               pass_fds=[end.fileno() for end in ends],
-                              env=dict(os.environ, TMPDIR=_memory_folder(options["mem"])))
+                              env=dict(os.environ, TMPDIR=memory_folder(options["mem"])))
 
     def started(self, guest):
         """The cable is the guests' alone when each has it."""
@@ -127,8 +130,8 @@ class Machines:
 
 
 # One of each package of packages.native that tests use.
-_PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", "tcpdump", "strace",
-             "nvme", "ping", "rdma", "nc")
+_PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", "tcpdump", "nvme",
+             "ping", "rdma")
 
 
 def missing_programs():

@@ -57,6 +57,8 @@ def _follow(stream, log, tail):
 
 def bootstrap(archive, packages, options, target):
     """Run mmdebstrap with these packages of the suite; its log is beside the images."""
+    if os.geteuid():
+        tool.find("newuidmap")  # mmdebstrap would not say what is missing
     argv = [tool.find("mmdebstrap"), "--variant=essential", "--include=" + ",".join(packages),
             "--dpkgopt=force-unsafe-io", '--aptopt=APT::Install-Recommends "false"']
     argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]

@@ -3,9 +3,10 @@
 """headers.py VERSION DIR [ARCH]: print a kernel build directory for VERSION, such as 6.12.
 
 Debian's headers of the newest such kernel are downloaded from the suite or its -backports,
-and unpacked in DIR, not installed: /lib/modules stays as the machine's owner has it. What
-DIR holds already is used again. They are for amd64 kernels or, to build with a cross
-compiler, for those of ARCH. On failure, one line that says what is missing.
+and unpacked in DIR, not installed: /lib/modules stays as the machine's owner has it. If DIR
+holds such headers already, the newest of them serve, and nothing is downloaded. They are for
+amd64 kernels or, to build with a cross compiler, for those of ARCH. On failure, one line that
+says what is missing.
 """
 
 import glob
@@ -22,12 +23,17 @@ from riglib import apt  # noqa: E402
 from riglib.say import RigError  # noqa: E402
 
 
+def _order(name):
+    """A sort key of releases, and of what is named after them."""
+    return [int(part) for part in re.findall(r"\d+", name)]
+
+
 def _newest(version, archive, arch):
     """The package of the newest release of VERSION that the suite has headers of, or None."""
     wanted = re.compile(r"linux-headers-(%s\.\d+\S*)-%s" % (re.escape(version), arch))
     names = [n for n in archive.names("linux-headers-" + version)
              if wanted.fullmatch(n) and not re.search(r"-(cloud|rt)-%s$" % arch, n)]
-    return max(names, key=lambda n: [int(d) for d in re.findall(r"\d+", n)], default=None)
+    return max(names, key=_order, default=None)
 
 
 def _unpack(package, archive, folder):
@@ -66,7 +72,7 @@ def main():
             raise RigError("Debian %s and its -backports have no headers of kernel %s for %s"
                            % (archive.suite, version, arch))
         _unpack(package, archive, folder)
-    print(glob.glob(at)[0])
+    print(max(glob.glob(at), key=lambda path: _order(os.path.basename(path))))
 
 
 try:

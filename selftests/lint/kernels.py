@@ -60,6 +60,8 @@ def _complaints(suite, release, compiler, out):
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     folder = os.path.realpath(sys.argv[1])
     failed = passed = 0
     for suite, release, compiler in _builds(sys.argv[2:] or apt.SUITES):
@@ -77,7 +79,5 @@ def main():
 
 try:
     sys.exit(main())
-except IndexError:
-    sys.exit(__doc__)
 except (RigError, OSError, subprocess.SubprocessError) as error:
     sys.exit("kernels.py: %s" % error)

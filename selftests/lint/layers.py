@@ -17,8 +17,6 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KERNEL = os.path.join(TOP, "kernel")
 
-# Headers of kernel/ itself that are no layer's property but contracts between layers.
-CONTRACTS = {"objects", "transport", "stats"}
 TRANSPORTS = ("roce", "iwarp", "local")
 BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto", "uncleared"}
 

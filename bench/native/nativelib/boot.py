@@ -2,13 +2,13 @@
 """One boot of the User Mode Linux: its command line, its time limit, its end."""
 
 import contextlib
-import ctypes
 import os
 import re
 import shutil
 import signal
 import subprocess
 
+from riglib import preexec, uml
 from riglib.say import RigError, notice
 
 from . import BUILD, HERE
@@ -17,15 +17,12 @@ from . import BUILD, HERE
 _MEM_MIB = 256
 _RUN = os.path.join(BUILD, "uml", "run-%d" % os.getpid())
 _NICE = -10
-_PR_SET_PDEATHSIG = 1
-_ADDR_NO_RANDOMIZE = 0x0040000
-_LIBC = ctypes.CDLL(None)
 
 
-def _prepare():
+def _prepare(benchmark):
     """In the child: even a killed benchmark leaves nothing behind; its heap follows its program."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _LIBC.personality(_ADDR_NO_RANDOMIZE)
+    preexec.die_with(benchmark)
+    preexec.keep_addresses()
     # An operation of a millisecond is often cut in two where others want the CPU.
     with contextlib.suppress(OSError):
         os.nice(_NICE)
@@ -41,16 +38,6 @@ def _stop(number, _):
 
 signal.signal(signal.SIGTERM, _stop)
 signal.signal(signal.SIGHUP, _stop)
-
-
-def _memory_folder():
-    """Where its memory, a file, shall be: in memory if there is room for it."""
-    shm = "/dev/shm"
-    if os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > (_MEM_MIB + 64) << 20:
-        return shm
-    folder = os.path.join(BUILD, "uml", "memory")
-    os.makedirs(folder, exist_ok=True)
-    return folder
 
 
 def _kill(child):
@@ -80,11 +67,12 @@ def argv(kernel, ko, settings):
 def started(command, log):
     """The process, whose output goes to the file `log`; it is gone at the end."""
     os.makedirs(_RUN, exist_ok=True)
+    benchmark = os.getpid()
     with open(log, "wb") as f:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f,
                                  stderr=subprocess.STDOUT, start_new_session=True,
-                                 preexec_fn=_prepare,
-                                 env=dict(os.environ, TMPDIR=_memory_folder()))
+                                 preexec_fn=lambda: _prepare(benchmark),
+                                 env=dict(os.environ, TMPDIR=uml.memory_folder(_MEM_MIB)))
         try:
             yield child
         finally:

@@ -58,9 +58,12 @@ def _rping(t, box):
 
 
 def run(t):
+    if not t.lab.containers and not t.lab.is_ours:
+        t.skip("programs of other releases", "the rig was up already, and not by 'qemu/rig up "
+               "--containers': its guests have no other roots")
+        return
     own = t.run(t.a, _LIBRARY, check=True).out.strip()
-    t.case("the guests have roots of other suites", t.lab.containers,
-           "this rig has none: end it, or start it by 'qemu/rig up --containers'")
+    t.case("the guests have roots of other suites", t.lab.containers)
     for suite in t.lab.containers:
         box = Container(t, suite)
         theirs = t.run(t.a, box.shell(_LIBRARY), check=True).out.strip()

@@ -5,17 +5,31 @@ import re
 import socket
 import time
 
-from riglib import perftest
+from riglib import GuestLost, perftest
 
 from . import rxe
 
 
-# Of all that a test undoes at its end.
+# Of all that a test undoes at once.
 _UNDO_S = 60
 
 
 class TimeUp(Exception):
     """The test's own time limit is over."""
+
+
+def _do_all(steps):
+    """Try each, then raise the first error; with a guest that is lost it ends at once."""
+    errors = []
+    for step in steps:
+        try:
+            step()
+        except GuestLost:
+            raise
+        except Exception as error:  # the next one may be possible
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 class Test:
@@ -66,11 +80,14 @@ class Test:
         time.sleep(seconds * self.slow)
 
     def undo_now(self):
-        """What is to be undone, in order, once; a test that is out of time has some for that."""
-        self._deadline = max(self._deadline, time.monotonic() + _UNDO_S * self.slow)
+        """What is to be undone, in order, once; a test that is out of time has some for that alone."""
+        deadline = self._deadline
+        self._deadline = max(deadline, time.monotonic() + _UNDO_S * self.slow)
         steps, self.undo = self.undo, []
-        for undo in steps:
-            undo()
+        try:
+            _do_all(steps)
+        finally:
+            self._deadline = deadline
 
     def run(self, guest, what, timeout=30, **how):
         """Run a command to its end, within both limits."""

@@ -146,6 +146,11 @@ class Lab:
         return self._options["kernel"] in (debug.NAME, umlkernel.DEBUG)
 
     @property
+    def is_ours(self):
+        """Were the guests started here? Else the rig was up already."""
+        return self._ours
+
+    @property
     def containers(self):
         """The suites whose roots the guests have besides their own."""
         return self._rig.options.get("containers", [])

@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from riglib import GuestLost, RigError, apt
+from riglib.rig import CONTAINERS
 
 from . import klog, native, where
 from .context import Test, TimeUp
@@ -19,6 +20,9 @@ from .lab import Lab
 
 # What shows that a kernel and a userland get on with tern, in a few minutes.
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
+
+# What a test that broke off may have left: the next one starts without.
+_LEFT_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
 
 
 class Entry:
@@ -60,6 +64,13 @@ def discover(args):
     return sorted(entries, key=lambda e: order.index(e.pair))
 
 
+def _first(lost):
+    """What was said first of a guest: a test's own `finally` may have met it once more, lost."""
+    while isinstance(lost.__context__, GuestLost):
+        lost = lost.__context__
+    return lost
+
+
 class Runner:
     """Runs entries one after the other."""
 
@@ -76,7 +87,8 @@ class Runner:
         for again in (False, True):
             try:
                 self._run(entry)
-            except GuestLost as lost:
+            except GuestLost as error:
+                lost = _first(error)
                 if not again and self._is_peers_own(entry, lost):
                     self.report.note("the peer's kernel crashed in its own code; once more, with "
                                      "new guests:\n%s" % str(lost)[-3000:])
@@ -114,15 +126,15 @@ class Runner:
             broken = True
             self.report.case("within %d s" % (entry.limit_s * test.slow), False, "time limit")
         except (GuestLost, KeyboardInterrupt):
+            # There is nothing left to undo, or nobody waits for it.
             raise
         except Exception:  # a bug in the test, or a command that had to succeed
             broken = True
             self.report.case("test runs to its end", False, traceback.format_exc()[-3000:])
-        finally:
-            test.undo_now()
+        test.undo_now()
         if broken:
             for guest in self.lab.guests():
-                guest.run("pkill -9 -x 'v(verify|errors|chaos|target|iwarp|storm|cm)|fio|rping|ib_write_bw'; true")
+                guest.run("pkill -9 -x '%s'; true" % "|".join(_LEFT_RUNNING))
         self._check_guests(entry, test, marks)
         self._check_network()
 
@@ -200,6 +212,9 @@ def _arguments():
     parser.add_argument("--mem", type=int, help="MiB of each guest (1024; debug kernels: 2048)")
     parser.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests, in which "
                         "all that they run is built (default: the host's)")
+    parser.add_argument("--containers", choices=CONTAINERS, default="released",
+                        help="the Debian releases whose roots the tests that want them get: the "
+                        "released ones (default), or all, testing too")
     parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' and 'native-debug' "
                         "have lockdep, KASAN and others")
     parser.add_argument("--native", dest="kernel", action="store_const", const="native",
@@ -226,7 +241,7 @@ def main():
         sys.exit("run: no test matches")
     if args.slow:
         os.environ["RIG_SLOW"] = "%g" % args.slow
-    containers = any(entry.containers for entry in entries)
+    containers = args.containers if any(entry.containers for entry in entries) else None
     lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
               suite=args.suite, containers=containers)
     try:

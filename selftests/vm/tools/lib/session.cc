@@ -73,6 +73,12 @@ Outcome run_here(const Options &options, const Case &c, Control &control, bool c
 	return outcome;
 }
 
+// Of a case, by both ends.
+bool has_failed(const Outcome &here, const Outcome &there)
+{
+	return here.verdict == Verdict::kFail || there.verdict == Verdict::kFail;
+}
+
 struct Tally {
 	unsigned passed = 0, failed = 0, skipped = 0;
 };
@@ -80,9 +86,8 @@ struct Tally {
 void report(unsigned number, const Case &c, const Outcome &here, const Outcome &there,
 	    double seconds, Tally *tally)
 {
-	bool failed = here.verdict == Verdict::kFail || there.verdict == Verdict::kFail;
 	bool skipped = here.verdict == Verdict::kSkip || there.verdict == Verdict::kSkip;
-	if (failed) {
+	if (has_failed(here, there)) {
 		tally->failed++;
 		printf("not ok %u %s # %.2f s\n", number, c.name.c_str(), seconds);
 		if (here.verdict == Verdict::kFail)
@@ -144,6 +149,7 @@ int run_server(Options &options)
 	options.shared = control.exchange(options.shared);
 	options.device.family = options.shared.family;
 	control.set_limit(10 + 4 * options.shared.limit_s);
+	bool failed = false;
 	for (uint32_t number = 1; number <= options.shared.cases; number++) {
 		control.begin_case(0);
 		// The name comes first; the answer is the same name if we know it.
@@ -157,12 +163,13 @@ int run_server(Options &options)
 			return 2;
 		control.begin_case(number);
 		Outcome here = run_here(options, *found, control, false);
-		control.end_case(here);
+		Outcome there = control.end_case(here);
+		failed |= has_failed(here, there);
 		if (here.verdict == Verdict::kFail)
 			printf("# %s: %s\n", name.c_str(), here.why.c_str());
 		fflush(stdout);
 	}
-	return 0;
+	return failed ? 1 : 0;
 }
 
 const char kUsage[] =
