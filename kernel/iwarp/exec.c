@@ -209,15 +209,15 @@ void iw_run_all(struct iw_qp *qp)
 {
 	struct sock *sk = READ_ONCE(qp->sk);
 
-	if (sk)
-		iw_sock_lock(sk);
-	else
+	if (!sk) {
 		local_bh_disable();
-	iw_run(qp, sk, IW_SETTLE);
-	if (sk)
-		iw_sock_unlock(sk);
-	else
+		iw_run(qp, NULL, IW_SETTLE);
 		local_bh_enable();
+		return;
+	}
+	iw_sock_lock(sk);
+	iw_run(qp, sk, IW_SETTLE);
+	iw_sock_unlock(sk);
 }
 
 void iw_work_fn(struct work_struct *work)

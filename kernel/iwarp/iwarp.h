@@ -273,12 +273,12 @@ static inline u64 iw_path_bytes(const struct tcp_sock *tp)
  * As softirqs lock it, by a process: it may not sleep then, and what comes in waits for the
  * spinlock, not in the backlog. So a QP may be run.
  */
-static inline void iw_sock_lock(struct sock *sk)
+static inline void iw_sock_lock(struct sock *sk) __acquires(&sk->sk_lock.slock)
 {
 	while (lock_sock_fast(sk))
 		unlock_sock_fast(sk, true);
 }
-static inline void iw_sock_unlock(struct sock *sk)
+static inline void iw_sock_unlock(struct sock *sk) __releases(&sk->sk_lock.slock)
 {
 	unlock_sock_fast(sk, false);
 }
