@@ -96,7 +96,16 @@ def _units(m):
     m.check("RoCE's name is the drop-in's", _link("tern0", "eth0"))
     m.check("and so is its option", "cat /sys/class/infiniband/tern0/poll_us", says=r"\A5\n")
     m.check("iWARP's has the interface's", _link("iwarp_eth0", "eth0"))
-    m.check("stopped", "systemctl stop tern-iwarp@eth0 && ! rdma link show iwarp_eth0/1")
+    one_is_left = "test $(rdma link | wc -l) = 1"
+    for unit, name in (("tern-roce@eth0", "tern0"), ("tern-iwarp@eth0", "iwarp_eth0")):
+        m.check(unit + " ends a link that was renamed", "rdma dev set %s name other0 && "
+                "systemctl stop %s && %s" % (name, unit, one_is_left))
+        m.check(unit + " makes it again", "systemctl start %s && udevadm settle && %s"
+                % (unit, _link(name, "eth0")))
+    m.check("a link that is there already is taken", "systemctl stop tern-iwarp@eth0; "
+            "rdma link add other0 type tern_iwarp netdev eth0; systemctl start tern-iwarp@eth0; "
+            "systemctl status tern-iwarp@eth0", says="is there already, as other0")
+    m.check("stopped", "systemctl stop tern-iwarp@eth0 && " + one_is_left)
     drop_in = "/run/systemd/system/tern-iwarp@eth0.service.d"
     m.guest.write(drop_in + "/name.conf", "[Service]\nEnvironment=NAME=tern0\n")
     m.check("a name that another link has", "systemctl daemon-reload; systemctl start tern-iwarp@eth0; "
