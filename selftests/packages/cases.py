@@ -17,6 +17,7 @@ _UNKNOWN_KERNEL = 'MAKE[0]="make KDIR=${kernel_source_dir} KCFLAGS=-Dto_tern_dev
 _PREBUILT = 'MAKE[0]="cp %s/${PACKAGE_VERSION}/${kernelver}/tern.ko ."\n'
 
 # rdma-core's rule, which ours takes the place of: if that changes, so must ours.
+_RULE = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 _THEIR_RULE = r'\AACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\n\Z'
 
 
@@ -31,6 +32,15 @@ def _of(version):
 
 def _link(name, netdev):
     return "rdma link show %s/1 | grep -q 'netdev %s'" % (name, netdev)
+
+
+def _own_rule(m):
+    """Who says himself how devices are named goes on doing so, and is asked nothing."""
+    m.guest.write(_RULE, "# somebody's\n")
+    m.check("tern-tools beside somebody's rule for names",
+            _apt("install tern-tools=" + m.old) + " </dev/null", _INSTALL_S)
+    m.check("purged again", _apt("purge tern-tools"), _INSTALL_S)
+    m.check("the rule is as it was", "cat %s && rm %s" % (_RULE, _RULE), says=r"\A# somebody's\n\Z")
 
 
 def _unknown_kernel(m):
@@ -68,11 +78,10 @@ def _names(m):
             "rdma link show renamed_other0/1 && modprobe -r rdma_rxe")
     add = "rdma link add tern0 type tern_roce netdev eth0 && udevadm settle && rdma link"
     m.check("tern's is not", add, says="link tern0/1")
-    rule = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
     m.check("without our rule it would be", "rdma link delete tern0; mv %s /run/rule; "
-            "udevadm control --reload; %s" % (rule, add), says="link renamed_tern0/1")
+            "udevadm control --reload; %s" % (_RULE, add), says="link renamed_tern0/1")
     m.check("the rule and rdma_rename are back", "rdma link delete renamed_tern0; mv /run/rule %s; "
-            "udevadm control --reload; umount /usr/lib/udev/rdma_rename" % rule)
+            "udevadm control --reload; umount /usr/lib/udev/rdma_rename" % _RULE)
 
 
 def _by_hand(m):
@@ -209,6 +218,7 @@ def run(m):
     _by_hand(m)
     _units(m)
     _hotplug(m)
+    _own_rule(m)
     _signatures(m)
     log = m.guest.dmesg_since(mark)
     _reboot(m)
