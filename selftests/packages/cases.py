@@ -132,7 +132,12 @@ def _hotplug(m):
         m.until("so does its link" + again, _link("roce_late-0", "late-0"))
         m.check("the interface goes" + again, "ip link del late-0")
         m.until("the unit has ended" + again, "! systemctl is-active " + unit)
-    m.check("disabled", "systemctl disable " + unit)
+    m.check("the interface appears once more", "ip link add late-0 type dummy")
+    m.until("so does its link once more", _link("roce_late-0", "late-0"))
+    m.check("it is made anew at once", "ip link del late-0; ip link add late-0 type dummy")
+    m.until("so is its link", "rdma -d link show roce_late-0/1 | "
+            "grep -qw netdev_index.$(cat /sys/class/net/late-0/ifindex)")
+    m.check("disabled", "ip link del late-0; systemctl disable " + unit)
 
 
 def _signatures(m):
