@@ -83,7 +83,7 @@ check-kernels: deps all	## those builds, and the VM tests, for five pairs of Deb
 	selftests/vm/kernels $(KERNELS)
 
 check-packages:		## make deb's packages in guests of Debian 12 and 13, offline; takes long
-	qemu/install-deps.sh qemu/packages.host debian/packages
+	qemu/install-deps.sh
 	selftests/packages/run
 
 check-native: deps provider	## as root: the VM tests at native speed on many CPUs, plain and with all checkers

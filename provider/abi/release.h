@@ -8,6 +8,10 @@
 #ifndef TERN_PROVIDER_ABI_RELEASE_H
 #define TERN_PROVIDER_ABI_RELEASE_H
 
+#ifndef __LP64__
+#error "tern's provider is for 64-bit programs: it knows libibverbs' layout of 64-bit processors only"
+#endif
+
 #include <pthread.h>
 
 #include <cstddef>

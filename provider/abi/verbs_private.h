@@ -126,7 +126,6 @@ struct verbs_context_ops {
 
 namespace tern::abi {
 
-#if defined(__LP64__)
 static_assert(sizeof(verbs_match_ent) == 24);
 static_assert(sizeof(verbs_device_ops) == 72);
 static_assert(sizeof(ibv_device) == 664);
@@ -152,7 +151,6 @@ static_assert(sizeof(ibv_ah) == 24);
 static_assert(sizeof(ibv_wc) == 48);
 static_assert(sizeof(ibv_qp_attr) == 144);
 static_assert(sizeof(ibv_qp_init_attr) == 64);
-#endif
 
 } // namespace tern::abi
 

@@ -17,6 +17,7 @@ _UNKNOWN_KERNEL = 'MAKE[0]="make KDIR=${kernel_source_dir} KCFLAGS=-Dto_tern_dev
 _PREBUILT = 'MAKE[0]="cp %s/${PACKAGE_VERSION}/${kernelver}/tern.ko ."\n'
 
 # rdma-core's rule, which ours takes the place of: if that changes, so must ours.
+_RULE = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 _THEIR_RULE = r'\AACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %k NAME_FALLBACK"\n\Z'
 
 
@@ -31,6 +32,15 @@ def _of(version):
 
 def _link(name, netdev):
     return "rdma link show %s/1 | grep -q 'netdev %s'" % (name, netdev)
+
+
+def _own_rule(m):
+    """Who says himself how devices are named goes on doing so, and is asked nothing."""
+    m.guest.write(_RULE, "# somebody's\n")
+    m.check("tern-tools beside somebody's rule for names",
+            _apt("install tern-tools=" + m.old) + " </dev/null", _INSTALL_S)
+    m.check("purged again", _apt("purge tern-tools"), _INSTALL_S)
+    m.check("the rule is as it was", "cat %s && rm %s" % (_RULE, _RULE), says=r"\A# somebody's\n\Z")
 
 
 def _unknown_kernel(m):
@@ -68,11 +78,10 @@ def _names(m):
             "rdma link show renamed_other0/1 && modprobe -r rdma_rxe")
     add = "rdma link add tern0 type tern_roce netdev eth0 && udevadm settle && rdma link"
     m.check("tern's is not", add, says="link tern0/1")
-    rule = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
     m.check("without our rule it would be", "rdma link delete tern0; mv %s /run/rule; "
-            "udevadm control --reload; %s" % (rule, add), says="link renamed_tern0/1")
+            "udevadm control --reload; %s" % (_RULE, add), says="link renamed_tern0/1")
     m.check("the rule and rdma_rename are back", "rdma link delete renamed_tern0; mv /run/rule %s; "
-            "udevadm control --reload; umount /usr/lib/udev/rdma_rename" % rule)
+            "udevadm control --reload; umount /usr/lib/udev/rdma_rename" % _RULE)
 
 
 def _by_hand(m):
@@ -82,9 +91,10 @@ def _by_hand(m):
     m.check("it is there", _link("tern0", "eth0"))
     m.until("rdma_ucm comes by itself", "test -d /sys/module/rdma_ucm")
     m.until("it has its address", "ibv_devinfo -d tern0 -v | grep -q ::ffff:10.77.0.1")
-    m.check("data goes through", "/usr/libexec/tern/vverify -d tern0 & sleep 2; "
-            "/usr/libexec/tern/vverify -d tern0 -m 'rc/*' 10.77.0.1; rc=$?; wait; exit $rc", 300,
-            says=" 0 failed")
+    # The end that serves goes on waiting if the other one did not get that far.
+    m.check("tern-selftest, both ends", "timeout 1200 tern-selftest -d tern0 >/run/serving 2>&1 & "
+            "serving=$!; tern-selftest -d tern0 10.77.0.1 || "
+            "{ kill $serving; cat /run/serving; exit 1; }; wait $serving", 1500, says="all passed")
     m.check("rdma link delete", "rdma link delete tern0")
 
 
@@ -96,7 +106,16 @@ def _units(m):
     m.check("RoCE's name is the drop-in's", _link("tern0", "eth0"))
     m.check("and so is its option", "cat /sys/class/infiniband/tern0/poll_us", says=r"\A5\n")
     m.check("iWARP's has the interface's", _link("iwarp_eth0", "eth0"))
-    m.check("stopped", "systemctl stop tern-iwarp@eth0 && ! rdma link show iwarp_eth0/1")
+    one_is_left = "test $(rdma link | wc -l) = 1"
+    for unit, name in (("tern-roce@eth0", "tern0"), ("tern-iwarp@eth0", "iwarp_eth0")):
+        m.check(unit + " ends a link that was renamed", "rdma dev set %s name other0 && "
+                "systemctl stop %s && %s" % (name, unit, one_is_left))
+        m.check(unit + " makes it again", "systemctl start %s && udevadm settle && %s"
+                % (unit, _link(name, "eth0")))
+    m.check("a link that is there already is taken", "systemctl stop tern-iwarp@eth0; "
+            "rdma link add other0 type tern_iwarp netdev eth0; systemctl start tern-iwarp@eth0; "
+            "systemctl status tern-iwarp@eth0", says="is there already, as other0")
+    m.check("stopped", "systemctl stop tern-iwarp@eth0 && " + one_is_left)
     drop_in = "/run/systemd/system/tern-iwarp@eth0.service.d"
     m.guest.write(drop_in + "/name.conf", "[Service]\nEnvironment=NAME=tern0\n")
     m.check("a name that another link has", "systemctl daemon-reload; systemctl start tern-iwarp@eth0; "
@@ -114,7 +133,12 @@ def _hotplug(m):
         m.until("so does its link" + again, _link("roce_late-0", "late-0"))
         m.check("the interface goes" + again, "ip link del late-0")
         m.until("the unit has ended" + again, "! systemctl is-active " + unit)
-    m.check("disabled", "systemctl disable " + unit)
+    m.check("the interface appears once more", "ip link add late-0 type dummy")
+    m.until("so does its link once more", _link("roce_late-0", "late-0"))
+    m.check("it is made anew at once", "ip link del late-0; ip link add late-0 type dummy")
+    m.until("so is its link", "rdma -d link show roce_late-0/1 | "
+            "grep -qw netdev_index.$(cat /sys/class/net/late-0/ifindex)")
+    m.check("disabled", "ip link del late-0; systemctl disable " + unit)
 
 
 def _signatures(m):
@@ -194,6 +218,7 @@ def run(m):
     m.check("what DKMS takes", _apt("install %s linux-headers-%s" % (" ".join(BEFORE), m.release)),
             _INSTALL_S)
     before = m.files()
+    _own_rule(m)
     _unknown_kernel(m)
     _built(m)
     _names(m)
