@@ -3,9 +3,9 @@
 
 import re
 
-# What there is before tern: its purge must leave exactly that. DKMS's dependencies, and what a kernel
-# package brings.
-BEFORE = ["dkms", "initramfs-tools", "perftest", "rdma-core"]
+# What there is before tern: its purge must leave exactly that. DKMS's dependencies, what it signs
+# with, and what a kernel package brings.
+BEFORE = ["dkms", "initramfs-tools", "openssl", "perftest", "rdma-core"]
 _OURS = ("tern-dkms", "tern-provider", "tern-tools", "tern-tests")
 
 _INSTALL_S = 900
@@ -203,9 +203,10 @@ def _purge(m, before):
     m.check("the units' links have ended", "rdma link", says=r"\A\Z")
     m.check("the module can go", "modprobe -r tern || rmmod tern")
     m.run("rm -rf /etc/systemd/system/tern-roce@eth0.service.d /etc/dkms/tern.conf")
-    # DKMS makes the key for itself; the other kernel is still there.
-    made = re.compile(r"/var/lib/dkms/mok\.|%s" % re.escape(re.match(r"\d+\.\d+", m.other).group()))
-    left = [path for path in sorted(m.files() - before)
+    # DKMS makes the key for itself; the other kernel is still there, and what it brought.
+    made = re.compile(r"/var/lib/dkms/mok\.|^/(vmlinuz|initrd\.img)(\.old)?$|%s"
+                      % re.escape(re.match(r"\d+\.\d+", m.other).group()))
+    left = [path for path in sorted(m.files() - before - m.packaged())
             if not made.search(path) or re.search(r"/tern\b", path)]
     m.case("nothing is left", not left, "\n".join(left))
     gone = sorted(before - m.files())

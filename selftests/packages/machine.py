@@ -42,6 +42,11 @@ class Machine:
         self.check(name, "for i in $(seq %d); do { %s; } && exit; sleep 0.5; done; exit 1"
                    % (2 * timeout, command), timeout * 4)
 
+    def packaged(self):
+        """The files of all packages; what they have in /lib is in /usr/lib, and so on."""
+        listed = self.run("cat /var/lib/dpkg/info/*.list", 120).out.splitlines()
+        return set(listed) | {"/usr" + path for path in listed}
+
     def files(self):
         """All files that are not run-time matters."""
         # Kernel modules are a file system of their own.
