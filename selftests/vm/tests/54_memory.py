@@ -10,8 +10,7 @@ _ASK = "echo 2 >/proc/sys/vm/drop_caches"
 _TCP_MEM = "/proc/sys/net/ipv4/tcp_mem"
 _MANY = 64  # QPs, with an FPDU of 16 KiB under way each
 _FEW_PAGES = 48  # of 4 KiB
-# All QPs have sent their first window, which is less than an FPDU, before the first is acknowledged.
-_DELAY = "netem delay 20ms limit 10000"
+_DELAY = "netem delay 20ms limit 10000"  # so that most QPs have sent a part of an FPDU at a time
 _QUIETLY = "echo 4 >/proc/sys/vm/drop_caches"  # no line in the kernel log each time
 
 
@@ -109,10 +108,17 @@ def _of_many(t):
     usual = t.run(t.b, "cat " + _TCP_MEM, check=True).out.strip()
     before = _dropped(t)
     t.run(t.a, "modprobe sch_netem; tc qdisc replace dev eth0 root " + _DELAY, check=True)
-    t.run(t.b, "echo 24 32 %d >%s" % (_FEW_PAGES, _TCP_MEM), check=True)
     try:
-        t.tool("vverify", "-m scale/bulk -N %d -S 0 -t 60" % _MANY, timeout=120,
-               prefix="TCP has memory for few: ")
+        moving = t.has_grown(t.a, "tx_bytes", 10000000)
+        server, client = t.tool_start("vverify", "-m scale/bulk -N %d -S 10 -t 60" % _MANY)
+        t.a.wait_until(moving, timeout=60)
+        # Of QPs that know that memory is short nothing is dropped. So it becomes so while they hold
+        # the beginnings of FPDUs, as often as it takes, and stays so until the end.
+        while client.running and _dropped(t) == before:
+            t.run(t.b, "echo {1} >{0}; sleep 0.2; echo 24 32 {2} >{0}; sleep 0.1".format(
+                _TCP_MEM, usual, _FEW_PAGES), check=True)
+        t.take_tap(client.wait(), "TCP has memory for few: ")
+        t.finish(server)
     finally:
         t.run(t.b, "echo %s >%s" % (usual, _TCP_MEM))
         t.run(t.a, "tc qdisc del dev eth0 root")
