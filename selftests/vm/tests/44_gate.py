@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RoCE's gate: so much may all QPs of a link have in each of the queues that the netdev has.
+
+From guest a into a namespace of it, by a veth pair with two queues that keep back what they send.
+What they keep tells how many queues the gate has counted, of the link's netdev or of one below it:
+those that share a queueing discipline are one.
+"""
+
+import json
+
+LIMIT = 180
+
+_UP = """set -e
+ip netns add n1
+ip link add veth0 numtxqueues 2 numrxqueues 2 type veth \\
+    peer name veth1 numtxqueues 2 numrxqueues 2 netns n1
+ip link set veth0 mtu 9000
+ip -n n1 link set veth1 mtu 9000
+ip -n n1 link set lo up
+%s
+%s
+ip addr add 10.88.0.1/24 dev %s
+ip -n n1 addr add 10.88.0.2/24 dev %s
+rdma link add nsa type tern_roce netdev %s
+ip netns exec n1 rdma link add nsb type tern_roce netdev %s
+"""
+_DOWN = ("pkill -9 vverify; ip netns del n1; "
+         "ip link del bond7; ip link del bridge7; ip link del veth0; true")
+_GIDS = ("grep -qs :0a58:0001 /sys/class/infiniband/nsa/ports/1/gids/* && "
+         "grep -qs :0a58:0002 /sys/class/infiniband/nsb/ports/1/gids/*")
+
+# What links are made for: the commands that make it, and its name at either end.
+_NETDEVS = {
+    "veth": ("ip link set veth0 up; ip -n n1 link set veth1 up", "veth0", "veth1"),
+    "bond": ("modprobe bonding max_bonds=0; ip link add bond7 type bond mode active-backup\n"
+             "ip link set veth0 master bond7; ip link set bond7 mtu 9000 up\n"
+             "ip -n n1 link set veth1 up",
+             "bond7", "veth1"),
+    "bridge": ("ip link add bridge7 type bridge; ip link set veth0 master bridge7\n"
+               "ip link set veth0 up; ip link set bridge7 up; ip -n n1 link set veth1 up",
+               "bridge7", "veth1"),
+}
+
+_SLOW = "tbf rate 400mbit burst 100kb limit 100mb"
+_ONE = "tc qdisc replace dev veth0 root " + _SLOW
+_TWO = ("tc qdisc replace dev veth0 root handle 1: mq\n"
+        "for i in 1 2; do tc qdisc replace dev veth0 parent 1:$i %s; done" % _SLOW)
+# ROCE_GATE_QUEUE_BYTES: a packet is charged with more than its length.
+_QUEUE_BYTES = 512 << 10
+_SAMPLES = 40
+
+
+def _kept(t):
+    """The most bytes that were seen in the queues."""
+    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
+    t.wait_port(t.a, 18600, netns="n1")
+    client = t.start(t.a, "/tern/vverify -d nsa -m scale/bulk -N 16 -S 4 -t 60 10.88.0.2", 100)
+    lines = t.run(t.a, "for i in $(seq %d); do tc -j -s qdisc show dev veth0; echo; sleep 0.1; done"
+                  % _SAMPLES, check=True).out.split("\n")
+    result = client.wait()
+    t.finish(server)
+    return result, max(sum(qdisc["backlog"] for qdisc in json.loads(line)
+                           if qdisc["kind"] == "tbf") for line in lines if line.strip())
+
+
+def _case(t, name, netdev, qdisc):
+    """Bulk of many QPs over it; how much was kept."""
+    make, here, there = _NETDEVS[netdev]
+    t.run(t.a, _UP % (make, qdisc, here, there, here, there), check=True)
+    t.a.wait_until(_GIDS, timeout=10)
+    result, kept = _kept(t)
+    t.take_tap(result, name + ": ")
+    t.note("%s: %d bytes" % (name, kept))
+    t.run(t.a, _DOWN)
+    return kept
+
+
+def run(t):
+    if not t.is_tern:
+        t.skip("what a netdev's queues have", "tern's alone")
+        return
+    if t.run(t.a, "nproc", check=True).out.strip() == "1":
+        t.skip("what a netdev's queues have", "as much as one has, with one CPU")
+        return
+    t.undo = [lambda: t.run(t.a, _DOWN)]
+    t.run(t.a, "modprobe sch_tbf", check=True)
+    for netdev in "veth", "bond":
+        name = "two queues, %s" % netdev
+        kept = _case(t, name, netdev, _TWO)
+        t.case("%s: as much as two may have" % name, _QUEUE_BYTES * 1.4 < kept <= _QUEUE_BYTES * 2,
+               kept)
+    for netdev in _NETDEVS:
+        name = "one for two, %s" % netdev
+        kept = _case(t, name, netdev, _ONE)
+        t.case("%s: as much as one may have" % name, _QUEUE_BYTES * 0.7 < kept <= _QUEUE_BYTES,
+               kept)
