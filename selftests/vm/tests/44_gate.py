@@ -41,7 +41,7 @@ _NETDEVS = {
                "bridge7", "veth1"),
 }
 
-_SLOW = "tbf rate 400mbit burst 100kb limit 100mb"
+_SLOW = "tbf rate 100mbit burst 100kb limit 100mb"
 _ONE = "tc qdisc replace dev veth0 root " + _SLOW
 _TWO = ("tc qdisc replace dev veth0 root handle 1: mq\n"
         "for i in 1 2; do tc qdisc replace dev veth0 parent 1:$i %s; done" % _SLOW)
