@@ -27,9 +27,6 @@ _WAITING_MAX = 256 * 1024
 _HEADER = struct.Struct("<HBBI")  # of a frame: agent/wire.h
 _MAGIC = 0x4752
 _HANG_UP = _HEADER.pack(_MAGIC, ord("U"), 0, 0)
-# A kernel that is waited for gets a signal so often, by which it finds what there is to read. It was added
-# against stalls of the lines; whether it is still needed was not tried.
-_KICK_S = 0.2
 
 
 class _Frames:
@@ -74,10 +71,6 @@ class _Line:
         self._is_open = False
         loop.register(self._line, selectors.EVENT_READ, self._serve_line)
         loop.register(self._listener, selectors.EVENT_READ, self._accept)
-
-    def is_talking(self):
-        """Does a host wait for the guest?"""
-        return self._is_open and self._host is not None
 
     def _ask(self, sock, mine, others, serve):
         """Wait for what can be dealt with now, of `mine` to send and of room in `others`."""
@@ -154,18 +147,15 @@ def _end(kernel):
     return kernel.wait()
 
 
-def _carry(loop, lines, kernel):
+def _carry(loop, kernel):
     """Until the kernel ends. Nobody has waited for it then, so its number is still its own."""
     end = os.pidfd_open(kernel.pid)
     loop.register(end, selectors.EVENT_READ, None)
     while True:
-        ready = loop.select(_KICK_S)
-        for key, events in ready:
+        for key, events in loop.select():
             if key.fd == end:
                 return
             key.data(events)
-        if not ready and any(line.is_talking() for line in lines):
-            kernel.send_signal(signal.SIGIO)
 
 
 def _keep(name, ports, ethernet, command):
@@ -181,7 +171,7 @@ def _keep(name, ports, ethernet, command):
                                   stderr=console, pass_fds=fds, process_group=0,
                                   preexec_fn=lambda: _prepare(keeper))
     try:
-        _carry(loop, lines, kernel)
+        _carry(loop, kernel)
     finally:
         code = _end(kernel)
     return code
