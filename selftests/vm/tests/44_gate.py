@@ -8,6 +8,8 @@ those that share a queueing discipline are one.
 
 import json
 
+from vmtest import netns
+
 LIMIT = 180
 
 _UP = """set -e
@@ -26,8 +28,6 @@ ip netns exec n1 rdma link add nsb type tern_roce netdev %s
 """
 _DOWN = ("pkill -9 vverify; ip netns del n1; "
          "ip link del bond7; ip link del bridge7; ip link del veth0; true")
-_GIDS = ("grep -qs :0a58:0001 /sys/class/infiniband/nsa/ports/1/gids/* && "
-         "grep -qs :0a58:0002 /sys/class/infiniband/nsb/ports/1/gids/*")
 
 # What links are made for: the commands that make it, and its name at either end.
 _NETDEVS = {
@@ -67,7 +67,7 @@ def _case(t, name, netdev, qdisc):
     """Bulk of many QPs over it; how much was kept."""
     make, here, there = _NETDEVS[netdev]
     t.run(t.a, _UP % (make, qdisc, here, there, here, there), check=True)
-    t.a.wait_until(_GIDS, timeout=10)
+    t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
     result, kept = _kept(t)
     t.take_tap(result, name + ": ")
     t.note("%s: %d bytes" % (name, kept))
