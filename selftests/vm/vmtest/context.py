@@ -7,7 +7,7 @@ import time
 
 from riglib import GuestLost, perftest
 
-from . import rxe
+from . import rxe, siw
 
 
 # Of all that a test undoes at once.
@@ -153,15 +153,19 @@ class Test:
         """Server in b, or in that guest, client in a; returns both results.
 
         What the client waits for: a TCP port that the server listens on, or "cm", that it
-        listens by rdma_cm; else some time. perftest gets another try when it has tripped
-        over itself.
+        listens by rdma_cm; else some time. There is another try when perftest has tripped
+        over itself, or siw over its CRC.
         """
         for _ in range(perftest.TRIES):
+            crc_errors = siw.crc_errors(self)
             results = self._pair_once(at or self.b, server, client, port, timeout, head_start)
-            if not perftest.lost_race(results[1]):
+            if perftest.lost_race(results[1]):
+                self.allow_log(perftest.CRASH_LOG)
+                self.note("perftest's server was late: again")
+            elif siw.crc_errors(self) > crc_errors:
+                self.note("siw has sent a wrong CRC: again")
+            else:
                 break
-            self.allow_log(perftest.CRASH_LOG)
-            self.note("perftest's server was late: again")
         return results
 
     @staticmethod
