@@ -162,7 +162,7 @@ size_t pack_ops(const verbs_context_ops &ops, const Release &release, void (**ta
 	size_t n = 0;
 
 	static_assert(sizeof(all) == sizeof(ops));
-	memcpy(all, &ops, sizeof(all));
+	memcpy(static_cast<void *>(all), &ops, sizeof(all));
 	for (size_t i = 0; i < kMaxOps; i++)
 		if (kSince[i] <= release.since)
 			table[n++] = all[i];
@@ -186,7 +186,7 @@ const char *set_ops(ibv_context *context, const verbs_context_ops &ops)
 	if (sz != vctx_bytes)
 		return "its struct verbs_context is laid out differently";
 	(void)pack_ops(ops, *library.release, table);
-	library.set_ops(context_of(context), table);
+	library.set_ops(context_of(context), static_cast<const void *>(table));
 	return ops_arrived(*context, ops) ? nullptr : "it has its operations in another order";
 }
 

@@ -204,7 +204,8 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 		if (run.kind != RUN_REQUEST)
 			fail(ep_, "run of kind %u from the requester", run.kind);
 		check_run(run, max_pkts);
-		if ((*again_ns = wire.busy_until(world_.now_ns)))
+		*again_ns = wire.busy_until(world_.now_ns);
+		if (*again_ns)
 			break;
 
 		Work &w = work_at(run.slot);

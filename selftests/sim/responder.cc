@@ -312,7 +312,8 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 			fail(ep_, "run of %u packets, at most %u wanted", run.npkts, max_pkts);
 		if (run.kind != RUN_CONTROL && run.kind != RUN_READ_RESP)
 			fail(ep_, "run of kind %u from the responder", run.kind);
-		if ((*again_ns = wire.busy_until(world_.now_ns)))
+		*again_ns = wire.busy_until(world_.now_ns);
+		if (*again_ns)
 			break;
 		if (run.kind == RUN_READ_RESP && run.last &&
 		    psn_within(run.psn, gone_psn_, gone_pkts_)) {

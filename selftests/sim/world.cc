@@ -35,6 +35,8 @@ void World::run()
 		case EV_REFILL:
 			ep[e.endpoint()]->resp->refill();
 			break;
+		default:
+			fail(-1, "event of kind %u", e.kind());
 		}
 	});
 	check_end();

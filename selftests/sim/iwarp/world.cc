@@ -24,6 +24,8 @@ void World::run()
 		case EV_SERVICE:
 			ep[e.endpoint()]->service();
 			break;
+		default:
+			fail(-1, "event of kind %u", e.kind());
 		}
 	});
 	check_end();

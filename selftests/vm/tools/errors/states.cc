@@ -125,7 +125,7 @@ void query(Env &env)
 	ibv_qp_attr a = {};
 	ibv_qp_init_attr init = {};
 	require(!ibv_query_qp(b.link.qp(), &a, 0x1ffffff, &init), "query_qp");
-	require(a.qp_state == IBV_QPS_RTS && a.path_mtu && mtu_bytes(a.path_mtu) == b.link.mtu(),
+	require(a.qp_state == IBV_QPS_RTS && mtu_bytes(a.path_mtu) == b.link.mtu(),
 		"state %d, MTU %d", a.qp_state, a.path_mtu);
 	require(a.dest_qp_num == b.link.peer().qpn && a.rq_psn == 0x123456 && a.sq_psn == 0x123456,
 		"dest_qp %#x, rq_psn %#x, sq_psn %#x", a.dest_qp_num, a.rq_psn, a.sq_psn);

@@ -77,6 +77,7 @@ void build_modern(const Link &link, const Work &work)
 		ibv_wr_set_ud_addr(qp, link.ah(), link.peer().qpn, link.peer().qkey);
 	if (work.flags & IBV_SEND_INLINE) {
 		std::vector<ibv_data_buf> parts;
+		parts.reserve(work.sges.size());
 		for (const ibv_sge &sge : work.sges)
 			parts.push_back({std::bit_cast<void *>(sge.addr), sge.length});
 		if (parts.size() == 1)
