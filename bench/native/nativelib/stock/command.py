@@ -42,9 +42,9 @@ def add_arguments(group):
     group.add_argument("--rounds", type=int, default=5, help="of all subjects (%(default)s)")
     group.add_argument("--scale-rounds", type=int, default=3,
                        help="in so many of them several pairs at once, too (%(default)s)")
-    group.add_argument("--limit", type=float, default=20, metavar="MINUTES",
+    group.add_argument("--limit", type=float, default=60, metavar="MINUTES",
                        help="begin no turn later, and report what there is (%(default)s)")
-    group.add_argument("--seconds", type=float, default=2, help="of a figure (%(default)s)")
+    group.add_argument("--seconds", type=float, default=1, help="of a figure (%(default)s)")
     group.add_argument("--subjects", type=_words(SUBJECTS), default=list(SUBJECTS), metavar="S,..",
                        help=",".join(SUBJECTS))
     group.add_argument("--cases", type=_words(BY_NAME), default=list(BY_NAME), metavar="C,..",
