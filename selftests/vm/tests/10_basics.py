@@ -43,12 +43,8 @@ def _gids(t, guest, device):
     ips = t.run(guest, "ip -o addr show dev eth0").out
     want = set()
     for address in re.findall(r"inet6? ([0-9a-f.:]+)/", ips):
-        ip = ipaddress.ip_address(address)
-        if ip.version == 4:
-            want.add(ipaddress.ip_address("::ffff:" + address).exploded)
-        else:
-            want.add(ip.exploded)
-    have = {entry[1] for entry in entries}
+        want.add(ipaddress.IPv6Address(address if ":" in address else "::ffff:" + address))
+    have = {ipaddress.IPv6Address(entry[1]) for entry in entries}
     t.case("every address has a GID", want <= have, "%s\n%s" % (sorted(want - have), out))
     if t.is_tern:
         t.case("no GID without an address", have <= want, "%s\n%s" % (sorted(have - want), out))
