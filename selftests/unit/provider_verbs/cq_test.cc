@@ -325,8 +325,8 @@ TEST_F(Spinners, DoNotWaitWhileCompletionsCome)
 		complete(cq, i);
 		ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
 	}
-	/* The machine may have been away for a while now and then. */
-	EXPECT_LE(kernel.cq_waits, 200);
+	/* A busy machine may have been away for a while now and then, but not each time. */
+	EXPECT_LT(kernel.cq_waits, 2000);
 }
 
 TEST_F(Spinners, SpinOnIfTheyAreToldSoOrTheKernelCannotWait)
