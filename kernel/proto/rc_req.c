@@ -544,13 +544,31 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	act->npkts = k->npkts;
 }
 
+/* What a NAK means, by its code; the first is the sequence NAK. */
+static const u8 nak_status[] = {
+	[AETH_NAK_INVALID_REQ - AETH_NAK] = RC_ST_REM_INV_REQ_ERR,
+	[AETH_NAK_REM_ACCESS - AETH_NAK] = RC_ST_REM_ACCESS_ERR,
+	[AETH_NAK_REM_OP - AETH_NAK] = RC_ST_REM_OP_ERR,
+};
+
+/* Of reserved types and codes nothing is believed (IBTA table 58). What brings data brings an ACK. */
+static bool syndrome_is_known(const struct pkt *k)
+{
+	switch (k->syndrome & AETH_TYPE_MASK) {
+	case AETH_ACK:
+		return true;
+	case AETH_RNR_NAK:
+		return k->op_flags & OPF_ACK;
+	case AETH_NAK:
+		return (k->op_flags & OPF_ACK) &&
+		       (k->syndrome & AETH_VALUE_MASK) < ARRAY_SIZE(nak_status);
+	default:
+		return false;
+	}
+}
+
 static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
 {
-	static const u8 status[] = {
-		[AETH_NAK_INVALID_REQ - AETH_NAK] = RC_ST_REM_INV_REQ_ERR,
-		[AETH_NAK_REM_ACCESS - AETH_NAK] = RC_ST_REM_ACCESS_ERR,
-		[AETH_NAK_REM_OP - AETH_NAK] = RC_ST_REM_OP_ERR,
-	};
 	u8 code = k->syndrome & AETH_VALUE_MASK;
 
 	if (code == 0) {
@@ -558,12 +576,8 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 		retry_lost(q, now_ns, k->psn);
 		return;
 	}
-	if (code >= ARRAY_SIZE(status)) {
-		act->event = RC_EV_GHOST;	/* reserved codes are ignored (IBTA table 58) */
-		return;
-	}
 	act->event = RC_EV_REMOTE_ERR;
-	fail_oldest(q, (enum rc_status)status[code]);
+	fail_oldest(q, (enum rc_status)nak_status[code]);
 }
 
 static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
@@ -608,7 +622,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		act->event = RC_EV_DUPLICATE;
 		return;
 	}
-	if (psn_diff(k->psn, q->psn_max) >= 0) {
+	if (psn_diff(k->psn, q->psn_max) >= 0 || !syndrome_is_known(k)) {
 		act->event = RC_EV_GHOST;
 		return;
 	}
@@ -646,10 +660,8 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 	}
 	if (type == AETH_RNR_NAK)
 		rx_rnr_nak(q, now_ns, k, act);
-	else if (type == AETH_NAK)
-		rx_nak(q, now_ns, k, act);
 	else
-		act->event = RC_EV_GHOST;
+		rx_nak(q, now_ns, k, act);
 }
 
 void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)

@@ -186,8 +186,9 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	offset = pkt * r->cfg.pmtu;
 	if (k->va != res->va + offset || k->dma_bytes > res->length - offset)
 		return;
-	/* Only whole packets of the original, or its tail. */
-	if (k->dma_bytes != res->length - offset && k->dma_bytes % r->cfg.pmtu)
+	/* Only whole packets of the original, at least one, or its tail. */
+	if (k->dma_bytes != res->length - offset &&
+	    (!k->dma_bytes || k->dma_bytes % r->cfg.pmtu))
 		return;
 	res->start_pkt = pkt;
 	res->next_pkt = pkt;
@@ -510,10 +511,22 @@ void rc_resp_unsend_ack(struct rc_resp *r)
 	r->ack_due = !r->nak_due;	/* a NAK acknowledges all before it */
 }
 
-void rc_resp_read_failed(struct rc_resp *r, const struct run *run)
+bool rc_resp_read_failed(struct rc_resp *r, const struct run *run)
 {
+	struct rc_res *res = &r->res[run->slot];
 	u32 i;
 
+	/*
+	 * It was answered once. So the peer may have been done with it long ago, have said so
+	 * (a SEND with invalidate), and what asks again be a late duplicate: no reason to end
+	 * the QP, of which that peer would not even hear. Should it really wait for the answer
+	 * it asks again, until its retries are used up.
+	 */
+	if (res->answered) {
+		res->state = RC_RES_SENT;
+		r->npending--;
+		return false;
+	}
 	/* Later responses must not go out either: the NAK's PSN cuts them off. */
 	for (i = 0; i < res_count(r); i++)
 		if (r->res[i].state == RC_RES_PENDING)
@@ -522,4 +535,5 @@ void rc_resp_read_failed(struct rc_resp *r, const struct run *run)
 	queue_nak(r, AETH_NAK_REM_ACCESS);
 	r->nak_psn = run->psn;
 	r->in_error = true;
+	return true;
 }

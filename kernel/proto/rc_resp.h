@@ -167,8 +167,11 @@ void rc_resp_take_ack(struct rc_resp *r, struct pkt *k);
 /* A plain ACK that was said to be sent was refused by the local network after all. */
 void rc_resp_unsend_ack(struct rc_resp *r);
 
-/* The memory of a RUN_READ_RESP is no longer readable: fatal NAK in its place. */
-void rc_resp_read_failed(struct rc_resp *r, const struct run *run);
+/*
+ * The memory of a RUN_READ_RESP is no longer readable. True: a fatal NAK is due in its
+ * place. False: it was a replay, which is dropped.
+ */
+bool rc_resp_read_failed(struct rc_resp *r, const struct run *run);
 
 #ifdef __cplusplus
 }

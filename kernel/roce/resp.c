@@ -351,7 +351,8 @@ static bool send_responses(struct roce_qp *qp, u32 *budget)
 		rc_resp_sent(&qp->resp, &run, sent);
 		*budget -= min(*budget, qp->local.open ? roce_local_cost(run.bytes) : sent + 1);
 		if (ret == -EFAULT) {
-			rc_resp_read_failed(&qp->resp, &run);
+			if (!rc_resp_read_failed(&qp->resp, &run))
+				continue;
 			tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
 			if (rc_resp_next(&qp->resp, 1, &run)) {
 				send_run(qp, &run, &sent);

@@ -3,6 +3,9 @@
 // parser lets through, in any order that the headers allow for the calls. What
 // must hold always is in check() of each half and at each verdict.
 #include "fuzz.h"
+
+#include <array>
+
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 
@@ -46,7 +49,8 @@ u32 draw_psn(Choices &in, u32 near)
 // As pkt_parse() or run_stretch() would leave it.
 pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 {
-	static const u8 syndromes[] = {0x1f, 0x00, 0x60, 0x61, 0x62, 0x63, 0x64, 0x21, 0x20, 0x7f};
+	static const u8 syndromes[] = {0x1f, 0x00, 0x60, 0x61, 0x62, 0x63,
+				       0x64, 0x21, 0x20, 0x7f, 0x40, 0x9f};
 	pkt k = {};
 	u8 how;
 
@@ -255,7 +259,12 @@ private:
 		if (!is_rc())
 			return;
 		make_plausible(k);
+
+		const u32 una = q_.psn_una;
+
 		rc_req_rx(&q_, now_, &k, &act);
+		if (is_reserved(k.syndrome))
+			REQUIRE(act.kind == RC_REQ_DONE && q_.psn_una == una);
 		if (act.kind == RC_REQ_DONE)
 			return;
 		REQUIRE(act.slot == q_.una && q_.una != q_.head && q_.state != RC_REQ_ERROR);
@@ -275,6 +284,12 @@ private:
 			rc_req_placed(&q_, now_, &act);
 		else
 			rc_req_fail(&q_, act.slot, RC_ST_LOC_PROT_ERR);
+	}
+
+	// An AETH that says nothing: not an ACK, a NAK for want of a receive WQE, or one for a reason.
+	static bool is_reserved(u8 syndrome)
+	{
+		return syndrome >= 0x64 || (syndrome >= 0x40 && syndrome < 0x60);
 	}
 
 	// Now and then the response that the oldest request waits for, so that a run gets on.
@@ -424,6 +439,7 @@ private:
 		u8 opcode = static_cast<u8>(r_.cfg.service | ops[in_.below(sizeof(ops))]);
 		pkt k = draw_packet(in_, opcode, draw_psn(in_, r_.epsn), r_.cfg.pmtu);
 		const rc_resp before = r_;
+		const std::array<rc_res, kRes> kept = std::to_array(res_);
 
 		if (r_.cfg.service == BTH_RC && in_.below(4) == 0)
 			k = duplicate();
@@ -440,6 +456,11 @@ private:
 			in_msg_ = false;
 		if (act.kind == RC_ACT_NONE || act.kind == RC_ACT_FATAL) {
 			REQUIRE(act.kind == RC_ACT_NONE || r_.in_error);
+			for (size_t i = 0; i < kRes; i++)
+				if (!res_[i].is_atomic && (kept[i].state != res_[i].state ||
+							   kept[i].next_pkt != res_[i].next_pkt ||
+							   kept[i].end_pkt != res_[i].end_pkt))
+					check_replay(k, res_[i]);
 			return;
 		}
 		REQUIRE(!before.in_error);
@@ -453,6 +474,8 @@ private:
 				REQUIRE(r_.epsn == k.psn);
 			return;
 		}
+		if (act.kind == RC_ACT_READ || act.kind == RC_ACT_ATOMIC)
+			answered_[r_.res_next] = false;
 		rc_resp_commit(&r_, &k, &act, in_.byte());
 		took = act.kind == RC_ACT_READ ? (act.length + (u64)r_.cfg.pmtu - 1) / r_.cfg.pmtu :
 						 k.npkts;
@@ -463,6 +486,16 @@ private:
 			kind_ = act.kind;
 			length_ = act.length;
 		}
+	}
+
+	// What a duplicate is answered with is what it asks for.
+	void check_replay(const pkt &k, const rc_res &res)
+	{
+		const u64 pmtu = r_.cfg.pmtu, begin = res.next_pkt * pmtu, end = res.end_pkt * pmtu;
+
+		REQUIRE(res.state == RC_RES_PENDING &&
+			psn_add(res.first_psn, res.next_pkt) == k.psn);
+		REQUIRE((end < res.length ? end : res.length) - begin == k.dma_bytes);
 	}
 
 	// An earlier READ or atomic again, the whole, a part, or something beside it.
@@ -539,15 +572,36 @@ private:
 							k.payload_bytes <=
 						res.length);
 				}
-				if (in_.below(64) == 0) {
-					rc_resp_read_failed(&r_, &r);
+				if (in_.below(answered_[r.slot] ? 4 : 64) == 0) {
+					memory_gone(r);
 					continue;
 				}
 			} else {
 				REQUIRE(r.kind == RUN_CONTROL && !r.bytes);
 			}
-			rc_resp_sent(&r_, &r, in_.below(4) ? r.npkts : in_.below(r.npkts + 1));
+
+			u32 n = in_.below(4) ? r.npkts : in_.below(r.npkts + 1);
+
+			rc_resp_sent(&r_, &r, n);
+			if (r.kind == RUN_READ_RESP && r.last && n == r.npkts)
+				answered_[r.slot] = true;
 		}
+	}
+
+	// Nobody may still wait for what was answered: then it does no harm.
+	void memory_gone(const run &r)
+	{
+		const rc_resp before = r_;
+		bool fatal = rc_resp_read_failed(&r_, &r);
+
+		REQUIRE(fatal == !answered_[r.slot]);
+		if (fatal) {
+			REQUIRE(r_.in_error && r_.nak_due && r_.nak_psn == r.psn && !r_.npending);
+			return;
+		}
+		REQUIRE(r_.in_error == before.in_error && r_.nak_due == before.nak_due &&
+			r_.nak_syndrome == before.nak_syndrome && r_.nak_psn == before.nak_psn);
+		REQUIRE(r_.npending == before.npending - 1);
 	}
 
 	void check()
@@ -569,6 +623,7 @@ private:
 	Choices &in_;
 	rc_resp r_;
 	rc_res res_[kRes] = {};
+	bool answered_[kRes] = {}; // sent to its end once
 	bool in_msg_ = false;
 	u8 kind_ = 0;
 	u32 placed_ = 0, length_ = 0;

@@ -28,6 +28,7 @@ struct QpCfg {
 	uint32_t read_max = 16 << 10;
 	uint32_t big_max = 0; /* now and then one of up to this size */
 	bool locals = true;
+	bool forget = false;	/* what a READ read is not readable once that is complete */
 	uint8_t only_op = 0xff; /* all work requests are of this kind */
 	uint64_t quota = ~0ull; /* work requests to post */
 

@@ -16,7 +16,7 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	  partial_(Rng::chance(cfg.partial)), stretch_(Rng::chance(cfg.stretch)),
 	  rq_dry_(Rng::chance(cfg.rq_dry)), mem_(ledger.fresh()),
 	  recv_(std::max(LAYOUT.area_bytes, cfg.write_max) + GUARD_BYTES),
-	  res_(std::max<size_t>(1, cfg.max_rd_atomic))
+	  res_(std::max<size_t>(1, cfg.max_rd_atomic)), res_work_(res_.size())
 {
 	struct rc_resp_cfg rc = {};
 
@@ -213,6 +213,7 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 	} else {
 		extra_requests++;
 	}
+	res_work_[r.res_next] = w.number;
 	rc_resp_commit(&r, &k, &act, 0);
 }
 
@@ -295,6 +296,15 @@ void Responder::hand_over(Wire &wire, const struct run &run)
 	wire.send(world_.now_ns, p);
 }
 
+/* A READ's memory: taken from under it, or of a READ that is complete. */
+bool Responder::is_gone(const struct run &run) const
+{
+	if (run.kind != RUN_READ_RESP)
+		return false;
+	return (cfg_.forget && !ledger_.live(res_work_[run.slot])) ||
+	       (run.last && psn_within(run.psn, gone_psn_, gone_pkts_));
+}
+
 uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 {
 	uint32_t sent = 0;
@@ -315,10 +325,13 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 		*again_ns = wire.busy_until(world_.now_ns);
 		if (*again_ns)
 			break;
-		if (run.kind == RUN_READ_RESP && run.last &&
-		    psn_within(run.psn, gone_psn_, gone_pkts_)) {
-			rc_resp_read_failed(&r, &run);
-			fatal = true;
+		if (is_gone(run)) {
+			if (rc_resp_read_failed(&r, &run))
+				fatal = true;
+			else
+				forgotten++;
+			if (fatal && !ledger_.live(res_work_[run.slot]))
+				fail(ep_, "a late duplicate of a READ ends the QP");
 			continue;
 		}
 		n = run.npkts;

@@ -30,6 +30,7 @@ public:
 	uint64_t extra_requests = 0; /* of READs in several requests: each counts in the MSN */
 	uint64_t received = 0;	     /* receive completions */
 	uint64_t duplicates = 0;
+	uint64_t forgotten = 0; /* READs asked for again, too late */
 	bool fatal = false;
 
 private:
@@ -42,6 +43,7 @@ private:
 	void executed(Work &w);
 	void refuse(const struct pkt &k, uint8_t fault);
 	bool take_recv(const Work &w);
+	bool is_gone(const struct run &run) const;
 	Work &expected(const Packet &p);
 	uint8_t *at(uint64_t va, uint32_t bytes, uint32_t rkey);
 
@@ -54,6 +56,7 @@ private:
 	std::vector<uint8_t> mem_;
 	std::vector<uint8_t> recv_;
 	std::vector<struct rc_res> res_;
+	std::vector<uint64_t> res_work_; /* whose they are: numbers */
 	uint32_t recvs_ = 0;
 	bool holding_recv_ = false;
 	bool refilling_ = false;

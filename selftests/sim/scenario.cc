@@ -145,6 +145,21 @@ void drain(World &w, const Options &o)
 		fail(-1, "never drained");
 }
 
+/* Who has all that a READ brings takes its memory's key away; copies of the READ come later. */
+void read_forgotten(World &w, const Options &o)
+{
+	WireCfg wire = wire_cfg(o);
+	uint64_t forgotten = 0;
+
+	wire.dup = std::max(wire.dup, 0.05);
+	connect_pairs(w, o, wire, [](QpCfg &c) { c.forget = true; });
+	w.run();
+	for (auto &e : w.ep)
+		forgotten += e->resp->forgotten;
+	if (!forgotten)
+		fail(-1, "no READ was asked for again when it was complete");
+}
+
 /* ---- what ends a QP ---- */
 
 /* One faulty work request in one direction; the other goes on undisturbed. */
@@ -319,6 +334,8 @@ const Scenario scenarios[] = {
 	{"reads", "RDMA READ only", only<RC_OP_READ>},
 	{"atomics", "FETCH_ADD only", only<RC_OP_FETCH_ADD>},
 	{"drain", "SQD and back under load", drain},
+	{"read-forgotten", "memory is gone after a READ; late duplicates ask for it",
+	 read_forgotten},
 	{"access-error", "the responder refuses a key in mid stream", access_error},
 	{"invalid-request", "a message longer than the receive WQE", invalid_request},
 	{"remote-op-error", "the responder fails locally", remote_op_error},

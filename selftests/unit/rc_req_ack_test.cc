@@ -140,12 +140,31 @@ TEST_F(RcReq, AckDuringRetransmissionSkipsAhead)
 
 TEST_F(RcReq, ReservedSyndromesAreIgnored)
 {
-	post(RC_OP_SEND, 10);
+	for (int i = 0; i < 3; i++)
+		post(RC_OP_SEND, 10);
 	send();
-	for (u8 syndrome : {0x65, 0x6f, 0x7f, 0x40, 0x5f, 0x80, 0xe0})
-		EXPECT_EQ(ack(0, syndrome).event, RC_EV_GHOST) << int(syndrome);
+	// What they name is not acknowledged, nor is what lies before it.
+	for (u8 syndrome : {0x64, 0x65, 0x6f, 0x7f, 0x40, 0x5f, 0x80, 0xa0, 0xe0})
+		for (u32 psn : {0, 2})
+			EXPECT_EQ(ack(psn, syndrome).event, RC_EV_GHOST) << int(syndrome);
+	EXPECT_EQ(rel(q.psn_una), 0u);
 	EXPECT_FALSE(rc_req_in_error(&q));
 	EXPECT_EQ(reap(), Completions{});
+}
+
+TEST_F(RcReq, DataComesWithAnAckOrNotAtAll)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_READ, 10);
+	send();
+	for (u8 syndrome : {0x20, 0x3f, 0x40, 0x60, 0x62, 0x80}) {
+		EXPECT_EQ(rx(OP_READ_RESP_ONLY, 1, syndrome, 10).event, RC_EV_GHOST)
+			<< int(syndrome);
+		EXPECT_EQ(rx(OP_ATOMIC_ACK, 1, syndrome).event, RC_EV_GHOST) << int(syndrome);
+	}
+	EXPECT_EQ(reap(), Completions{});
+	EXPECT_EQ(data(OP_READ_RESP_ONLY, 1, 10).kind, RC_REQ_PLACE);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
 }
 
 // ---- errors from the peer ----

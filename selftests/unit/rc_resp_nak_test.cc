@@ -243,21 +243,73 @@ TEST_F(RcResp, ReadWhoseMemoryIsGoneEndsInANakInItsPlace)
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
 	rc_resp_sent(&r, &a, 1);
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
-	rc_resp_read_failed(&r, &a);
+	EXPECT_TRUE(rc_resp_read_failed(&r, &a));
 	EXPECT_EQ(answers(), (Words{"nak62 1"}));
 	EXPECT_TRUE(r.in_error);
 }
 
-TEST_F(RcResp, ReplayWhoseMemoryIsGoneDoesNotGoOn)
+TEST_F(RcResp, ReplayWhoseMemoryIsGoneIsDropped)
+{
+	run a;
+
+	read(0, 2 * kPmtu);
+	answers();
+	read(0, 2 * kPmtu);
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	rc_resp_sent(&r, &a, 1);
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	EXPECT_FALSE(rc_resp_read_failed(&r, &a));
+	EXPECT_EQ(answers(), Words{});
+	EXPECT_FALSE(r.in_error);
+	// The QP goes on, and should the memory be there again, so does the READ.
+	EXPECT_EQ(rx(OP_SEND_ONLY, 2, 4).kind, RC_ACT_RECV);
+	EXPECT_EQ(answers(), (Words{"ack 2"}));
+	read(0, 2 * kPmtu);
+	EXPECT_EQ(answers(), (Words{"read 0 FIRST", "read 1 LAST"}));
+}
+
+TEST_F(RcResp, DroppedReplayKeepsNoOtherAnswerBack)
 {
 	run a;
 
 	read(0, kPmtu);
 	answers();
 	read(0, kPmtu);
+	read(1, kPmtu);
+	rx(OP_SEND_ONLY, 2, 4);
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
-	rc_resp_read_failed(&r, &a);
+	ASSERT_EQ(a.slot, 0u);
+	EXPECT_FALSE(rc_resp_read_failed(&r, &a));
+	EXPECT_EQ(answers(), (Words{"read 1 ONLY", "ack 2"}));
+}
+
+// It was asked for again before it was answered: its peer still waits.
+TEST_F(RcResp, ReadAskedForTwiceAndNeverAnsweredEndsInANak)
+{
+	run a;
+
+	read(0, 2 * kPmtu);
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	rc_resp_sent(&r, &a, 1);
+	read(0, 2 * kPmtu);
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	EXPECT_TRUE(rc_resp_read_failed(&r, &a));
 	EXPECT_EQ(answers(), (Words{"nak62 0"}));
+	EXPECT_TRUE(r.in_error);
+}
+
+// The NAK that is due already is the one that says why.
+TEST_F(RcResp, DroppedReplayLeavesAFatalNakAsItIs)
+{
+	run a;
+
+	read(0, kPmtu);
+	answers();
+	read(0, kPmtu);
+	EXPECT_EQ(judge(packet(OP_SEND_LAST, 1, 4)).kind, RC_ACT_FATAL);
+	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
+	EXPECT_FALSE(rc_resp_read_failed(&r, &a));
+	EXPECT_EQ(answers(), (Words{"nak61 1"}));
 }
 
 } // namespace

@@ -165,11 +165,13 @@ TEST_F(RcResp, DuplicateReadOutsideTheOriginalIsNotAnswered)
 		u32 psn, length;
 		u64 va;
 	} table[] = {
-		{0, 3 * kPmtu, kVa},	       // longer
-		{0, 2 * kPmtu, kVa + 1},       // elsewhere
-		{1, kPmtu, kVa},	       // its PSN says another place
-		{1, 2 * kPmtu, kVa + kPmtu},   // beyond the end
-		{0, kPmtu + 1, kVa},	       // ends within a packet
+		{0, 3 * kPmtu, kVa},	     // longer
+		{0, 2 * kPmtu, kVa + 1},     // elsewhere
+		{1, kPmtu, kVa},	     // its PSN says another place
+		{1, 2 * kPmtu, kVa + kPmtu}, // beyond the end
+		{0, kPmtu + 1, kVa},	     // ends within a packet
+		{0, 0, kVa},		     // nothing of something
+		{1, 0, kVa + kPmtu},
 		{0, 0x80000000u, kVa},	       // huge
 		{1, 0xffffffffu, kVa + kPmtu}, // more than huge
 	};
@@ -187,6 +189,18 @@ TEST_F(RcResp, DuplicateReadOutsideTheOriginalIsNotAnswered)
 	rx(k);
 	EXPECT_EQ(answers(), Words{});
 	EXPECT_FALSE(r.in_error);
+}
+
+TEST_F(RcResp, DuplicateReadOfNothingIsAnsweredWithNothing)
+{
+	run a;
+
+	read(0, 0);
+	answers();
+	read(0, 0);
+	ASSERT_TRUE(rc_resp_next(&r, 64, &a));
+	EXPECT_EQ(a.bytes, 0u);
+	EXPECT_EQ(answers(), (Words{"read 0 ONLY"}));
 }
 
 TEST_F(RcResp, DuplicateAtomicIsAnsweredWithTheSavedValueAndNotExecuted)
