@@ -2,7 +2,8 @@
 /*
  * Generic receive offload: packets of a flow that a driver hands up together go
  * through the stack together, the later ones on the first one's frag_list, as
- * roce/tx.c makes them; rx.c takes them apart. They may differ in all but flow.
+ * roce/tx.c makes them; rx.c takes them apart. They may differ in all that is behind
+ * the UDP header. Of the IP headers a filter sees the first one alone.
  *
  * Should the stack send such a batch on after all, as a bridge would, it numbers
  * the IPv4 identifications anew, which the ICRC covers: so only packets whose
@@ -14,6 +15,7 @@
 #include <net/gro.h>
 
 #include "net.h"
+#include "proto/ip_follows.h"
 
 /* As many as a driver hands up at a time. */
 #define ROCE_GRO_PKTS	64
@@ -62,14 +64,16 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const vo
 	return roce_gid_find(rn, &gid, skb->dev->ifindex, false);
 }
 
-/* Is skb's IPv4 identification the one after those of p's packets? */
-static bool is_next_id(const struct sock *sk, const struct sk_buff *p, struct sk_buff *skb)
+/* Does what is said of p's packets, by the first one's IP header, hold for skb too? */
+static bool follows(const struct sock *sk, const struct sk_buff *p, struct sk_buff *skb)
 {
-	const struct iphdr *held = (const struct iphdr *)(p->data + ip_at(sk, skb));
-	const struct iphdr *ip = ip_of(sk, skb);
+	const u8 *held = p->data + ip_at(sk, skb);
+	const u8 *ip = ip_of(sk, skb);
 
-	return is_ipv6(sk) ||
-	       (ip && ip->id == htons(ntohs(held->id) + NAPI_GRO_CB(p)->count));
+	if (!ip)
+		return false;
+	return is_ipv6(sk) ? ip6_follows(held, ip) :
+			     ip4_follows(held, ip, NAPI_GRO_CB(p)->count);
 }
 
 /* p: the first of the batch; skb: its offset is behind the UDP header. */
@@ -136,7 +140,7 @@ struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct
 	p = find_held(head);
 	if (!p)
 		return NULL;
-	if (NAPI_GRO_CB(skb)->flush || !is_next_id(sk, p, skb) ||
+	if (NAPI_GRO_CB(skb)->flush || !follows(sk, p, skb) ||
 	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
 	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
 	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, p->data + ip_at(sk, skb))))
