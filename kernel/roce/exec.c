@@ -15,6 +15,7 @@
 #include <linux/ktime.h>
 
 #include "roce/exec.h"
+#include "roce/tick.h"
 #include "uncleared.h"
 
 /* How often a poster goes on with copying, and how many QPs one call runs besides its own. */
@@ -23,24 +24,11 @@
 
 struct workqueue_struct *roce_wq;
 
-/* The kernel's answer is the same for a tick, and to ask for it takes longer than to look here. */
-struct tick {
-	unsigned long at;		/* jiffies; ns is 0: never asked */
-	u64 ns;
-};
-
 static DEFINE_PER_CPU(struct tick, last_tick);
 
 u64 roce_tick_ns(void)
 {
-	struct tick *tick = this_cpu_ptr(&last_tick);
-	unsigned long now = jiffies;
-
-	if (unlikely(tick->at != now || !tick->ns)) {
-		tick->at = now;
-		tick->ns = ktime_to_ns(ktime_get_coarse());
-	}
-	return tick->ns;
+	return tick_ns(this_cpu_ptr(&last_tick));
 }
 
 static void queue_backlog(struct roce_qp *qp, struct roce_rx *rx)

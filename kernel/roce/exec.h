@@ -19,7 +19,7 @@
 /* The local stack refused a packet and will not call back: look again after this. */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
 
-/* An ACK timer that is no shorter may be early by one of them, or two. */
+/* An ACK timer that is no shorter may be early by one of them. */
 #define ROCE_MANY_TICKS		16
 
 /* ---- exec.c: who runs the QP, when ---- */
@@ -54,12 +54,12 @@ static inline u64 roce_now(struct roce_qp *qp)
 	return qp->now_ns;
 }
 
-/* The time at the last tick, or at the one before it. */
+/* A time since the last tick. BHs off. */
 u64 roce_tick_ns(void);
 
 /*
- * A time from which the requester's ACK timer may run: the last tick's, which takes little of
- * a wait of many ticks. It costs next to nothing; a look at the clock costs as much as a
+ * A time from which the requester's ACK timer may run: one since the last tick, which takes
+ * little of a wait of many ticks. It costs next to nothing; a look at the clock costs as much as a
  * header, or, where the kernel has a slow one, as a packet.
  */
 static inline u64 roce_ack_timer_from(struct roce_qp *qp)
