@@ -218,6 +218,7 @@ static bool goes_on(const struct roce_qp *qp, u32 *rounds)
 
 u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock)
 {
+	roce_local_pass_on(qp, next);
 	spin_unlock(&qp->base.run_lock);
 	/* Pairs with the barriers between a mark or a waiter and its trylock. */
 	smp_mb();
@@ -246,7 +247,6 @@ static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct r
 			queue_work(roce_wq, &qp->work);
 		}
 	}
-	roce_local_pass_on(qp, next);
 	return roce_run_unlock(qp, next) & wanted;
 }
 
@@ -314,7 +314,6 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 	u32 marks;
 
 	qp->now_ns = 0;
-	roce_local_pass_on(qp, &next);
 	marks = roce_run_unlock(qp, &next);
 	local_bh_enable();
 	if (marks)

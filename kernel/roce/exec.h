@@ -32,9 +32,10 @@ extern struct workqueue_struct *roce_wq;
  */
 void roce_kick(struct roce_qp *qp, u32 marks);
 /*
- * The one way to let go of a run lock: QPs that waited for it are run, the first after the
- * caller (*next, referenced, if that is NULL), others by work items. Returns the marks: if
- * there are any, the caller runs the QP, or has it run, or has left it a work item. BHs are off.
+ * The one way to let go of a run lock: QPs that waited for it, and the one left to be run after
+ * this one (local.next), are run, the first after the caller (*next, referenced, if that is NULL),
+ * others by work items. Returns the marks: if there are any, the caller runs the QP, or has it
+ * run, or has left it a work item. BHs are off.
  */
 u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock);
 /* For those who took it with BHs off, in a process, and did not run the QP. BHs are on then. */
