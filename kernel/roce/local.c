@@ -154,22 +154,36 @@ static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 }
 
 /*
- * The QP of that number on dev, locked besides qp (which it may be). NULL: there
- * is none that would take a packet. False: busy. BHs off.
+ * Do both name each other? A packet does not say which QP sent it, so by the wire whoever
+ * has the peer's address and knows QPN and PSN is taken for the peer. Here it is known.
+ * Both locked.
  */
-static bool find_other(struct roce_qp *qp, struct tern_dev *dev, u32 qpn, struct roce_qp **other)
+static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
 {
+	return other->base.type == qp->base.type &&
+	       other->base.attr.dest_qp_num == qp->base.qpn;
+}
+
+/*
+ * qp's peer on dev, locked besides qp (which it may be). NULL: there is none that
+ * would take anything from it. False: busy. BHs off.
+ */
+static bool find_other(struct roce_qp *qp, struct tern_dev *dev, struct roce_qp **other)
+{
+	enum tern_counter lost = TERN_CNT_RX_NO_QP;
 	struct tern_qp *base;
 
 	*other = NULL;
 	/* as rx.c */
 	if (!(READ_ONCE(dev->netdev->flags) & IFF_UP))
 		return true;
-	base = tern_qp_lookup(dev, qpn);
+	base = tern_qp_lookup(dev, qp->base.attr.dest_qp_num);
 	if (base && base != &qp->base) {
 		if (!lock_other(qp, to_roce_qp(base)))
 			return false;
-		if (base->dead) {
+		if (base->dead || !is_peer(qp, to_roce_qp(base))) {
+			if (!base->dead)
+				lost = TERN_CNT_RX_BAD_PATH;
 			unlock_other(qp, to_roce_qp(base));
 			base = NULL;
 		}
@@ -177,7 +191,7 @@ static bool find_other(struct roce_qp *qp, struct tern_dev *dev, u32 qpn, struct
 	if (base)
 		*other = to_roce_qp(base);
 	else
-		tern_count(dev, TERN_CNT_RX_NO_QP);
+		tern_count(dev, lost);
 	return true;
 }
 
@@ -185,7 +199,7 @@ static bool open_way(struct roce_qp *qp, struct tern_dev *dev)
 {
 	struct roce_qp *to;
 
-	if (!find_other(qp, dev, qp->base.attr.dest_qp_num, &to))
+	if (!find_other(qp, dev, &to))
 		return false;
 	qp->local.to = to;
 	qp->local.open = true;
@@ -334,8 +348,7 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct r
 
 	qp->local.unanswered = 0;
 	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
-		if (to->local.resp && to->base.attr.dest_qp_num == qp->base.qpn &&
-		    roce_source_from_path(src, &to->path)) {
+		if (to->local.resp && roce_source_from_path(src, &to->path)) {
 			if (to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
 				take_ack(qp, to);
 				*budget -= min(*budget, 1u);

@@ -16,6 +16,7 @@
 #include <linux/udp.h>
 #include <net/dst.h>
 #include <net/inet_ecn.h>
+#include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
@@ -69,6 +70,25 @@ static void rx_dest(const struct sk_buff *skb, struct rx_dest *to)
 		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
 		to->iif = skb->dev->ifindex;
 	}
+}
+
+/*
+ * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with one
+ * of our own addresses as its source, IPv6 does not: then a neighbour could pretend to be
+ * the peer of a QP whose peer is on this host. (To a group anybody may send; own packets
+ * to it come back by the netdev that they left by.)
+ */
+static bool pretends_to_be_us(const struct tern_dev *dev, const struct sk_buff *skb,
+			      const struct rx_dest *to)
+{
+	const struct in6_addr *from;
+
+	if (!is_ipv6(skb) || to->loopback || to->mcast)
+		return false;
+	from = &ipv6_hdr(skb)->saddr;
+	/* a link-local one may be another host's on another link */
+	return tern_ipv6_dev_find(dev->net, from,
+				  ipv6_addr_type(from) & IPV6_ADDR_LINKLOCAL ? skb->dev : NULL);
 }
 
 /*
@@ -354,6 +374,11 @@ static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
 				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
 	/* an address that is no GID, or of a port that was switched off */
 	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP))) {
+		kfree_skb(skb);
+		return;
+	}
+	if (unlikely(pretends_to_be_us(dev, skb, &to))) {
+		tern_count_add(dev, TERN_CNT_RX_BAD_PATH, max_t(u32, skb_shinfo(skb)->gso_segs, 1));
 		kfree_skb(skb);
 		return;
 	}

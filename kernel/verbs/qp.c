@@ -4,6 +4,8 @@
  * transitions are in qp_modify.c, posting in post.c; what a QP does is the
  * transport's.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -273,12 +275,27 @@ free:
 
 /* ---- query ---- */
 
+/*
+ * Who knows a QP's number and PSNs can forge packets to it. A QP's owner asks for what he
+ * wants; `rdma resource` shows everybody all QPs, and asks for nothing in particular. It
+ * shows keys to who has this capability, and so we do PSNs. (What was configured is no
+ * better than what holds now: the counters, which all may read, tell the difference.)
+ */
+static bool may_see_psns(int mask)
+{
+	return mask || ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
+
 int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);
 
 	qp->dev->transport->qp_query(qp, attr, mask);
+	if (!may_see_psns(mask)) {
+		attr->sq_psn = 0;
+		attr->rq_psn = 0;
+	}
 	attr->cur_qp_state = attr->qp_state;
 	attr->port_num = 1;
 	attr->ah_attr.grh.sgid_attr = NULL;	/* no reference is handed out */

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who is not the peer: other local QPs, users who look at PSNs, and forged packets."""
+
+import os
+import re
+
+from vmtest import where
+
+LIMIT = 200
+_NOBODY = "setpriv --reuid=65534 --regid=65534 --clear-groups "
+_PACKETS = 16
+_NO_RULES = "nft delete table inet roce; true"
+
+
+def _counters(t, guest):
+    """{name: value} of the guest's device."""
+    words = t.run(guest, "rdma statistic show link %s/1" % t.dev(guest)).out.split()[2:]
+    return dict(zip(words[::2], map(int, words[1::2])))
+
+
+def _moved(t, guest, before):
+    return {name: value - before.get(name, 0) for name, value in _counters(t, guest).items()}
+
+
+def _psns(t, how):
+    """{QPN: (rq_psn, sq_psn)} of what guest b shows of connected QPs."""
+    out = t.run(t.b, how + "rdma resource show qp", check=True).out
+    return {qpn: (rq, sq) for qpn, rq, sq in re.findall(
+        r" lqpn (\d+).* type RC .*rq-psn (\d+).* sq-psn (\d+)", out)}
+
+
+def _look_at_psns(t):
+    server, client = t.tool_start("vverify", "-m scale/mixed -S %d -t 20" % (5 * t.slow))
+    t.b.wait_until("rdma resource show qp | grep -q 'type RC state RTS'", timeout=10)
+    root, nobody = _psns(t, ""), _psns(t, _NOBODY)
+    t.take_tap(client.wait(), "looked at: ")
+    t.finish(server)
+    t.case("root sees the PSNs of QPs", any(psns != ("0", "0") for psns in root.values()), root)
+    t.case("who has no right sees QPs, and no PSNs",
+           nobody and all(psns == ("0", "0") for psns in nobody.values()), nobody)
+
+
+def _claim_to_be_us(t):
+    mac = t.run(t.b, "cat /sys/class/net/eth0/address", check=True).out.strip()
+    before = _counters(t, t.b)
+    t.run(t.a, "python3 /tern/vforge.py claims eth0 %s %s" % (mac, t.b.address6), check=True)
+    t.sleep(0.5)
+    moved = _moved(t, t.b, before)
+    t.case("IPv6 packets by the wire that claim to come from here reach no QP",
+           moved["rx_bad_path"] == _PACKETS and not moved["rx_packets"], moved)
+
+
+def _forged(t, target):
+    """What comes in b of what nobody, in a, sends by a UDP socket."""
+    before = _counters(t, t.b)
+    t.run(t.a, _NOBODY + "python3 /tern/vforge.py datagrams " + target, check=True)
+    t.sleep(0.5)
+    return _moved(t, t.b, before)
+
+
+def _rules():
+    """Of the page that recommends them."""
+    with open(os.path.join(where.TOP, "Documentation", "roce.md"), encoding="utf-8") as f:
+        return re.search(r"^( *)table inet roce \{\n.*?^\1\}\n", f.read(), re.M | re.S).group(0)
+
+
+def _firewall(t):
+    for target in (t.b.address, t.b.address6):
+        moved = _forged(t, target)
+        t.case("%s: anybody's UDP socket can send RoCE packets" % target,
+               moved["rx_no_qp"] == _PACKETS and not moved["rx_icrc_encapsulated"], moved)
+    if t.run(t.a, "nft -f - <<'END'\n%sEND" % _rules()).rc:
+        t.skip("a firewall against that", "there is no nft, or not in this kernel")
+        return
+    for target in (t.b.address, t.b.address6):
+        moved = _forged(t, target)
+        t.case("%s: with the rule nobody's do not leave" % target, not moved["rx_no_qp"], moved)
+    dropped = t.run(t.a, "nft list table inet roce").out
+    t.case("it was the rule", "packets %d " % (2 * _PACKETS) in dropped, dropped)
+    t.tool("vverify", "-m rc/send -m ud/send -m rc/read", timeout=60, prefix="with the rule: ")
+
+
+def run(t):
+    if not t.is_tern:
+        t.skip("strangers", "tern's alone")
+        return
+    t.undo = [lambda: t.run(t.a, _NO_RULES)]
+    t.check_run("a local QP that names another's peer", t.a, "/tern/vstranger -n eth0", 60)
+    _look_at_psns(t)
+    _claim_to_be_us(t)
+    _firewall(t)

