@@ -209,44 +209,36 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
 	return posted;
 }
 
-static void cq_move(const struct tern_ring *to, const struct tern_ring *from, u32 index, u32 end)
-{
-	for (; index != end; index++)
-		memcpy(tern_ring_slot(to, index), tern_ring_slot(from, index), TERN_CQE_BYTES);
-}
-
 int tern_cq_resize(struct tern_cq *cq, u32 cqe)
 {
 	struct tern_ring *old = cq->ring;
 	struct tern_ring *new;
+	struct tern_move move;
 	unsigned long irq;
-	u32 moved;
+	u32 cons;
+	int ret;
 
 	new = tern_ring_create(cqe, TERN_CQE_BYTES);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 
 	spin_lock_irqsave(&cq->lock, irq);
-	if (cq->dead || cq_unpolled(cq) > min(old->nslots, new->nslots))
-		goto refuse;
-
-	/*
-	 * User rings can be long: most of the copying goes on beside producers. A
-	 * slot overwritten meanwhile was polled, or belongs to an index copied below.
-	 */
-	moved = cq->cons;
-	if (cq->user) {
-		u32 cons = cq->cons;
-
-		moved = cq->prod;
+	/* User space's: it polls nothing now, or polls it again. */
+	cons = cq->prod - cq_unpolled(cq);
+	tern_ring_move_begin(&move, new, old, cons);
+	while (!(ret = tern_move_round(&move, cq->user ? cons : cq->cons, cq->prod))) {
 		spin_unlock_irqrestore(&cq->lock, irq);
-		cq_move(new, old, cons, moved);
+		cond_resched();
 		spin_lock_irqsave(&cq->lock, irq);
-		if (cq->dead || cq_unpolled(cq) > min(old->nslots, new->nslots))
-			goto refuse;
 	}
-	cq_move(new, old, moved, cq->prod);
+	if (ret < 0 || cq->dead) {
+		spin_unlock_irqrestore(&cq->lock, irq);
+		tern_ring_put(new);
+		return -EINVAL;
+	}
 
+	if (cq->user)
+		cq->cons = cons;
 	new->hdr->prod = cq->prod;
 	new->hdr->cons = cq->cons;
 	new->hdr->arm = xchg(&old->hdr->arm, TERN_CQ_ARM_NONE);
@@ -256,9 +248,4 @@ int tern_cq_resize(struct tern_cq *cq, u32 cqe)
 
 	tern_ring_put(old);
 	return 0;
-
-refuse:
-	spin_unlock_irqrestore(&cq->lock, irq);
-	tern_ring_put(new);
-	return -EINVAL;
 }

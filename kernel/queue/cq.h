@@ -43,7 +43,8 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
 /*
  * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at
  * its free-running index, and the arming. -EINVAL (they do not fit, CQ dead),
- * -ENOMEM; may sleep. User space polls and arms nothing meanwhile.
+ * -ENOMEM; may sleep. User space polls and arms nothing meanwhile, and nobody
+ * calls tern_cq_clean(). Others wait for a round of move.h's at most.
  */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
 

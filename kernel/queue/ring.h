@@ -11,6 +11,7 @@
 #include <linux/kref.h>
 #include <linux/types.h>
 
+#include "queue/move.h"
 #include "tern-abi.h"
 
 struct tern_ring {
@@ -30,6 +31,14 @@ void tern_ring_put(struct tern_ring *ring);	/* NULL is fine; may sleep */
 static inline void *tern_ring_slot(const struct tern_ring *ring, u32 index)
 {
 	return ring->slots + (size_t)(index & (ring->nslots - 1)) * ring->stride;
+}
+
+/* Begin to move what is in the old ring, whose consumer is at cons, to the new one. */
+static inline void tern_ring_move_begin(struct tern_move *move, const struct tern_ring *to,
+					const struct tern_ring *from, u32 cons)
+{
+	tern_move_begin(move, (struct tern_slots){ to->slots, to->nslots },
+			(struct tern_slots){ from->slots, from->nslots }, from->stride, cons);
 }
 
 #endif

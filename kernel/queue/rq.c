@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "queue/rq.h"
@@ -152,48 +153,40 @@ int tern_rq_set_limit(struct tern_rq *rq, u32 limit, bool *hit)
 	return err;
 }
 
-static void rq_move(const struct tern_ring *to, const struct tern_ring *from, u32 index, u32 end)
-{
-	for (; index != end; index++)
-		memcpy(tern_ring_slot(to, index), tern_ring_slot(from, index), to->stride);
-}
-
 int tern_rq_resize(struct tern_rq *rq, u32 max_wr)
 {
 	struct tern_ring *old = rq->ring;
 	struct tern_ring *new;
+	struct tern_move move;
 	unsigned long irq;
-	u32 head, moved, prod;
+	u32 prod;
+	int ret;
 
 	new = tern_ring_create(max(max_wr, 1u), old->stride);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 
-	/*
-	 * Most of the copying goes on beside takers and kernel posters. A slot
-	 * overwritten meanwhile was taken, or belongs to an index copied below.
-	 */
-	head = READ_ONCE(rq->head);
-	moved = smp_load_acquire(&old->hdr->prod);
-	if (moved - head > new->nslots)
-		moved = head;
-	rq_move(new, old, head, moved);
-
-	spin_lock_irqsave(&rq->post_lock, irq);
-	spin_lock(&rq->take_lock);
+	/* User space's: it posts nothing now, or loses what it posts. */
 	prod = smp_load_acquire(&old->hdr->prod);
-	if (prod - rq->head > min(old->nslots, new->nslots) || rq->limit > new->nslots) {
+	tern_ring_move_begin(&move, new, old, READ_ONCE(rq->head));
+	for (;;) {
+		spin_lock_irqsave(&rq->post_lock, irq);
+		spin_lock(&rq->take_lock);
+		ret = tern_move_round(&move, rq->head, rq->user ? prod : rq->prod);
+		if (ret)
+			break;
+		spin_unlock(&rq->take_lock);
+		spin_unlock_irqrestore(&rq->post_lock, irq);
+		cond_resched();
+	}
+	if (ret < 0 || rq->limit > new->nslots) {
 		spin_unlock(&rq->take_lock);
 		spin_unlock_irqrestore(&rq->post_lock, irq);
 		tern_ring_put(new);
 		return -EINVAL;
 	}
-	/* Takers may have overtaken the first copy. */
-	if ((s32)(moved - rq->head) < 0)
-		moved = rq->head;
-	rq_move(new, old, moved, prod);
 
-	new->hdr->prod = prod;
+	new->hdr->prod = move.next;
 	new->hdr->cons = rq->head;
 	new->hdr->flags = READ_ONCE(old->hdr->flags) & TERN_RING_F_KICK;
 	rq->ring = new;

@@ -57,7 +57,8 @@ int tern_rq_set_limit(struct tern_rq *rq, u32 limit, bool *hit);
  * SRQ resize: move to a new ring of max_wr WQEs with the WQEs not yet taken.
  * -EINVAL if they do not fit, -ENOMEM. The old ring is put. May sleep.
  * User space holds its own lock and posts nothing meanwhile. Indices go on
- * where they were: a WQE keeps its free-running index in the new ring.
+ * where they were: a WQE keeps its free-running index in the new ring. Who takes
+ * or posts in the kernel waits for a round of move.h's at most.
  */
 int tern_rq_resize(struct tern_rq *rq, u32 max_wr);
 

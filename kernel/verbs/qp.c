@@ -350,11 +350,7 @@ int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	tern_events_stop(&qp->events);
 	tern_mem_unbind_qp(&dev->keys, qp->qpn);
 	unmap_queues(iq);
-	if (!qp->user) {
-		tern_cq_clean(qp->scq, ibqp);
-		if (qp->rcq != qp->scq)
-			tern_cq_clean(qp->rcq, ibqp);
-	}
+	tern_clean_cqs(qp, ibqp);
 	queues_uninit(qp);
 	tern_qp_put(qp);
 	return 0;

@@ -84,16 +84,6 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 #undef SET
 }
 
-/* Back in RESET, the QP's CQEs of before are nobody's. User CQs are the provider's to clean. */
-static void clean_cqs(const struct tern_qp *qp, struct ib_qp *ibqp)
-{
-	if (qp->user)
-		return;
-	tern_cq_clean(qp->scq, ibqp);
-	if (qp->rcq != qp->scq)
-		tern_cq_clean(qp->rcq, ibqp);
-}
-
 static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);
@@ -114,7 +104,7 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 	if (err)
 		return err;
 	if (next == IB_QPS_RESET)
-		clean_cqs(qp, ibqp);
+		tern_clean_cqs(qp, ibqp);
 	return 0;
 }
 

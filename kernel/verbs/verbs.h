@@ -149,6 +149,8 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx);
 int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata);
 int tern_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+/* The QP is in RESET, or gone: CQEs of before are nobody's. User CQs are the provider's to clean. */
+void tern_clean_cqs(const struct tern_qp *qp, const struct ib_qp *ibqp);
 
 /* ---- srq.c ---- */
 int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);

@@ -2,7 +2,9 @@
 // See bench.h.
 #include "bench.h"
 
+#include <cstdio>
 #include <fstream>
+#include <string>
 
 #include <poll.h>
 
@@ -14,6 +16,27 @@ void need_tern(Env &env, const char *what)
 	std::string kind;
 	std::getline(file, kind);
 	env.both_need(kind.starts_with("tern"), what);
+}
+
+std::set<RingMap> ring_maps()
+{
+	std::ifstream maps("/proc/self/maps");
+	std::set<RingMap> found;
+	for (std::string line; std::getline(maps, line);) {
+		unsigned long at = 0, end = 0, offset = 0;
+		if (line.find("/dev/infiniband/uverbs") != std::string::npos &&
+		    sscanf(line.c_str(), "%lx-%lx %*s %lx", &at, &end, &offset) == 3)
+			found.insert({at, end, static_cast<off_t>(offset)});
+	}
+	return found;
+}
+
+RingMap new_ring_map(const std::set<RingMap> &others)
+{
+	for (const RingMap &each : ring_maps())
+		if (!others.count(each))
+			return each;
+	fail("no ring more is mapped");
 }
 
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s)

@@ -4,7 +4,9 @@
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
+#include <compare>
 #include <optional>
+#include <set>
 
 #include <infiniband/verbs.h>
 
@@ -67,6 +69,18 @@ struct ErrorBench {
 
 // On both sides, unless this is tern everywhere: skips the case, as one that needs `what`.
 void need_tern(Env &env, const char *what);
+
+// Where a ring of this process is mapped, and what of the context's command file.
+struct RingMap {
+	uintptr_t at, end;
+	off_t offset;
+	auto operator<=>(const RingMap &) const = default;
+};
+
+std::set<RingMap> ring_maps();
+
+// The one that is not among `others`.
+RingMap new_ring_map(const std::set<RingMap> &others);
 
 // The next asynchronous event of the device, acknowledged; none within limit_s: nullopt.
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s);

@@ -23,20 +23,6 @@ constexpr int kTries = 100;
 constexpr int kLong = 20;
 constexpr uint32_t kMany = TERN_CQ_WAIT_CQES >> 16;
 
-// Where rings of this process are mapped.
-std::set<void *> rings()
-{
-	std::ifstream maps("/proc/self/maps");
-	std::set<void *> found;
-	for (std::string line; std::getline(maps, line);) {
-		void *at = nullptr;
-		if (line.find("/dev/infiniband/uverbs") != std::string::npos &&
-		    sscanf(line.c_str(), "%p", &at) == 1)
-			found.insert(at);
-	}
-	return found;
-}
-
 bool sleeps(pid_t thread)
 {
 	std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
@@ -48,12 +34,9 @@ bool sleeps(pid_t thread)
 // A CQ with its ring, and a QP that completes there.
 struct Queue {
 	explicit Queue(Env &e)
-		: env(e), pd(make_pd(e.device.context())), others(rings()), cq(e.device, {})
+		: env(e), pd(make_pd(e.device.context())), others(ring_maps()), cq(e.device, {})
 	{
-		for (void *each : rings())
-			if (!others.count(each))
-				hdr = static_cast<tern_ring_hdr *>(each);
-		require(hdr, "the CQ's ring is not mapped");
+		hdr = reinterpret_cast<tern_ring_hdr *>(new_ring_map(others).at);
 		arena.emplace(pd.get(), 4096);
 		link.emplace(e.device, pd.get(), cq.get(), cq.get(), LinkOptions{});
 		link->connect(e.control);
@@ -82,7 +65,7 @@ struct Queue {
 
 	Env &env;
 	Pd pd;
-	std::set<void *> others;
+	std::set<RingMap> others;
 	Cq cq;
 	tern_ring_hdr *hdr = nullptr;
 	std::optional<Arena> arena;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Completion queues and shared receive queues: events and solicited events, resizing with
-// completions inside, timestamps, many QPs behind one SRQ, the SRQ's limit event.
+// completions inside, timestamps, many QPs behind one SRQ, the SRQ's limit event, its
+// resizing under traffic.
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
@@ -245,6 +248,71 @@ void srq(Env &env, uint32_t qps, uint32_t bytes)
 	}
 }
 
+// The SRQ grows and shrinks while it is taken from. All that was posted comes, in order.
+void srq_resize(Env &env)
+{
+	constexpr uint32_t kMessages = 6000, kSlots = 256, kBytes = 128, kEvery = 20;
+	constexpr uint32_t kPosted = 200; // at a time
+	constexpr std::array<uint32_t, 5> kSizes = {256, 4096, 512, 16384, 300};
+
+	Bench b(env, {}, kSlots * kBytes);
+	// Long slots, so that there is much to move.
+	uint32_t sges = static_cast<uint32_t>(env.device.attr().max_srq_sge);
+	Srq shared = make_srq(&b, kSizes[0], sges);
+	ibv_srq_attr attr = {};
+	attr.max_wr = kSizes[0];
+	int error = ibv_modify_srq(shared.get(), &attr, IBV_SRQ_MAX_WR);
+	env.both_need(!means_unsupported(error), "resizing an SRQ");
+	require(!error, "ibv_modify_srq: %s", strerror(error));
+	LinkOptions options;
+	options.srq = shared.get();
+	Link link(env.device, b.pd.get(), b.cq.get(), b.cq.get(), options);
+	link.connect(env.control);
+
+	auto slot = [](uint64_t id) { return id % kSlots * kBytes; };
+	uint64_t posted = 0;
+	auto post_more = [&](uint64_t until) {
+		for (; posted < until; posted++)
+			require(!try_post_srq(shared.get(), posted,
+					      {b.arena.sge(slot(posted), kBytes)}),
+				"post_srq_recv");
+	};
+	if (!env.client)
+		post_more(kPosted);
+	env.control.sync();
+	for (uint64_t done = 0; env.client && done < kMessages; done++) {
+		for (; posted < std::min<uint64_t>(done + options.send_wr, kMessages); posted++) {
+			pattern_fill(b.arena.at(slot(posted)), kBytes,
+				     pattern_key(env.seed, 0, posted));
+			post(link, {.id = posted, .sges = {b.arena.sge(slot(posted), kBytes)}});
+		}
+		b.cq.expect(IBV_WC_SUCCESS, done, env.limit_s);
+	}
+	for (uint64_t done = 0; !env.client && done < kMessages; done++) {
+		b.cq.expect(IBV_WC_SUCCESS, done, env.limit_s);
+		size_t same = pattern_check(b.arena.at(slot(done)), kBytes,
+					    pattern_key(env.seed, 0, done));
+		require(same == kBytes, "message %lu: byte %zu is wrong", done, same);
+		post_more(done + 1 + kPosted);
+		if (done % kEvery)
+			continue;
+		attr.max_wr = kSizes[done / kEvery % kSizes.size()];
+		error = ibv_modify_srq(shared.get(), &attr, IBV_SRQ_MAX_WR);
+		require(!error, "to %u, message %lu: %s", attr.max_wr, done, strerror(error));
+		ibv_srq_attr is = {};
+		require(!ibv_query_srq(shared.get(), &is) && is.max_wr >= attr.max_wr,
+			"%u after asking for %u", is.max_wr, attr.max_wr);
+	}
+	env.control.sync();
+	if (!env.client) {
+		// Of what is posted still 200 are there.
+		attr.max_wr = 64;
+		error = ibv_modify_srq(shared.get(), &attr, IBV_SRQ_MAX_WR);
+		require(error == EINVAL, "to less than is posted: %s", strerror(error));
+	}
+	env.control.sync();
+}
+
 void srq_limit(Env &env)
 {
 	Bench b(env, {}, 65536);
@@ -295,6 +363,7 @@ Register cases([](Cases &list) {
 	list.push_back({"srq/one-qp", [](Env &env) { srq(env, 1, 5000); }});
 	list.push_back({"srq/eight-qps", [](Env &env) { srq(env, 8, 2000); }});
 	list.push_back({"srq/limit-event", srq_limit});
+	list.push_back({"srq/resize", srq_resize});
 });
 
 } // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+// Programs that write into a ring what no provider does. All they may do harm to is
+// themselves; that the kernel log is silent, and the CPU theirs again, the tests see.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "bench.h"
+#include "tern-abi.h"
+
+namespace vt {
+namespace {
+
+// A ring that this process has mapped once more, with a process that writes its prod, two
+// values in turn, as fast as it can. Not a thread: those of a process may have to take turns.
+class Scribbler {
+public:
+	Scribbler(const Device &device, const RingMap &ring, uint32_t one, uint32_t other)
+		: bytes_(ring.end - ring.at),
+		  map_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    device.context()->cmd_fd, ring.offset))
+	{
+		require(map_ != MAP_FAILED, "a second mapping: %m");
+		std::atomic_ref<uint32_t> prod(static_cast<tern_ring_hdr *>(map_)->prod);
+		prod = one;
+		child_ = fork();
+		require(child_ >= 0, "fork: %m");
+		if (!child_)
+			scribble(&prod, one, other);
+		while (prod == one)
+			std::this_thread::yield();
+	}
+	~Scribbler()
+	{
+		kill(child_, SIGKILL);
+		waitpid(child_, nullptr, 0);
+		munmap(map_, bytes_);
+	}
+	Scribbler(const Scribbler &) = delete;
+	Scribbler &operator=(const Scribbler &) = delete;
+
+private:
+	[[noreturn]] static void scribble(std::atomic_ref<uint32_t> *prod, uint32_t one,
+					  uint32_t other)
+	{
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			prod->store(other, std::memory_order_relaxed);
+			prod->store(one, std::memory_order_relaxed);
+		}
+	}
+
+	size_t bytes_;
+	void *map_;
+	pid_t child_ = 0;
+};
+
+// All WQEs of an SRQ are posted, or none, whenever the kernel looks, while it moves them.
+void srq_resize(Env &env)
+{
+	constexpr uint32_t kPosted = 2048;
+	constexpr int kTries = 100;
+
+	need_tern(env, "a ring that is mapped");
+	Pd pd = make_pd(env.device.context());
+	ibv_srq_init_attr init = {};
+	init.attr.max_wr = kPosted;
+	init.attr.max_sge = 1;
+	std::set<RingMap> others = ring_maps();
+	Srq srq(ibv_create_srq(pd.get(), &init));
+	require(srq != nullptr, "ibv_create_srq: %m");
+	for (int i = 0; i < kTries; i++) {
+		Scribbler scribbler(env.device, new_ring_map(others), kPosted, 0);
+		ibv_srq_attr attr = {};
+		attr.max_wr = i % 2 ? kPosted : 4 * kPosted;
+		// Its ring, as it was or a new one.
+		int error = ibv_modify_srq(srq.get(), &attr, IBV_SRQ_MAX_WR);
+		require(!error || error == EINVAL, "ibv_modify_srq: %s", strerror(error));
+	}
+	env.control.sync();
+	Bench b(env, {}, 65536);
+	b.run({.count = 40, .both_ways = true});
+	env.control.sync();
+}
+
+Register cases([](Cases &list) { list.push_back({"ring/srq-resize", srq_resize}); });
+
+} // namespace
+} // namespace vt
