@@ -238,8 +238,8 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 
 	tern_keys_init(&dev->keys, &dev->ibdev);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
-	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	INIT_LIST_HEAD(&dev->link_list);
 	tern_poll_init(dev);

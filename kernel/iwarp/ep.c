@@ -7,6 +7,7 @@
 #include <linux/xarray.h>
 #include <net/tcp.h>
 
+#include "charged.h"
 #include "iwarp/iwarp.h"
 
 /* ---- references: all of process context ---- */
@@ -16,7 +17,7 @@ static void ep_timeout(struct work_struct *work);
 
 struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
 {
-	struct iw_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct iw_ep *ep = kzalloc(sizeof(*ep), TERN_GFP_CHARGED);
 
 	if (!ep) {
 		sock_release(sock);
@@ -104,13 +105,13 @@ void iw_ep_stop_timer(struct iw_ep *ep)
  * them, and nobody hears of it. So what it gets is a number that may turn out
  * stale, and what it does not answer ends some time after the listener.
  */
-static DEFINE_XARRAY_ALLOC1(requests);
+static DEFINE_XARRAY_FLAGS(requests, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 static u32 next_request;
 
 int iw_request_announce(struct iw_ep *ep)
 {
 	int err = xa_alloc_cyclic(&requests, &ep->request, ep, xa_limit_31b, &next_request,
-				  GFP_KERNEL);
+				  TERN_GFP_CHARGED);
 
 	if (err < 0)
 		return err;

@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 #include <net/tcp.h>
 
+#include "charged.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
 
@@ -199,7 +200,7 @@ struct iw_lender *iw_lender_create(struct iw_qp *qp)
 
 	if (!READ_ONCE(want_zerocopy))
 		return NULL;
-	lender = kzalloc(sizeof(*lender), GFP_KERNEL);
+	lender = kzalloc(sizeof(*lender), TERN_GFP_CHARGED);
 	if (!lender)
 		return NULL;	/* what is not lent is copied */
 	refcount_set(&lender->ref, 1);

@@ -8,6 +8,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "charged.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
 #include "mem/page.h"
@@ -71,7 +72,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 {
 	struct iw_qp *qp = to_iw_qp(base);
 
-	qp->sqe = kvcalloc(base->sq.ring->nslots, sizeof(*qp->sqe), GFP_KERNEL);
+	qp->sqe = tern_table_alloc(base->sq.ring->nslots, sizeof(*qp->sqe));
 	if (!qp->sqe)
 		return -ENOMEM;
 	tern_pages_use();
@@ -176,11 +177,11 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	u8 *bounce = NULL;
 	int err = 0;
 
-	irq = kvcalloc(iw_irq_entries(terms->ird), sizeof(*irq), GFP_KERNEL);
+	irq = tern_table_alloc(iw_irq_entries(terms->ird), sizeof(*irq));
 	if (!irq)
 		return -ENOMEM;
 	if (terms->tx_markers) {
-		bounce = kvmalloc(IW_MAX_FPDU_BYTES, GFP_KERNEL);
+		bounce = tern_table_alloc(1, IW_MAX_FPDU_BYTES);
 		if (!bounce) {
 			kvfree(irq);
 			return -ENOMEM;

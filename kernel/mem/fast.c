@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "charged.h"
 #include "mem/bounds.h"
 #include "mem/region.h"
 
@@ -24,8 +25,8 @@ struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd 
 		return region;
 
 	region->max_blocks = max_pages;
-	region->block = kvcalloc(max_pages, sizeof(*region->block), GFP_KERNEL);
-	region->pending = kvcalloc(max_pages, sizeof(*region->pending), GFP_KERNEL);
+	region->block = tern_table_alloc(max_pages, sizeof(*region->block));
+	region->pending = tern_table_alloc(max_pages, sizeof(*region->pending));
 	if (!region->block || !region->pending) {
 		tern_region_abort(keys, region);
 		return ERR_PTR(-ENOMEM);

@@ -7,13 +7,14 @@
  */
 #include <linux/random.h>
 
+#include "charged.h"
 #include "mem/region.h"
 
 #define KEY_INDEX_LIMIT		XA_LIMIT(1, (1u << (32 - TERN_KEY_VARIANT_BITS)) - 1)
 
 void tern_keys_init(struct tern_keys *keys, struct ib_device *ibdev)
 {
-	xa_init_flags(&keys->xa, XA_FLAGS_ALLOC1);
+	xa_init_flags(&keys->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	keys->next = get_random_u32() >> TERN_KEY_VARIANT_BITS;
 	atomic_set(&keys->bound_mw2, 0);
 	keys->ibdev = ibdev;
@@ -31,7 +32,7 @@ int tern_key_reserve(struct tern_keys *keys, struct tern_region *region)
 	int err;
 
 	err = xa_alloc_cyclic(&keys->xa, &index, NULL, KEY_INDEX_LIMIT, &keys->next,
-			      GFP_KERNEL_ACCOUNT);
+			      TERN_GFP_CHARGED);
 	if (err < 0)
 		return err;
 	region->key = index << TERN_KEY_VARIANT_BITS | (get_random_u32() & 0xff);

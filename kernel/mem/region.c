@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "charged.h"
 #include "mem/region.h"
 
 /* Far more than a batch; only a span that breaks the rules in mem.h lives so long. */
@@ -19,7 +20,7 @@
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 				       enum tern_region_kind kind)
 {
-	struct tern_region *region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	struct tern_region *region = kzalloc(sizeof(*region), TERN_GFP_CHARGED);
 	int err;
 
 	if (!region)

@@ -13,6 +13,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
+#include "charged.h"
 #include "mem/bounds.h"
 #include "mem/region.h"
 
@@ -36,7 +37,7 @@ static int user_fill_blocks(struct tern_region *region, struct ib_umem *umem, un
 
 	if (nblocks > U32_MAX)
 		return -EINVAL;
-	region->block = kvmalloc_array(nblocks, sizeof(*region->block), GFP_KERNEL_ACCOUNT);
+	region->block = tern_table_alloc(nblocks, sizeof(*region->block));
 	if (!region->block)
 		return -ENOMEM;
 

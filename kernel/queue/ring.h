@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of one ring: header and slots in one zeroed, page-rounded vmalloc
- * area that may be mapped into user space. Reference counted, because a
- * mapping in the making and the owning object end independently. What the
+ * Memory of one ring: header and slots in zeroed pages, charged to who makes it,
+ * in a row for the kernel and for a user space that maps them. Reference counted,
+ * because a mapping in the making and the owning object end independently. What the
  * words in it mean is in tern-abi.h; who advances them is in sq.h, rq.h, cq.h.
  */
 #ifndef TERN_QUEUE_RING_H
@@ -14,10 +14,14 @@
 #include "queue/move.h"
 #include "tern-abi.h"
 
+struct page;
+struct vm_area_struct;
+
 struct tern_ring {
 	struct kref ref;
 	struct tern_ring_hdr *hdr;
 	void *slots;
+	struct page **pages;	/* of all of it */
 	u32 nslots;		/* power of two */
 	u32 stride;		/* bytes */
 	u32 map_bytes;		/* page-rounded */
@@ -32,6 +36,9 @@ static inline void *tern_ring_slot(const struct tern_ring *ring, u32 index)
 {
 	return ring->slots + (size_t)(index & (ring->nslots - 1)) * ring->stride;
 }
+
+/* Map all of it; the mapping is as long. */
+int tern_ring_mmap(const struct tern_ring *ring, struct vm_area_struct *vma);
 
 /* Begin to move what is in the old ring, whose consumer is at cons, to the new one. */
 static inline void tern_ring_move_begin(struct tern_move *move, const struct tern_ring *to,

@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+#include "charged.h"
 #include "queue/sq.h"
 
 static_assert(sizeof(struct tern_send_wqe) == TERN_SEND_WQE_BYTES);
@@ -57,7 +58,7 @@ int tern_sq_init(struct tern_sq *sq, u32 max_wr, u32 max_sge, u32 max_inline, bo
 		return 0;
 	}
 
-	sq->copy = kvcalloc(sq->ring->nslots, stride, GFP_KERNEL_ACCOUNT);
+	sq->copy = tern_table_alloc(sq->ring->nslots, stride);
 	if (!sq->copy) {
 		tern_sq_uninit(sq);
 		return -ENOMEM;

@@ -21,6 +21,7 @@
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
 
+#include "charged.h"
 #include "net.h"
 #include "transport.h"
 
@@ -144,7 +145,7 @@ static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *
 
 	if (rd->num_groups >= rd->dev->transport->limits->max_mcast_grp)
 		return ERR_PTR(-ENOMEM);
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kzalloc(sizeof(*group), TERN_GFP_CHARGED);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	group->mgid = *mgid;
@@ -205,7 +206,7 @@ int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
 
 	if (!rdma_is_multicast_addr((struct in6_addr *)mgid))
 		return -EINVAL;
-	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	member = kzalloc(sizeof(*member), TERN_GFP_CHARGED);
 	if (!member)
 		return -ENOMEM;
 	member->qp = to_roce_qp(qp);
@@ -303,7 +304,7 @@ static void deliver_clone(const struct roce_rx *rx, const struct roce_group *gro
 
 	copy.dev = group->dev;
 	if (!rx->uncut)
-		copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
+		copy.skb = skb_clone(rx->skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (copy.skb)
 		roce_qp_rx(series, member->qp, &copy);
 	else

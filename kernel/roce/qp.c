@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "charged.h"
 #include "mem/page.h"
 #include "roce/exec.h"
 #include "transport.h"
@@ -66,7 +67,7 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 
 	roce_exec_init(qp);
 	if (roce_is_connected(qp)) {
-		qp->sqe = kvcalloc(base->sq.ring->nslots, sizeof(*qp->sqe), GFP_KERNEL);
+		qp->sqe = tern_table_alloc(base->sq.ring->nslots, sizeof(*qp->sqe));
 		if (!qp->sqe)
 			return -ENOMEM;
 	}
@@ -260,7 +261,7 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 			return ret;
 	}
 	if (base->type == IB_QPT_RC && cur == IB_QPS_INIT && next == IB_QPS_RTR) {
-		res = kvcalloc(max_t(u32, attr->max_dest_rd_atomic, 1), sizeof(*res), GFP_KERNEL);
+		res = tern_table_alloc(max_t(u32, attr->max_dest_rd_atomic, 1), sizeof(*res));
 		if (!res)
 			return -ENOMEM;
 	}

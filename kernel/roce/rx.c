@@ -260,7 +260,7 @@ static bool take_apart(struct sk_buff *skb, struct sk_buff **rest)
 	struct sk_buff *segment;
 
 	/* a sniffer may have a clone, with the list */
-	if (skb_unclone(skb, GFP_ATOMIC))
+	if (skb_unclone(skb, GFP_ATOMIC | __GFP_NOWARN))
 		return false;
 	skb_walk_frags(skb, segment) {
 		bytes += segment->len;
@@ -285,7 +285,7 @@ static bool take_apart(struct sk_buff *skb, struct sk_buff **rest)
 /* What was the batch's becomes this packet's own. NULL: no memory. */
 static struct sk_buff *rx_segment(struct sk_buff *segment, __be16 protocol, const struct rx_cb *cb)
 {
-	segment = skb_share_check(segment, GFP_ATOMIC);
+	segment = skb_share_check(segment, GFP_ATOMIC | __GFP_NOWARN);
 	if (unlikely(!segment))
 		return NULL;
 	skb_mark_not_on_list(segment);
@@ -431,7 +431,7 @@ int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
 static struct sk_buff *copy_of(const struct roce_rx *rx)
 {
 	u32 net_bytes = skb_network_header_len(rx->skb) + sizeof(struct udphdr);
-	struct sk_buff *skb = alloc_skb(net_bytes + rx->bytes, GFP_ATOMIC);
+	struct sk_buff *skb = alloc_skb(net_bytes + rx->bytes, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!skb)
 		return NULL;

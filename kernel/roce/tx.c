@@ -35,6 +35,7 @@
 #include <net/sock.h>
 #include <net/udp.h>
 
+#include "charged.h"
 #include "crc.h"
 #include "icrc.h"
 #include "mem/page.h"
@@ -116,7 +117,7 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 
 	memset(tx, 0, sizeof(*tx));
 	tx->dev = dev;
-	tx->room = kzalloc(sizeof(*tx->room), GFP_KERNEL);
+	tx->room = kzalloc(sizeof(*tx->room), TERN_GFP_CHARGED);
 	if (!tx->room)
 		return -ENOMEM;
 	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
+#include "charged.h"
 #include "verbs/verbs.h"
 
 static void av_free(struct tern_av *av)
@@ -60,7 +61,7 @@ int tern_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib
 	bool sleepable = init->flags & RDMA_CREATE_AH_SLEEPABLE;
 	struct tern_dev *dev = to_tern_dev(ibah->device);
 	const struct rdma_ah_attr *attr = init->ah_attr;
-	gfp_t gfp = sleepable ? GFP_KERNEL : GFP_ATOMIC;
+	gfp_t gfp = sleepable ? TERN_GFP_CHARGED : GFP_ATOMIC | __GFP_NOWARN;
 	struct tern_create_ah_resp resp = {};
 	struct tern_av *av;
 	int err;

@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "charged.h"
 #include "verbs/verbs.h"
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
@@ -31,7 +32,7 @@ static struct tern_mr *mr_alloc(struct tern_dev *dev)
 
 	if (err)
 		return ERR_PTR(err);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = kzalloc(sizeof(*mr), TERN_GFP_CHARGED);
 	if (!mr) {
 		atomic_dec(&dev->num_mr);
 		return ERR_PTR(-ENOMEM);

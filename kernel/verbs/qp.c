@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
+#include "charged.h"
 #include "verbs/verbs.h"
 
 #define QPN_GSI		1
@@ -47,7 +48,7 @@ static int qpn_reserve(struct tern_dev *dev, struct tern_qp *qp)
 		return xa_insert(&dev->qps, QPN_GSI, NULL, GFP_KERNEL);
 	}
 	err = xa_alloc_cyclic(&dev->qps, &qp->qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST),
-			      &dev->next_qpn, GFP_KERNEL);
+			      &dev->next_qpn, TERN_GFP_CHARGED);
 	return err < 0 ? err : 0;
 }
 
@@ -121,7 +122,7 @@ static struct tern_qp *qp_alloc(struct tern_dev *dev, struct ib_qp *ibqp,
 
 	if (err)
 		return ERR_PTR(err);
-	qp = kzalloc(dev->transport->qp_bytes, GFP_KERNEL_ACCOUNT);
+	qp = kzalloc(dev->transport->qp_bytes, TERN_GFP_CHARGED);
 	if (!qp) {
 		atomic_dec(&dev->num_qp);
 		return ERR_PTR(-ENOMEM);

@@ -10,8 +10,8 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
+#include "charged.h"
 #include "verbs/verbs.h"
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
@@ -113,7 +113,7 @@ struct rdma_user_mmap_entry *tern_mmap_reserve(struct ib_udata *udata, u32 nslot
 	if (bytes > U32_MAX)
 		return ERR_PTR(-EINVAL);
 
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	entry = kzalloc(sizeof(*entry), TERN_GFP_CHARGED);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
 	err = rdma_user_mmap_entry_insert(&uc->ibuc, &entry->rdma, bytes);
@@ -161,7 +161,7 @@ int tern_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 		return -EINVAL;
 	ring = smp_load_acquire(&container_of(rdma, struct mmap_entry, rdma)->ring);
 	if (ring)
-		err = remap_vmalloc_range(vma, ring->hdr, 0);
+		err = tern_ring_mmap(ring, vma);
 	rdma_user_mmap_entry_put(rdma);
 	return err;
 }

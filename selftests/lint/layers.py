@@ -3,8 +3,9 @@
 """The arrows between the module's parts, proven from its #include lines.
 
 main -> link -> device -> verbs -> transport.h, objects.h -> roce | iwarp | local
-     -> mem, queue, crc -> proto -> proto/deps.h; uncleared.h is for those that hold
-packets, best_ns.h for those that choose the quickest way
+     -> mem, queue, crc -> proto -> proto/deps.h; charged.h is for those that take memory
+for programs, uncleared.h for those that hold packets, best_ns.h for those that choose the
+quickest way
 
 Each part may include itself and what REACH lists; deps.h alone of proto/ sees the
 kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.
@@ -18,7 +19,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 KERNEL = os.path.join(TOP, "kernel")
 
 TRANSPORTS = ("roce", "iwarp", "local")
-BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto", "uncleared"}
+BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto", "charged", "uncleared"}
 
 REACH = {
     "main": {"link", "crc", "mem"},
@@ -28,10 +29,11 @@ REACH = {
     "transport": {"objects", "stats"},
     "objects": {"stats", "mem", "queue"},
     "stats": set(),
-    "mem": {"proto", "uncleared", "best_ns"},
-    "queue": {"proto"},
+    "mem": {"proto", "charged", "uncleared", "best_ns"},
+    "queue": {"proto", "charged"},
     "crc": {"proto", "best_ns"},
     "proto": set(),
+    "charged": set(),
     "uncleared": set(),
     "best_ns": set(),
 }
