@@ -81,6 +81,12 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 
 /* ---- sending ---- */
 
+/* Where max_rd_atomic is 0 (IBTA 10.2.4.2), a READ or atomic would wait for ever. */
+static bool may_never_begin(const struct rc_req *q, const struct rc_sqe *s)
+{
+	return q->state == RC_REQ_READY && op_holds_rd(s->op) && !q->cfg.max_rd_atomic;
+}
+
 /* May the queued work request begin now? Gives it its PSNs if so. */
 static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 {
@@ -120,8 +126,10 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 {
 	u32 end = asked_end(q, s);
+	/* What was begun goes on, though none may begin any more. */
+	u32 max = q->cfg.max_rd_atomic ? q->cfg.max_rd_atomic : 1;
 
-	if (end > s->asked_pkts && q->rd_out >= q->cfg.max_rd_atomic)
+	if (end > s->asked_pkts && q->rd_out >= max)
 		return false;
 	q->window.full = used && used + (end - q->cur_pkt) > q->window.pkts;
 	return !q->window.full;
@@ -222,8 +230,14 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			continue;
 		if (s->state == RC_SQE_FAILED)
 			return false;
-		if (s->state == RC_SQE_QUEUED && !sqe_begin(q, s))
-			return false;
+		if (s->state == RC_SQE_QUEUED) {
+			if (may_never_begin(q, s)) {
+				rc_req_fail(q, q->cur, RC_ST_LOC_QP_OP_ERR);
+				return false;
+			}
+			if (!sqe_begin(q, s))
+				return false;
+		}
 		if (s->op == RC_OP_LOCAL) {
 			*run = (struct run){ .kind = RUN_LOCAL, .slot = q->cur };
 			return true;
@@ -679,6 +693,24 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		q->rd_out--;
 	}
 	progress(q, now_ns, act->npkts);
+}
+
+/* ---- attributes that change ---- */
+
+void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry)
+{
+	q->cfg.retry_cnt = retry_cnt;
+	q->cfg.rnr_retry = rnr_retry;
+	q->retry_left = retry_cnt;
+	q->rnr_left = rnr_retry;
+}
+
+void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, u64 ack_timeout_ns)
+{
+	q->cfg.ack_timeout_ns = ack_timeout_ns;
+	q->backoff = 0;
+	if (q->state != RC_REQ_ERROR && !q->rnr_until_ns && q->psn_una != q->psn_max)
+		arm_timer(q, now_ns);
 }
 
 /* ---- time, completion, state ---- */

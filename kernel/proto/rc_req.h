@@ -262,6 +262,10 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act);
  */
 void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status);
 
+/* In place of cfg's, for what is under way, too: it is counted, and waited for, anew. */
+void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry);
+void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, u64 ack_timeout_ns);
+
 /* 0: no timer wanted; else call rc_req_timeout() at that time or later. */
 u64 rc_req_deadline(const struct rc_req *q);
 enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns);

@@ -280,6 +280,39 @@ static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct
 	r->ack_due = false;	/* the response acknowledges all before it */
 }
 
+/*
+ * Another table. Those that are still to be answered for the first time must fit; of
+ * the others, which are kept for duplicates, the newest do.
+ */
+bool rc_resp_resize(struct rc_resp *r, struct rc_res *res, u8 max_rd_atomic)
+{
+	u32 had = res_count(r), has = max_rd_atomic ? max_rd_atomic : 1;
+	u32 skip = had > has ? had - has : 0;
+	u32 i, n = 0;
+
+	/* From the oldest on. */
+	for (i = 0; i < had; i++) {
+		const struct rc_res *old = &r->res[(r->res_next + i) % had];
+
+		if (i < skip && old->state == RC_RES_PENDING && !old->answered)
+			return false;
+	}
+	for (i = 0; i < had; i++) {
+		const struct rc_res *old = &r->res[(r->res_next + i) % had];
+
+		if (i >= skip && old->state != RC_RES_FREE)
+			res[n++] = *old;
+		else if (old->state == RC_RES_PENDING)
+			r->npending--;
+	}
+	r->res_next = n % has;
+	while (n < has)
+		res[n++] = (struct rc_res){ .state = RC_RES_FREE };
+	r->res = res;
+	r->cfg.max_rd_atomic = max_rd_atomic;
+	return true;
+}
+
 /* ---- entry points ---- */
 
 void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)

@@ -122,6 +122,12 @@ enum rc_fail {
 void rc_resp_init(struct rc_resp *r, struct rc_res *res, const struct rc_resp_cfg *cfg);
 
 /*
+ * Another max_rd_atomic, with an array for it. False, and nothing is changed: more
+ * requests than that are not answered yet. RC only, and not while a run is handed out.
+ */
+bool rc_resp_resize(struct rc_resp *r, struct rc_res *res, u8 max_rd_atomic);
+
+/*
  * k: a parsed request packet of the QP's service, or a stretch of a SEND or
  * WRITE (run_stretch()). What begins before the expected PSN is a duplicate,
  * all of it: the ACK says from where on to send again. RC only.

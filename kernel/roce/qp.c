@@ -187,7 +187,13 @@ static void start_requester(struct roce_qp *qp)
 	qp->req_ready = true;
 }
 
-/* Attributes that may change while the engines run. */
+/* For the READs and atomics of the peer. NULL: no memory. */
+static struct rc_res *alloc_res(u8 max_dest_rd_atomic)
+{
+	return tern_table_alloc(max_t(u32, max_dest_rd_atomic, 1), sizeof(struct rc_res));
+}
+
+/* Attributes that may change while the engines run; max_dest_rd_atomic has changed already. */
 static void update_running(struct roce_qp *qp, int mask)
 {
 	const struct ib_qp_attr *attr = &qp->base.attr;
@@ -200,11 +206,10 @@ static void update_running(struct roce_qp *qp, int mask)
 	}
 	if (qp->req_ready) {
 		if (mask & IB_QP_TIMEOUT)
-			qp->req.cfg.ack_timeout_ns = ack_timeout_ns(attr->timeout);
-		if (mask & IB_QP_RETRY_CNT)
-			qp->req.cfg.retry_cnt = attr->retry_cnt;
-		if (mask & IB_QP_RNR_RETRY)
-			qp->req.cfg.rnr_retry = attr->rnr_retry;
+			rc_req_set_ack_timeout(&qp->req, ktime_get_ns(),
+					       ack_timeout_ns(attr->timeout));
+		if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
+			rc_req_set_retries(&qp->req, attr->retry_cnt, attr->rnr_retry);
 		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 			qp->req.cfg.max_rd_atomic = attr->max_rd_atomic;
 	}
@@ -260,8 +265,8 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 		if (ret)
 			return ret;
 	}
-	if (base->type == IB_QPT_RC && cur == IB_QPS_INIT && next == IB_QPS_RTR) {
-		res = tern_table_alloc(max_t(u32, attr->max_dest_rd_atomic, 1), sizeof(*res));
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		res = alloc_res(attr->max_dest_rd_atomic);
 		if (!res)
 			return -ENOMEM;
 	}
@@ -286,13 +291,19 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 		roce_qp_error(qp);
 		goto unlock;
 	}
+	if (res) {
+		/* The peer was told a larger number, and has as many under way. */
+		if (qp->resp_ready && !rc_resp_resize(&qp->resp, res, attr->max_dest_rd_atomic)) {
+			ret = -EBUSY;
+			goto unlock;
+		}
+		swap(qp->res, res);
+	}
 	tern_qp_set_attr(base, attr, mask);
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		qp->path = path;
 		roce_tx_new_path(&qp->tx, &qp->path);
 	}
-	if (res)
-		swap(qp->res, res);
 	enter_state(qp, cur, next);
 	update_running(qp, mask);
 unlock:

@@ -75,15 +75,6 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
 	}
 }
 
-/* READs and atomics need max_rd_atomic, which may be 0 (IBTA 10.2.4.2): they would wait for ever. */
-static bool may_begin(const struct roce_qp *qp, const struct tern_send_wqe *wqe)
-{
-	return qp->req.cfg.max_rd_atomic ||
-	       (wqe->opcode != TERN_WR_RDMA_READ &&
-		wqe->opcode != TERN_WR_ATOMIC_CMP_AND_SWP &&
-		wqe->opcode != TERN_WR_ATOMIC_FETCH_AND_ADD);
-}
-
 /* All that is posted goes to the engine; its ring is as large as the queue. */
 static void take_posted(struct roce_qp *qp)
 {
@@ -98,7 +89,7 @@ static void take_posted(struct roce_qp *qp)
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
 		}
-		if (ret < 0 || !may_begin(qp, wqe)) {
+		if (ret < 0) {
 			/* Fails in its turn, when execute_local() comes to it. */
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;

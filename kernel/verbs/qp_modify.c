@@ -25,10 +25,12 @@ static bool path_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, i
 {
 	if (mask & IB_QP_PORT && attr->port_num != 1)
 		return false;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= dev->transport->limits->pkey_tbl_len)
+	/* Index 0 is what programs give who do not ask: iWARP has no P_Keys, and takes that. */
+	if (mask & IB_QP_PKEY_INDEX &&
+	    attr->pkey_index >= max(dev->transport->limits->pkey_tbl_len, 1u))
 		return false;
 	if (mask & IB_QP_PATH_MTU &&
-	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > tern_transport_mtu(dev)))
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
 		return false;
 	if (mask & IB_QP_DEST_QPN && attr->dest_qp_num > 0xffffff)
 		return false;
@@ -70,7 +72,6 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 	SET(IB_QP_PORT, port_num);
 	SET(IB_QP_QKEY, qkey);
 	SET(IB_QP_AV, ah_attr);
-	SET(IB_QP_PATH_MTU, path_mtu);
 	SET(IB_QP_TIMEOUT, timeout);
 	SET(IB_QP_RETRY_CNT, retry_cnt);
 	SET(IB_QP_RNR_RETRY, rnr_retry);
@@ -82,6 +83,9 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
 	SET(IB_QP_DEST_QPN, dest_qp_num);
 #undef SET
+	/* Who asks may not know the device: rdma_cm takes the MTU of the peer's. The lesser counts. */
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = min(attr->path_mtu, tern_transport_mtu(qp->dev));
 }
 
 static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
@@ -92,6 +96,12 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 	enum ib_qp_state next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	int err;
 
+	/*
+	 * uverbs adds the port to each address vector that changes in SQD, though UC's port may
+	 * not change then. There is but one.
+	 */
+	if (mask & IB_QP_AV && path_ok(dev, attr, mask))
+		mask &= ~IB_QP_PORT;
 	if (READ_ONCE(dev->ending) && next != IB_QPS_RESET && next != IB_QPS_ERR)
 		return -ENODEV;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)

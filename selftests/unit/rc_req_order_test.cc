@@ -20,12 +20,19 @@ TEST_F(RcReq, MaxRdAtomicBoundsReadsAndAtomics)
 	EXPECT_EQ(runs[0].op, RC_OP_READ);
 }
 
-TEST_F(RcReq, MaxRdAtomicOfZeroSendsNoRead)
+TEST_F(RcReq, MaxRdAtomicOfZeroFailsAReadAfterWhatIsBeforeIt)
 {
 	cfg.max_rd_atomic = 0;
 	start();
+	post(RC_OP_SEND, 10);
 	post(RC_OP_READ, 10);
-	EXPECT_TRUE(send().empty());
+	post(RC_OP_SEND, 10);
+	EXPECT_EQ(packets(send()), 1u);
+	EXPECT_EQ(reap(), Completions{});
+	ack(0);
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS},
+				       {1, RC_ST_LOC_QP_OP_ERR},
+				       {2, RC_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, FenceWaitsForPriorReads)
