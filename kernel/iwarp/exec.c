@@ -37,7 +37,7 @@ void iw_qp_error(struct iw_qp *qp)
 {
 	struct tern_qp *base = &qp->base;
 
-	if (base->state == IB_QPS_ERR || base->state == IB_QPS_RESET)
+	if (base->state == IB_QPS_ERR)
 		return;
 	WRITE_ONCE(base->state, IB_QPS_ERR);
 	base->attr.qp_state = IB_QPS_ERR;

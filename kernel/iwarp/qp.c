@@ -68,6 +68,18 @@ bool iw_qp_is_callers(const struct iw_qp *qp)
 
 /* ---- create, destroy ---- */
 
+/*
+ * An RNIC's QP without a connection is idle: there is no difference between RESET and INIT,
+ * which is how both are called.
+ */
+static void become_idle(struct tern_qp *base)
+{
+	base->attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+				     IB_ACCESS_REMOTE_ATOMIC;
+	base->attr.qp_state = IB_QPS_INIT;
+	WRITE_ONCE(base->state, IB_QPS_INIT);
+}
+
 int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 {
 	struct iw_qp *qp = to_iw_qp(base);
@@ -86,6 +98,7 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	init_completion(&qp->cm_gone);
 	qp->owner = get_pid(task_tgid(current));
 	qp->owner_uid = current_euid();
+	become_idle(base);
 	return 0;
 }
 
@@ -164,7 +177,7 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 		/* All that fit: siw, told a depth, rounds it up to a power of two. */
 		.ird = terms->ird ? (u16)iw_irq_entries(terms->ird) : 0,
 		.max_ulpdu = (u16)mpa_ulpdu_max(IW_MAX_FPDU_BYTES, terms->tx_markers),
-		/* iw_cm has no say in a QP's rights and sets none: the keys' decide. */
+		/* rdma_cm gives a QP that connects no rights at all: the keys' decide. */
 		.access = IW_ACCESS_WRITE | IW_ACCESS_READ | IW_ACCESS_ATOMIC,
 	};
 	struct iw_req_cfg req = {
@@ -250,6 +263,7 @@ bool iw_qp_may_modify(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_ty
 {
 	switch (next) {
 	case IB_QPS_RESET:
+		/* another name of INIT, see become_idle() */
 		return cur <= IB_QPS_RTR || cur == IB_QPS_ERR;
 	case IB_QPS_INIT:
 		return cur <= IB_QPS_INIT;
@@ -297,7 +311,6 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 		err = -EINVAL;		/* one connection in a QP's life */
 		goto unlock;
 	}
-	tern_qp_set_attr(base, attr, mask);
 	if (next == IB_QPS_RESET) {
 		tern_sq_reset(&base->sq);
 		if (!base->srq) {
@@ -305,7 +318,13 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 			tern_rq_kick_wanted(&base->rq, false);
 		}
 		base->have_rwqe = false;
+		become_idle(base);
+		goto unlock;
 	}
+	/*
+	 * Of the attributes there is none that an RNIC would have, and its drivers refuse none: they
+	 * are not taken, so that a query tells what is so.
+	 */
 	base->attr.qp_state = next;
 	WRITE_ONCE(base->state, next);
 unlock:

@@ -11,7 +11,9 @@ namespace vt {
 
 static uint64_t send_operations(ibv_qp_type type, const Device &device)
 {
-	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	uint64_t ops = IBV_QP_EX_WITH_SEND;
+	if (!device.is_iwarp())
+		ops |= IBV_QP_EX_WITH_SEND_WITH_IMM;
 	if (type != IBV_QPT_UD)
 		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	if (type == IBV_QPT_RC)
@@ -85,10 +87,8 @@ void Link::to_init()
 	ibv_qp_attr attr = {};
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	int mask = IBV_QP_STATE;
-	// iWARP has neither P_Keys nor ports to choose.
-	if (!device_.is_iwarp())
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	// iWARP has no P_Keys, and takes the index of none.
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (options_.type == IBV_QPT_UD) {
 		attr.qkey = options_.qkey;
 		mask |= IBV_QP_QKEY;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is an RNIC's own: QPs that are idle from the start, attributes that iWARP does not have.
+#include <cstring>
+
+#include "bench.h"
+
+namespace vt {
+namespace {
+
+void need_iwarp(Env &env)
+{
+	env.both_need(env.device.is_iwarp(), "iWARP");
+}
+
+ibv_qp_attr attributes_of(const Link &link)
+{
+	ibv_qp_attr a = {};
+	ibv_qp_init_attr init = {};
+	require(!ibv_query_qp(link.qp(), &a, 0x1ffffff, &init), "query_qp");
+	return a;
+}
+
+// INIT, as rdma-core has it of an RNIC, and RESET is another name for it.
+void idle(Env &env)
+{
+	need_iwarp(env);
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	Arena arena(pd.get(), 4096);
+	Link link(env.device, pd.get(), cq.get(), cq.get(), {});
+	require(link.state() == IBV_QPS_INIT, "a fresh QP is in state %d", link.state());
+	post_recv(link, 1, {arena.sge(0, 64)});
+	link.move_to(IBV_QPS_RESET);
+	require(link.state() == IBV_QPS_INIT, "after RESET it is in state %d", link.state());
+	cq.expect_none(0.1);
+	post_recv(link, 2, {arena.sge(0, 64)});
+	link.move_to(IBV_QPS_ERR);
+	cq.expect(IBV_WC_WR_FLUSH_ERR, 2, env.limit_s);
+	env.control.sync();
+}
+
+// They are let pass, and no query says that they are there.
+void foreign_attributes(Env &env)
+{
+	need_iwarp(env);
+	ErrorBench b(env);
+	ibv_qp_attr before = attributes_of(b.bench.link), a = before;
+	a.timeout = 9;
+	a.retry_cnt = 3;
+	a.rnr_retry = 2;
+	a.min_rnr_timer = 21;
+	a.max_rd_atomic = 99;
+	a.max_dest_rd_atomic = 98;
+	a.qp_access_flags = 0;
+	int error =
+		b.bench.link.modify(&a, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+						IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
+						IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ACCESS_FLAGS);
+	require(!error, "modify: %s", strerror(error));
+	a = attributes_of(b.bench.link);
+	require(a.timeout == before.timeout && a.retry_cnt == before.retry_cnt &&
+			a.rnr_retry == before.rnr_retry &&
+			a.min_rnr_timer == before.min_rnr_timer &&
+			a.qp_access_flags == before.qp_access_flags,
+		"a query tells of what iWARP has not");
+	require(a.max_rd_atomic == before.max_rd_atomic &&
+			a.max_dest_rd_atomic == before.max_dest_rd_atomic,
+		"depths %u and %u, agreed were %u and %u", a.max_rd_atomic, a.max_dest_rd_atomic,
+		before.max_rd_atomic, before.max_dest_rd_atomic);
+	a.pkey_index = 1;
+	require(b.bench.link.modify(&a, IBV_QP_PKEY_INDEX), "P_Key 1 of none was taken");
+	env.control.sync();
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"rnic/idle", idle});
+	list.push_back({"rnic/foreign-attributes", foreign_attributes});
+});
+
+} // namespace
+} // namespace vt
