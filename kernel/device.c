@@ -62,6 +62,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = TERN_CLOCK_KHZ,
 	};
+	tern_ident_fill(dev, attr);
 	return 0;
 }
 
@@ -143,6 +144,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.modify_qp = tern_modify_qp,
 	.modify_srq = tern_modify_srq,
 	.poll_cq = tern_cq_poll,
+	.process_mad = tern_process_mad,
 	.post_recv = tern_post_recv,
 	.post_send = tern_post_send,
 	.post_srq_recv = tern_post_srq_recv,
@@ -151,6 +153,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.query_port = tern_query_port,
 	.query_qp = tern_query_qp,
 	.query_srq = tern_query_srq,
+	.query_ucontext = tern_query_ucontext,
 	.reg_user_mr = reg_user_mr,
 	.req_notify_cq = tern_cq_req_notify,
 	.rereg_user_mr = tern_rereg_user_mr,
@@ -193,6 +196,7 @@ static void describe(struct tern_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
+	ibdev->driver_def = tern_uapi_defs;
 	ibdev->node_type = dev->transport->node_type;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();

@@ -256,7 +256,15 @@ bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget);
 void tern_qp_event(struct tern_qp *qp, enum ib_event_type type);
 void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);
 
-/* The device's file poll_us, for the device_group of each transport. */
+/* A device's files that are not its transport's, for the device_group of each. */
+#define TERN_DEV_ATTRS			\
+	&tern_attr_board_id.attr,	\
+	&tern_attr_hca_type.attr,	\
+	&tern_attr_hw_rev.attr,		\
+	&tern_attr_poll_us.attr
+extern struct device_attribute tern_attr_board_id;
+extern struct device_attribute tern_attr_hca_type;
+extern struct device_attribute tern_attr_hw_rev;
 extern struct device_attribute tern_attr_poll_us;
 void tern_poll_note(struct tern_dev *dev, unsigned int napi_id);
 

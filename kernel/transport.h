@@ -24,6 +24,7 @@ struct tern_limits {
 
 struct tern_transport_ops {
 	const char *link_type;			/* "tern_roce", "tern_iwarp" */
+	u32 part_id;				/* ib_device_attr.vendor_part_id: each its own */
 	u8 node_type;				/* RDMA_NODE_* */
 	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
 	bool any_netdev;			/* else Ethernet interfaces only */

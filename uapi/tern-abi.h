@@ -215,6 +215,12 @@ enum tern_wc_flags {
 	TERN_WC_WITH_NETWORK_HDR = 1u << 6,
 };
 
+/* Of enum rdma_network_type, those that are RoCEv2's. */
+enum tern_network_hdr {
+	TERN_NETWORK_IPV4	= 2,
+	TERN_NETWORK_IPV6	= 3,
+};
+
 /* One cache line. status has the values of enum ibv_wc_status. */
 struct tern_cqe {
 	__aligned_u64 wr_id;
@@ -233,7 +239,7 @@ struct tern_cqe {
 	__u16 vlan_id;
 	__u32 vendor_err;
 	__u8  sl;
-	__u8  network_hdr_type;		/* enum rdma_network_type */
+	__u8  network_hdr_type;		/* enum tern_network_hdr, if TERN_WC_WITH_NETWORK_HDR */
 	__u8  smac[6];
 	__u8  reserved[4];
 	__aligned_u64 qp_context;	/* kernel CQs: struct ib_qp *; 0 in user CQs */
@@ -276,6 +282,14 @@ struct tern_alloc_ucontext_resp {
 	__s32 doorbell_fd;	/* open in the caller, close-on-exec; below 0: none */
 	__u32 reserved;
 };
+
+/*
+ * Driver's attribute of UVERBS_METHOD_QUERY_CONTEXT, by which a process that was handed a
+ * context's command file learns what the answer to GET_CONTEXT was: struct
+ * tern_alloc_ucontext_resp, with all the features that there are, and a number of its own for
+ * the context's doorbell file.
+ */
+#define TERN_ATTR_QUERY_CONTEXT_RESP	0x1000	/* the first in the driver's name space */
 
 struct tern_create_cq_resp {
 	struct tern_mmap ring;

@@ -58,7 +58,7 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 }
 
 static struct attribute *iw_dev_attrs[] = {
-	&tern_attr_poll_us.attr,
+	TERN_DEV_ATTRS,
 	NULL
 };
 
@@ -137,6 +137,7 @@ static void iw_qp_doorbell(struct tern_qp *qp)
 
 const struct tern_transport_ops tern_iwarp_transport = {
 	.link_type = "tern_iwarp",
+	.part_id = 2,
 	.node_type = RDMA_NODE_RNIC,
 	.qp_bytes = sizeof(struct iw_qp),
 	.limits = &limits,

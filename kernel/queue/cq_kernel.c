@@ -9,6 +9,9 @@
 
 #include "queue/cq.h"
 
+static_assert(TERN_NETWORK_IPV4 == (int)RDMA_NETWORK_IPV4);
+static_assert(TERN_NETWORK_IPV6 == (int)RDMA_NETWORK_IPV6);
+
 static enum ib_wc_opcode cq_wc_opcode(u8 opcode)
 {
 	switch ((enum tern_wc_opcode)opcode) {

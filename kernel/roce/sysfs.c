@@ -2,7 +2,7 @@
 /*
  * A RoCE device's own files in /sys/class/infiniband/DEV/: local, the switch
  * of traffic within the host without packets. It is read at each batch.
- * poll_us is verbs/'.
+ * The others are verbs/'.
  */
 #include <linux/device.h>
 #include <linux/kstrtox.h>
@@ -35,7 +35,7 @@ static DEVICE_ATTR_RW(local);
 
 static struct attribute *roce_dev_attrs[] = {
 	&dev_attr_local.attr,
-	&tern_attr_poll_us.attr,
+	TERN_DEV_ATTRS,
 	NULL
 };
 

@@ -66,6 +66,7 @@ static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable
 
 const struct tern_transport_ops tern_roce_transport = {
 	.link_type = "tern_roce",
+	.part_id = 1,
 	.node_type = RDMA_NODE_IB_CA,
 	.qp_bytes = sizeof(struct roce_qp),
 	.ib_ops = &roce_dev_ops,

@@ -65,14 +65,22 @@ int tern_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr
 	return 0;
 }
 
-/* The CM says that it is there; no other capability is anybody's to change. */
+/*
+ * What is said to be there, for others to find, by who serves it: each is a class of MADs that
+ * the kernel's consumers can register for (IBTA 14.2.5.6). All else would be ours to serve.
+ */
+#define SERVED_BY_CONSUMERS (IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP | IB_PORT_DEVICE_MGMT_SUP | \
+			     IB_PORT_VENDOR_CLASS_SUP)
+
 int tern_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *modify)
 {
 	struct tern_dev *dev = to_tern_dev(ibdev);
 
 	if (port != 1)
 		return -EINVAL;
-	if ((modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~IB_PORT_CM_SUP)
+	/* Wrong Q_Keys are not counted in the port's attributes, so there is no counter to reset. */
+	if (mask & ~IB_PORT_RESET_QKEY_CNTR ||
+	    (modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~SERVED_BY_CONSUMERS)
 		return -EOPNOTSUPP;
 	atomic_or(modify->set_port_cap_mask, &dev->port_cap_flags);
 	atomic_andnot(modify->clr_port_cap_mask, &dev->port_cap_flags);

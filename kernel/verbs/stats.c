@@ -18,20 +18,23 @@ struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+u64 tern_stat(const struct tern_dev *dev, enum tern_counter counter)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[counter]);
+	return sum;
+}
+
 int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
 {
-	struct tern_dev *dev = to_tern_dev(ibdev);
-	int cpu, i;
+	int i;
 
 	if (port != 1)
 		return -EINVAL;
 	for (i = 0; i < TERN_CNT_MAX; i++)
-		stats->value[i] = 0;
-	for_each_possible_cpu(cpu) {
-		const struct tern_stats *s = per_cpu_ptr(dev->stats, cpu);
-
-		for (i = 0; i < TERN_CNT_MAX; i++)
-			stats->value[i] += READ_ONCE(s->v[i]);
-	}
+		stats->value[i] = tern_stat(to_tern_dev(ibdev), i);
 	return TERN_CNT_MAX;
 }

@@ -11,8 +11,13 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#define UVERBS_MODULE_NAME tern
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "charged.h"
 #include "verbs/verbs.h"
+
+static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
 		       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE)
@@ -89,6 +94,46 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		fd_install(resp.doorbell_fd, get_file(uc->doorbell));
 	return 0;
 }
+
+/* The process that asks may be another than the one whose context it is. */
+int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
+{
+	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
+	struct tern_alloc_ucontext_resp resp = {
+		.features = TERN_FEATURES & ~(u64)TERN_FEATURE_DOORBELL_FILE,
+		.max_inline = TERN_MAX_INLINE,
+		.max_sge = TERN_MAX_SGE,
+		.doorbell_fd = -1,
+	};
+	int err;
+
+	if (!uverbs_attr_is_valid(attrs, TERN_ATTR_QUERY_CONTEXT_RESP))
+		return 0;
+	if (uc->doorbell)
+		resp.doorbell_fd = get_unused_fd_flags(O_CLOEXEC);
+	if (resp.doorbell_fd >= 0)
+		resp.features |= TERN_FEATURE_DOORBELL_FILE;
+	err = uverbs_copy_to(attrs, TERN_ATTR_QUERY_CONTEXT_RESP, &resp, sizeof(resp));
+	if (err) {
+		if (resp.doorbell_fd >= 0)
+			put_unused_fd(resp.doorbell_fd);
+		return err;
+	}
+	if (resp.doorbell_fd >= 0)
+		fd_install(resp.doorbell_fd, get_file(uc->doorbell));
+	return 0;
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(tern_query_context, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(TERN_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct tern_alloc_ucontext_resp,
+								    reserved),
+						 UA_OPTIONAL));
+
+const struct uapi_definition tern_uapi_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &tern_query_context),
+	{},
+};
 
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
 {

@@ -93,6 +93,8 @@ struct file *tern_doorbell_file(struct tern_dev *dev);
 
 /* ---- ucontext.c ---- */
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
+extern const struct uapi_definition tern_uapi_defs[];
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc);
 void tern_disassociate_ucontext(struct ib_ucontext *ibuc);
 int tern_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
@@ -121,7 +123,16 @@ int tern_get_port_immutable(struct ib_device *ibdev, u32 port,
 enum rdma_link_layer tern_get_link_layer(struct ib_device *ibdev, u32 port);
 enum ib_port_state tern_port_state(const struct tern_dev *dev);
 
+/* ---- ident.c ---- */
+void tern_ident_fill(const struct tern_dev *dev, struct ib_device_attr *attr);
+
+/* ---- pma.c ---- */
+int tern_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
+		     const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+		     size_t *out_mad_size, u16 *out_mad_pkey_index);
+
 /* ---- stats.c ---- */
+u64 tern_stat(const struct tern_dev *dev, enum tern_counter counter);
 struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port);
 int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
 

@@ -51,6 +51,26 @@ def _gids(t, guest, device):
     t.case("GIDs name their netdev", all(entry[2] == "eth0" for entry in entries), out)
 
 
+_COUNTERS = ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_packets",
+             "port_rcv_errors", "port_xmit_discards", "link_downed")
+
+
+def _identity(t, guest, device, info):
+    """What node exporters and ibstat read."""
+    t.case("vendor and part", re.search(r"vendor_id:\s+0x0*27472\n", info) and
+           re.search(r"vendor_part_id:\s+1\n", info), info)
+    names = t.run(guest, "cd /sys/class/infiniband/%s && cat hca_type board_id hw_rev" % device)
+    t.case("type, board and revision", names.out.split() == ["tern_roce", "tern", "0"],
+           names.out + names.err)
+    out = t.run(guest, "cd /sys/class/infiniband/%s/ports/1/counters && for f in *; do "
+                       "echo $f $(cat $f); done" % device).out
+    counters = dict(line.split(None, 1) for line in out.splitlines())
+    t.case("the port has its counters", all(counters.get(name, "").isdigit()
+                                            for name in _COUNTERS), out)
+    t.case("and they count", int(counters.get("port_xmit_packets", 0)) > 0 and
+           int(counters.get("port_xmit_data", 0)) > 0, out)
+
+
 def run(t):
     for guest in t.guests:
         device = t.dev(guest)
@@ -67,6 +87,7 @@ def run(t):
         server = "ibv_rc_pingpong -g 0 -d %s -n 20" % t.dev(t.b)
         t.pair_case("the first GID works", server, "ibv_rc_pingpong -g 0 -d %s -n 20 %s" % (
             device, t.b.address), port=18515)
+        _identity(t, t.a, device, info.out)
     for what, pattern in (("rdma link", "netdev eth0"), ("rdma dev", device),
                           ("rdma resource show", device + ": "),
                           ("rdma resource show qp", device), ("rdma statistic show", device)):
