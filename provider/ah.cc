@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "objects.h"
+#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
@@ -30,7 +31,7 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 	req.user_handle = user_handle(ah);
 	req.pd_handle = pd->handle;
 	req.attr.dlid = attr->dlid;
-	req.attr.sl = attr->sl;
+	req.attr.sl = sl_of_address(attr->sl);
 	req.attr.src_path_bits = attr->src_path_bits;
 	req.attr.static_rate = attr->static_rate;
 	req.attr.is_global = attr->is_global;

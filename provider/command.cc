@@ -50,7 +50,8 @@ ib_uverbs_attr Command::load(size_t i) const
 
 Command &Command::fd(uint16_t id, int fd)
 {
-	add(id, 0, static_cast<uint64_t>(static_cast<int64_t>(fd)));
+	if (fd >= 0)
+		add(id, 0, static_cast<uint64_t>(fd));
 	return *this;
 }
 

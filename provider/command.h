@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
@@ -39,8 +40,11 @@ public:
 		add(id, sizeof(*value), reinterpret_cast<uintptr_t>(value));
 		return *this;
 	}
+	/* None if fd is below 0. */
 	Command &fd(uint16_t id, int fd);
 	Command &handle(uint16_t id, uint32_t handle);
+	/* One of the kernel's enumerations. */
+	Command &constant(uint16_t id, uint64_t value) { return in(id, value); }
 	/* The handle that run() returns through new_handle(). One per command. */
 	Command &create(uint16_t id);
 
@@ -48,7 +52,7 @@ public:
 	uint32_t new_handle() const;
 
 private:
-	static constexpr size_t kMaxAttrs = 10;
+	static constexpr size_t kMaxAttrs = 14;
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
 	void add_in(uint16_t id, const void *data, size_t bytes);

@@ -52,7 +52,6 @@ const verbs_context_ops context_ops = {
 	.query_qp_data_in_order = query_qp_data_in_order,
 	.query_rt_values = query_rt_values,
 	.query_srq = query_srq,
-	.reg_dmabuf_mr = reg_dmabuf_mr,
 	.reg_mr = reg_mr,
 	.req_notify_cq = req_notify_cq,
 	.rereg_mr = rereg_mr,
@@ -83,32 +82,37 @@ bool is_patient()
 	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
 }
 
-/* The kernel's user context: comp vectors, what ib_core supports, tern's features. */
-int get_context(Context *ctx)
-{
-	constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION |
-				       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE;
-	ibv_context *base = &ctx->base;
-	const tern_alloc_ucontext_req req = {kFeatures};
-	tern_alloc_ucontext_resp resp{};
-	uint32_t num_comp_vectors = 0;
-	uint64_t core_support = 0;
-	int err;
+constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION |
+			       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE;
 
-	err = Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT)
-		      .out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &num_comp_vectors)
-		      .out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &core_support)
-		      .in(UVERBS_ATTR_UHW_IN, req)
-		      .out(UVERBS_ATTR_UHW_OUT, &resp)
-		      .run(base->cmd_fd);
-	if (err)
-		return err;
-	base->num_comp_vectors = static_cast<int>(num_comp_vectors);
-	reinterpret_cast<verbs_device *>(base->device)->core_support = core_support;
-	ctx->features = resp.features & kFeatures;
-	if (ctx->features & TERN_FEATURE_DOORBELL_FILE)
-		ctx->doorbell_fd = resp.doorbell_fd;
-	return 0;
+/* What the kernel says of a context. */
+struct Answer {
+	uint32_t num_comp_vectors;
+	uint64_t core_support;
+	tern_alloc_ucontext_resp driver;
+};
+
+/* A user context of the command file's own. 0 or errno. */
+int get_context(int cmd_fd, Answer *answer)
+{
+	const tern_alloc_ucontext_req req = {kFeatures};
+
+	return Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT)
+		.out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &answer->num_comp_vectors)
+		.out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &answer->core_support)
+		.in(UVERBS_ATTR_UHW_IN, req)
+		.out(UVERBS_ATTR_UHW_OUT, &answer->driver)
+		.run(cmd_fd);
+}
+
+/* The one that the command file has, and others may use. 0 or errno. */
+int query_context(int cmd_fd, Answer *answer)
+{
+	return Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT)
+		.out(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, &answer->num_comp_vectors)
+		.out(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &answer->core_support)
+		.out(TERN_ATTR_QUERY_CONTEXT_RESP, &answer->driver)
+		.run(cmd_fd);
 }
 
 void release(Context *ctx)
@@ -119,10 +123,22 @@ void release(Context *ctx)
 	free(ctx);
 }
 
-} // namespace
-
-verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_data*/)
+void take(Context *ctx, const Answer &answer)
 {
+	ctx->base.num_comp_vectors = static_cast<int>(answer.num_comp_vectors);
+	reinterpret_cast<verbs_device *>(ctx->base.device)->core_support = answer.core_support;
+	ctx->features = answer.driver.features & kFeatures;
+	if (ctx->features & TERN_FEATURE_DOORBELL_FILE)
+		ctx->doorbell_fd = answer.driver.doorbell_fd;
+	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
+	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
+	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
+}
+
+/* ask is one of the two above. */
+verbs_context *open_context(ibv_device *device, int cmd_fd, int (*ask)(int cmd_fd, Answer *answer))
+{
+	Answer answer{};
 	const char *why;
 	Context *ctx;
 	int err;
@@ -138,17 +154,26 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_da
 	why = abi::set_ops(&ctx->base, context_ops);
 	if (why)
 		abi::complain(why);
-	err = why ? ENOSYS : get_context(ctx);
+	err = why ? ENOSYS : ask(ctx->base.cmd_fd, &answer);
 	if (err) {
 		release(ctx);
 		errno = err;
 		return nullptr;
 	}
-
-	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
-	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
-	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
+	take(ctx, answer);
 	return abi::context_of(&ctx->base);
+}
+
+} // namespace
+
+verbs_context *alloc_context(ibv_device *device, int cmd_fd, void * /*private_data*/)
+{
+	return open_context(device, cmd_fd, get_context);
+}
+
+verbs_context *import_context(ibv_device *device, int cmd_fd)
+{
+	return open_context(device, cmd_fd, query_context);
 }
 
 void free_context(ibv_context *context)

@@ -40,28 +40,29 @@ int command_destroy(ibv_cq *cq, ib_uverbs_destroy_cq_resp *resp)
 /* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
 Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
-	ib_uverbs_ex_create_cq req{};
-	ib_uverbs_ex_create_cq_resp resp{};
+	Command cmd(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	tern_create_cq_resp driver{};
+	uint32_t cqe = 0;
 	Cq *cq = alloc_object<Cq>();
 	int err;
 
 	if (!cq)
 		return nullptr;
-	req.user_handle = user_handle(cq);
-	req.cqe = attr.cqe;
-	req.comp_vector = attr.comp_vector;
-	req.comp_channel = attr.channel ? attr.channel->fd : -1;
-	err = WriteCommand(extended(IB_USER_VERBS_EX_CMD_CREATE_CQ), req)
-		      .resp(&resp)
-		      .driver_resp(&driver)
+	err = cmd.create(UVERBS_ATTR_CREATE_CQ_HANDLE)
+		      .in(UVERBS_ATTR_CREATE_CQ_CQE, attr.cqe)
+		      .in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, user_handle(cq))
+		      .fd(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, attr.channel ? attr.channel->fd : -1)
+		      .in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, attr.comp_vector)
+		      .fd(UVERBS_ATTR_CREATE_CQ_EVENT_FD, context->async_fd)
+		      .out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cqe)
+		      .out(UVERBS_ATTR_UHW_OUT, &driver)
 		      .run(context->cmd_fd);
 	if (err)
 		goto free_cq;
 
 	cq->vcq.cq.context = context;
-	cq->vcq.cq.handle = resp.base.cq_handle;
-	cq->vcq.cq.cqe = static_cast<int>(resp.base.cqe);
+	cq->vcq.cq.handle = cmd.new_handle();
+	cq->vcq.cq.cqe = static_cast<int>(cqe);
 	cq->lock.init(single_threaded);
 	cq->arm_lock.init(single_threaded);
 	err = cq->map.map(context->cmd_fd, driver.ring, sizeof(tern_cqe));

@@ -120,7 +120,7 @@ uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
 
 uint8_t read_sl(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).sl;
+	return sl_of_cqe(current(ibcq));
 }
 
 uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)

@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "sl.h"
 #include "tern-abi.h"
 
 namespace tern {
@@ -39,7 +40,7 @@ inline void cqe_to_wc(const tern_cqe &cqe, ibv_wc *wc)
 	wc->wc_flags = cqe_wc_flags(cqe);
 	wc->pkey_index = cqe.pkey_index;
 	wc->slid = 0;
-	wc->sl = cqe.sl;
+	wc->sl = sl_of_cqe(cqe);
 	wc->dlid_path_bits = 0;
 }
 

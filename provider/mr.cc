@@ -82,36 +82,6 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 	return &mr->ibv_mr;
 }
 
-/* There is no address: libibverbs notes the offset in its place. */
-ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
-{
-	Command cmd(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
-	auto *mr = alloc_object<verbs_mr>();
-	int err;
-
-	if (!mr)
-		return nullptr;
-	err = cmd.create(UVERBS_ATTR_REG_DMABUF_MR_HANDLE)
-		      .handle(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, pd->handle)
-		      .in(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, offset)
-		      .in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, uint64_t{length})
-		      .in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, iova)
-		      .fd(UVERBS_ATTR_REG_DMABUF_MR_FD, fd)
-		      .in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, static_cast<uint32_t>(access))
-		      .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->ibv_mr.lkey)
-		      .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->ibv_mr.rkey)
-		      .run(pd->context->cmd_fd);
-	if (err)
-		return fail(mr, err);
-	mr->ibv_mr.context = pd->context;
-	mr->ibv_mr.pd = pd;
-	mr->ibv_mr.length = length;
-	mr->ibv_mr.handle = cmd.new_handle();
-	mr->mr_type = VERBS_MR_TYPE_DMABUF_MR;
-	mr->access = access;
-	return &mr->ibv_mr;
-}
-
 /* libibverbs has checked the flags, and updates addr, length and pd. */
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
 {

@@ -170,6 +170,11 @@ inline uint64_t user_handle(const void *object)
 	return reinterpret_cast<uintptr_t>(object);
 }
 
+inline bool is_iwarp(const ibv_context *context)
+{
+	return context->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 /* Are the queues of this PD (NULL: none given) used by one thread at a time? */
 inline bool is_single_threaded(ibv_context *context, ibv_pd *pd)
 {

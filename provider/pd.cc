@@ -88,12 +88,17 @@ int dealloc_td(ibv_td *ibtd)
 	return 0;
 }
 
-/* The rings are the kernel's memory, so there is nothing that custom allocators could give. */
+/*
+ * A program's allocators are taken, and never asked: what they would be asked for, the memory
+ * of the queues, is the kernel's here.
+ */
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *attr)
 {
+	constexpr uint32_t kMasks =
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 	Pd *pd;
 
-	if (attr->comp_mask & ~static_cast<uint32_t>(IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+	if (attr->comp_mask & ~kMasks) {
 		errno = EOPNOTSUPP;
 		return nullptr;
 	}
@@ -113,7 +118,7 @@ ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *a
 	return &pd->base;
 }
 
-/* Of this very context: another process's context cannot be imported. */
+/* Of this very context, or of what it was imported from. */
 ibv_pd *import_pd(ibv_context *context, uint32_t handle)
 {
 	Pd *pd = new_pd(context, handle);

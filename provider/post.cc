@@ -89,9 +89,10 @@ int post_recv(ibv_qp *ibqp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr)
 	bool announce = false;
 	int err;
 
-	if (ibqp->state == IBV_QPS_RESET || ibqp->srq) {
+	err = ibqp->srq ? EINVAL : recv_state_error(qp);
+	if (err) {
 		*bad_wr = wr;
-		return EINVAL;
+		return err;
 	}
 
 	{
@@ -136,7 +137,8 @@ int bind_mw(ibv_qp *ibqp, ibv_mw *mw, ibv_mw_bind *bind)
 	bool announce;
 	int err;
 
-	if (mw->type != IBV_MW_TYPE_1 || !send_rule(IBV_WR_BIND_MW, qp->limits.qp_type))
+	if (mw->type != IBV_MW_TYPE_1 ||
+	    !send_rule(IBV_WR_BIND_MW, qp->limits.qp_type, qp->limits.iwarp))
 		return EINVAL;
 	err = send_state_error(qp);
 	if (err)

@@ -12,7 +12,7 @@ namespace tern {
 namespace {
 
 /* Which requests are understood, before anything is done. 0 or errno. */
-int check(const ibv_qp_init_attr_ex &attr)
+int check(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -26,35 +26,48 @@ int check(const ibv_qp_init_attr_ex &attr)
 	if (attr.qp_type != IBV_QPT_RC && attr.qp_type != IBV_QPT_UC && attr.qp_type != IBV_QPT_UD)
 		return EOPNOTSUPP;
 	if (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
-	    attr.send_ops_flags & ~send_ops_of(attr.qp_type))
+	    attr.send_ops_flags & ~send_ops_of(attr.qp_type, is_iwarp(context)))
 		return EOPNOTSUPP;
 	if (!attr.send_cq || !attr.recv_cq)
 		return EINVAL;
 	return 0;
 }
 
-int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, ib_uverbs_ex_create_qp_resp *resp,
-		   tern_create_qp_resp *driver)
-{
-	ib_uverbs_ex_create_qp req{};
+/* What the kernel made. */
+struct Created {
+	uint32_t handle;
+	uint32_t qp_num;
+	ib_uverbs_qp_cap cap; /* granted */
+	tern_create_qp_resp driver;
+};
 
-	req.user_handle = user_handle(qp);
-	req.pd_handle = attr.pd->handle;
-	req.send_cq_handle = attr.send_cq->handle;
-	req.recv_cq_handle = attr.recv_cq->handle;
-	req.srq_handle = attr.srq ? attr.srq->handle : 0;
-	req.max_send_wr = attr.cap.max_send_wr;
-	req.max_recv_wr = attr.cap.max_recv_wr;
-	req.max_send_sge = attr.cap.max_send_sge;
-	req.max_recv_sge = attr.cap.max_recv_sge;
-	req.max_inline_data = attr.cap.max_inline_data;
-	req.sq_sig_all = attr.sq_sig_all != 0;
-	req.qp_type = static_cast<uint8_t>(attr.qp_type);
-	req.is_srq = attr.srq != nullptr;
-	return WriteCommand(extended(IB_USER_VERBS_EX_CMD_CREATE_QP), req)
-		.resp(resp)
-		.driver_resp(driver)
-		.run(attr.pd->context->cmd_fd);
+int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, Created *made)
+{
+	const ibv_context *context = attr.pd->context;
+	const ib_uverbs_qp_cap cap = {attr.cap.max_send_wr, attr.cap.max_recv_wr,
+				      attr.cap.max_send_sge, attr.cap.max_recv_sge,
+				      attr.cap.max_inline_data};
+	const uint32_t flags = attr.sq_sig_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0;
+	Command cmd(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+	int err;
+
+	cmd.create(UVERBS_ATTR_CREATE_QP_HANDLE)
+		.handle(UVERBS_ATTR_CREATE_QP_PD_HANDLE, attr.pd->handle)
+		.handle(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, attr.send_cq->handle)
+		.handle(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, attr.recv_cq->handle)
+		.in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, user_handle(qp))
+		.in(UVERBS_ATTR_CREATE_QP_CAP, cap)
+		.constant(UVERBS_ATTR_CREATE_QP_TYPE, static_cast<uint64_t>(attr.qp_type))
+		.in(UVERBS_ATTR_CREATE_QP_FLAGS, flags)
+		.fd(UVERBS_ATTR_CREATE_QP_EVENT_FD, context->async_fd)
+		.out(UVERBS_ATTR_CREATE_QP_RESP_CAP, &made->cap)
+		.out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &made->qp_num)
+		.out(UVERBS_ATTR_UHW_OUT, &made->driver);
+	if (attr.srq)
+		cmd.handle(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, attr.srq->handle);
+	err = cmd.run(context->cmd_fd);
+	made->handle = cmd.new_handle();
+	return err;
 }
 
 int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
@@ -65,7 +78,7 @@ int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
 	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
 
-void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const ib_uverbs_create_qp_resp &resp)
+void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const Created &made)
 {
 	qp->context = attr.pd->context;
 	qp->qp_context = attr.qp_context;
@@ -73,8 +86,8 @@ void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const ib_uverbs_cr
 	qp->send_cq = attr.send_cq;
 	qp->recv_cq = attr.recv_cq;
 	qp->srq = attr.srq;
-	qp->handle = resp.qp_handle;
-	qp->qp_num = resp.qpn;
+	qp->handle = made.handle;
+	qp->qp_num = made.qp_num;
 	qp->state = IBV_QPS_RESET;
 	qp->qp_type = attr.qp_type;
 	pthread_mutex_init(&qp->mutex, nullptr);
@@ -82,8 +95,9 @@ void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const ib_uverbs_cr
 }
 
 /* Limits are what the kernel granted, and never more than the slots hold. */
-int map_rings(Qp *qp, const ib_uverbs_create_qp_resp &resp, const tern_create_qp_resp &driver)
+int map_rings(Qp *qp, const Created &made)
 {
+	const tern_create_qp_resp &driver = made.driver;
 	const int cmd_fd = qp->vqp.qp.context->cmd_fd;
 	uint32_t room;
 	int err;
@@ -94,7 +108,8 @@ int map_rings(Qp *qp, const ib_uverbs_create_qp_resp &resp, const tern_create_qp
 			return err;
 		qp->sq.attach(qp->sq_map.ring());
 		room = send_room_bytes(driver.sq.stride);
-		qp->limits.max_sge = std::min<uint32_t>(resp.max_send_sge, room / sizeof(tern_sge));
+		qp->limits.max_sge =
+			std::min<uint32_t>(made.cap.max_send_sge, room / sizeof(tern_sge));
 		qp->limits.max_inline = std::min(driver.max_inline, room);
 	}
 	if (driver.rq.bytes) {
@@ -102,7 +117,8 @@ int map_rings(Qp *qp, const ib_uverbs_create_qp_resp &resp, const tern_create_qp
 		if (err)
 			return err;
 		qp->rq.attach(qp->rq_map.ring());
-		qp->recv_max_sge = std::min(resp.max_recv_sge, recv_room_sges(driver.rq.stride));
+		qp->recv_max_sge =
+			std::min(made.cap.max_recv_sge, recv_room_sges(driver.rq.stride));
 	}
 	return 0;
 }
@@ -118,13 +134,12 @@ void unmap_rings(Qp *qp)
 /* The granted capabilities are left in attr->cap. */
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 {
-	ib_uverbs_ex_create_qp_resp resp{};
-	tern_create_qp_resp driver{};
+	Created made{};
 	bool single_threaded;
 	Qp *qp;
 	int err;
 
-	err = check(*attr);
+	err = check(context, *attr);
 	if (err) {
 		errno = err;
 		return nullptr;
@@ -132,28 +147,29 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	qp = alloc_object<Qp>();
 	if (!qp)
 		return nullptr;
-	err = command_create(qp, *attr, &resp, &driver);
+	err = command_create(qp, *attr, &made);
 	if (err)
 		goto free_qp;
 
-	init_public(&qp->vqp.qp, *attr, resp.base);
+	init_public(&qp->vqp.qp, *attr, made);
 	single_threaded = is_single_threaded(context, attr->pd);
 	qp->sq_lock.init(single_threaded);
 	qp->rq_lock.init(single_threaded);
 	qp->limits.qp_type = attr->qp_type;
 	qp->limits.sig_all = attr->sq_sig_all != 0;
+	qp->limits.iwarp = is_iwarp(context);
 	qp->doorbell.init(to_context(context)->doorbell_fd, qp->vqp.qp.qp_num, context->cmd_fd,
-			  resp.base.qp_handle);
-	err = map_rings(qp, resp.base, driver);
+			  made.handle);
+	err = map_rings(qp, made);
 	if (err)
 		goto destroy_qp;
 
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		wr_init(qp, attr->send_ops_flags);
-	attr->cap.max_send_wr = resp.base.max_send_wr;
-	attr->cap.max_recv_wr = resp.base.max_recv_wr;
-	attr->cap.max_send_sge = resp.base.max_send_sge;
-	attr->cap.max_recv_sge = resp.base.max_recv_sge;
+	attr->cap.max_send_wr = made.cap.max_send_wr;
+	attr->cap.max_recv_wr = made.cap.max_recv_wr;
+	attr->cap.max_send_sge = made.cap.max_send_sge;
+	attr->cap.max_recv_sge = made.cap.max_recv_sge;
 	attr->cap.max_inline_data = qp->limits.max_inline;
 	return &qp->vqp.qp;
 

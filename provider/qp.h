@@ -8,15 +8,16 @@
 namespace tern {
 
 /*
- * May WQEs be posted to the send queue now? 0 or EINVAL. An iWARP connection
- * manager moves the QP on in the kernel, so there the kernel is asked before a
- * refusal: the only case in which this is a system call.
+ * May WQEs be posted to the send queue, the receive queue now? 0 or EINVAL. An
+ * iWARP connection manager moves the QP on in the kernel, so there the kernel is
+ * asked before a refusal: the only case in which this is a system call.
  */
 int send_state_error(Qp *qp);
+int recv_state_error(Qp *qp);
 
 /*
  * Set the functions of the ibv_wr_* interface. ops are IBV_QP_EX_WITH_* bits
- * among send_ops_of() of the QP's type.
+ * among send_ops_of() of the QP's kind.
  */
 void wr_init(Qp *qp, uint64_t ops);
 

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "cq.h"
 #include "qp.h"
+#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
@@ -39,7 +40,7 @@ void dest_from_ah(const ibv_ah_attr &ah, ib_uverbs_qp_dest *dest)
 	dest->sgid_index = ah.grh.sgid_index;
 	dest->hop_limit = ah.grh.hop_limit;
 	dest->traffic_class = ah.grh.traffic_class;
-	dest->sl = ah.sl;
+	dest->sl = sl_of_address(ah.sl);
 	dest->src_path_bits = ah.src_path_bits;
 	dest->static_rate = ah.static_rate;
 	dest->is_global = ah.is_global;
@@ -111,15 +112,27 @@ void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 		req->dest_qp_num = attr.dest_qp_num;
 }
 
-/* The library's copy of the state lags behind on iWARP only. */
-bool is_iwarp(const ibv_qp *qp)
-{
-	return qp->context->device->transport_type == IBV_TRANSPORT_IWARP;
-}
-
 bool can_send(ibv_qp_state state)
 {
 	return state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_RTR;
+}
+
+bool can_receive(ibv_qp_state state)
+{
+	return state != IBV_QPS_RESET;
+}
+
+/* The library's copy of the state lags behind on iWARP only. */
+int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
+{
+	ib_uverbs_query_qp_resp resp{};
+
+	if (can(qp->state))
+		return 0;
+	if (!is_iwarp(qp->context) || command_query(qp, IBV_QP_STATE, &resp))
+		return EINVAL;
+	qp->state = static_cast<ibv_qp_state>(resp.qp_state);
+	return can(qp->state) ? 0 : EINVAL;
 }
 
 } // namespace
@@ -212,15 +225,12 @@ int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_att
 
 int send_state_error(Qp *qp)
 {
-	ibv_qp *ibqp = &qp->vqp.qp;
-	ib_uverbs_query_qp_resp resp{};
+	return state_error(&qp->vqp.qp, can_send);
+}
 
-	if (can_send(ibqp->state))
-		return 0;
-	if (!is_iwarp(ibqp) || command_query(ibqp, IBV_QP_STATE, &resp))
-		return EINVAL;
-	ibqp->state = static_cast<ibv_qp_state>(resp.qp_state);
-	return can_send(ibqp->state) ? 0 : EINVAL;
+int recv_state_error(Qp *qp)
+{
+	return state_error(&qp->vqp.qp, can_receive);
 }
 
 /* Packets may be placed out of order, so nothing is promised. */

@@ -9,24 +9,6 @@
 namespace tern {
 namespace {
 
-struct CreateSrqReq {
-	uint64_t response;
-	uint64_t user_handle;
-	uint32_t pd_handle;
-	uint32_t max_wr;
-	uint32_t max_sge;
-	uint32_t srq_limit;
-};
-static_assert(sizeof(CreateSrqReq) == sizeof(ib_uverbs_create_srq));
-
-struct CreateSrqResp {
-	uint32_t srq_handle;
-	uint32_t max_wr;
-	uint32_t max_sge;
-	uint32_t srqn;
-};
-static_assert(sizeof(CreateSrqResp) == sizeof(ib_uverbs_create_srq_resp));
-
 struct ModifySrqReq {
 	uint32_t srq_handle;
 	uint32_t attr_mask;
@@ -61,39 +43,43 @@ uint32_t min_stride(uint32_t max_sge)
 Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 {
 	ibv_context *context = pd->context;
-	CreateSrqReq req{};
-	CreateSrqResp resp{};
+	Command cmd(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
 	tern_create_srq_resp driver{};
+	uint32_t max_wr = 0;
+	uint32_t max_sge = 0;
 	Srq *srq = alloc_object<Srq>();
 	int err;
 
 	if (!srq)
 		return nullptr;
-	req.user_handle = user_handle(srq);
-	req.pd_handle = pd->handle;
-	req.max_wr = attr->max_wr;
-	req.max_sge = attr->max_sge;
-	req.srq_limit = attr->srq_limit;
-	err = WriteCommand(IB_USER_VERBS_CMD_CREATE_SRQ, req)
-		      .resp(&resp)
-		      .driver_resp(&driver)
+	err = cmd.create(UVERBS_ATTR_CREATE_SRQ_HANDLE)
+		      .handle(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, pd->handle)
+		      .in(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, user_handle(srq))
+		      .in(UVERBS_ATTR_CREATE_SRQ_MAX_WR, attr->max_wr)
+		      .in(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, attr->max_sge)
+		      .in(UVERBS_ATTR_CREATE_SRQ_LIMIT, attr->srq_limit)
+		      .constant(UVERBS_ATTR_CREATE_SRQ_TYPE, IB_UVERBS_SRQT_BASIC)
+		      .fd(UVERBS_ATTR_CREATE_SRQ_EVENT_FD, context->async_fd)
+		      .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &max_wr)
+		      .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &max_sge)
+		      .out(UVERBS_ATTR_UHW_OUT, &driver)
 		      .run(context->cmd_fd);
 	if (err)
 		goto free_srq;
 
 	srq->vsrq.srq.context = context;
 	srq->vsrq.srq.pd = pd;
-	srq->vsrq.srq.handle = resp.srq_handle;
+	srq->vsrq.srq.handle = cmd.new_handle();
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
 	srq->vsrq.srq_num = driver.srq_num;
-	srq->max_sge = resp.max_sge;
+	srq->max_sge = max_sge;
 	srq->lock.init(is_single_threaded(context, pd));
 	err = srq->map.map(context->cmd_fd, driver.ring, min_stride(srq->max_sge));
 	if (err)
 		goto destroy_srq;
 	srq->ring.attach(srq->map.ring());
-	attr->max_wr = resp.max_wr;
-	attr->max_sge = resp.max_sge;
+	attr->max_wr = max_wr;
+	attr->max_sge = max_sge;
 	return srq;
 
 destroy_srq:

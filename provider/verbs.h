@@ -17,6 +17,7 @@ extern const verbs_device_ops device_ops;
 
 /* context.cc */
 verbs_context *alloc_context(ibv_device *device, int cmd_fd, void *private_data);
+verbs_context *import_context(ibv_device *device, int cmd_fd);
 void free_context(ibv_context *context);
 
 /* query.cc */
@@ -36,8 +37,6 @@ void unimport_pd(ibv_pd *pd);
 
 /* mr.cc */
 ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
-ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
-		      int access);
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access);
 int dereg_mr(verbs_mr *mr);
 ibv_mr *import_mr(ibv_pd *pd, uint32_t handle);

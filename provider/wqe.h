@@ -45,51 +45,65 @@ struct SendLimits {
 	uint32_t max_inline; /* bytes */
 	ibv_qp_type qp_type;
 	bool sig_all;
+	bool iwarp;
 };
 
 /* What may follow the header of a WQE. */
 enum class SendBody : uint8_t { kNone, kData, kSges, kAtomic };
 
 struct SendRule {
-	uint8_t qp_types; /* bits of 1 << enum ibv_qp_type */
+	uint8_t qp_types; /* bits of 1 << enum ibv_qp_type, and kIwarp */
 	SendBody body;
 };
 
+inline constexpr uint8_t kIwarp = 1u << 0; /* RC over iWARP */
 inline constexpr uint8_t kRc = 1u << IBV_QPT_RC;
 inline constexpr uint8_t kUc = 1u << IBV_QPT_UC;
 inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
 
-/* By enum ibv_wr_opcode (IBTA 10.8.3.2: which operation on which service). */
+/*
+ * By enum ibv_wr_opcode (IBTA 10.8.3.2: which operation on which service; iWARP's messages are
+ * those of RFC 5040 and 7306, of which none is a Send with immediate data).
+ */
 inline constexpr SendRule kSendRules[] = {
-	/* RDMA_WRITE */ {kRc | kUc, SendBody::kData},
-	/* RDMA_WRITE_WITH_IMM */ {kRc | kUc, SendBody::kData},
-	/* SEND */ {kRc | kUc | kUd, SendBody::kData},
+	/* RDMA_WRITE */ {kIwarp | kRc | kUc, SendBody::kData},
+	/* RDMA_WRITE_WITH_IMM */ {kIwarp | kRc | kUc, SendBody::kData},
+	/* SEND */ {kIwarp | kRc | kUc | kUd, SendBody::kData},
 	/* SEND_WITH_IMM */ {kRc | kUc | kUd, SendBody::kData},
-	/* RDMA_READ */ {kRc, SendBody::kSges},
-	/* ATOMIC_CMP_AND_SWP */ {kRc, SendBody::kAtomic},
-	/* ATOMIC_FETCH_AND_ADD */ {kRc, SendBody::kAtomic},
-	/* LOCAL_INV */ {kRc | kUc, SendBody::kNone},
-	/* BIND_MW */ {kRc | kUc, SendBody::kNone},
-	/* SEND_WITH_INV */ {kRc, SendBody::kData},
+	/* RDMA_READ */ {kIwarp | kRc, SendBody::kSges},
+	/* ATOMIC_CMP_AND_SWP */ {kIwarp | kRc, SendBody::kAtomic},
+	/* ATOMIC_FETCH_AND_ADD */ {kIwarp | kRc, SendBody::kAtomic},
+	/* LOCAL_INV */ {kIwarp | kRc | kUc, SendBody::kNone},
+	/* BIND_MW */ {kIwarp | kRc | kUc, SendBody::kNone},
+	/* SEND_WITH_INV */ {kIwarp | kRc, SendBody::kData},
 };
 inline constexpr uint32_t kSendOpcodes = sizeof(kSendRules) / sizeof(kSendRules[0]);
 
-/* The rule of an opcode on this type of QP, or NULL: not a legal combination. */
-constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type)
+/* The bit of SendRule.qp_types that a QP is; 0: none. */
+constexpr uint32_t send_service(ibv_qp_type type, bool iwarp)
 {
-	if (opcode >= kSendOpcodes || type > IBV_QPT_UD ||
-	    !(kSendRules[opcode].qp_types & (1u << type)))
+	if (type < IBV_QPT_RC || type > IBV_QPT_UD)
+		return 0;
+	if (iwarp)
+		return type == IBV_QPT_RC ? kIwarp : 0;
+	return 1u << type;
+}
+
+/* The rule of an opcode on this kind of QP, or NULL: not a legal combination. */
+constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type, bool iwarp)
+{
+	if (opcode >= kSendOpcodes || !(kSendRules[opcode].qp_types & send_service(type, iwarp)))
 		return nullptr;
 	return &kSendRules[opcode];
 }
 
-/* Operations of the ibv_wr_* interface that a QP type has: IBV_QP_EX_WITH_* bits. */
-constexpr uint64_t send_ops_of(ibv_qp_type type)
+/* Operations of the ibv_wr_* interface that a kind of QP has: IBV_QP_EX_WITH_* bits. */
+constexpr uint64_t send_ops_of(ibv_qp_type type, bool iwarp)
 {
 	uint64_t ops = 0;
 
 	for (uint32_t opcode = 0; opcode < kSendOpcodes; opcode++)
-		if (send_rule(opcode, type))
+		if (send_rule(opcode, type, iwarp))
 			ops |= 1ull << opcode;
 	return ops;
 }
@@ -164,16 +178,20 @@ inline int wqe_check_atomic(tern_send_wqe *wqe)
 /*
  * Bind arguments. new_rkey must be the window's key but for the low byte. A
  * region is needed unless length is 0 (which the kernel takes for type 1 only).
+ * Programs give a window the flags that its region was registered with: those
+ * that are about the region's own side say nothing of the window's.
  */
 inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
 			const ibv_mw_bind_info &info)
 {
 	constexpr uint32_t kAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+	constexpr uint32_t kIgnored = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
+				      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 
 	if (!mw || (mw->rkey ^ new_rkey) >> 8)
 		return EINVAL;
-	if ((!info.mr && info.length) || info.mw_access_flags & ~kAccess)
+	if ((!info.mr && info.length) || info.mw_access_flags & ~(kAccess | kIgnored))
 		return EINVAL;
 	if (info.mr && info.mr->pd->handle != mw->pd->handle)
 		return EPERM;
@@ -182,7 +200,7 @@ inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
 	wqe->mw.mw_rkey = mw->rkey;
 	wqe->mw.new_rkey = new_rkey;
 	wqe->mw.mr_lkey = info.mr ? info.mr->lkey : 0;
-	wqe->mw.access = info.mw_access_flags;
+	wqe->mw.access = info.mw_access_flags & kAccess;
 	return 0;
 }
 
@@ -226,7 +244,7 @@ inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody b
 /* One work request of ibv_post_send() into a slot of the SQ. 0, EINVAL, EPERM. */
 inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_send_wr &wr)
 {
-	const SendRule *rule = send_rule(wr.opcode, lim.qp_type);
+	const SendRule *rule = send_rule(wr.opcode, lim.qp_type, lim.iwarp);
 	int err;
 
 	if (!rule)

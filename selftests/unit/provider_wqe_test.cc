@@ -20,9 +20,10 @@ namespace {
 
 constexpr uint32_t kMaxSge = 4;
 constexpr uint32_t kMaxInline = 64;
-constexpr tern::SendLimits kRcLimits = {kMaxSge, kMaxInline, IBV_QPT_RC, false};
-constexpr tern::SendLimits kUcLimits = {kMaxSge, kMaxInline, IBV_QPT_UC, false};
-constexpr tern::SendLimits kUdLimits = {kMaxSge, kMaxInline, IBV_QPT_UD, false};
+constexpr tern::SendLimits kRcLimits = {kMaxSge, kMaxInline, IBV_QPT_RC, false, false};
+constexpr tern::SendLimits kUcLimits = {kMaxSge, kMaxInline, IBV_QPT_UC, false, false};
+constexpr tern::SendLimits kUdLimits = {kMaxSge, kMaxInline, IBV_QPT_UD, false, false};
+constexpr tern::SendLimits kIwarpLimits = {kMaxSge, kMaxInline, IBV_QPT_RC, false, true};
 
 // A slot with a canary behind it.
 struct Slot {
@@ -101,7 +102,7 @@ int encode(Slot *slot, const Request &r, const tern::SendLimits &lim = kRcLimits
 TEST(ProviderWqe, LegalityOfEveryOpcodeAgreesWithTheKernel)
 {
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD}) {
-		const tern::SendLimits lim = {kMaxSge, kMaxInline, type, false};
+		const tern::SendLimits lim = {kMaxSge, kMaxInline, type, false, false};
 
 		for (int op = 0; op < 16; op++) {
 			Request r(static_cast<ibv_wr_opcode>(op), type);
@@ -125,16 +126,33 @@ TEST(ProviderWqe, LegalityOfEveryOpcodeAgreesWithTheKernel)
 	}
 }
 
+/* RFC 7306 has immediate data after a Write, and none with a Send. */
+TEST(ProviderWqe, IwarpHasAllOfRcButSendsWithImmediateData)
+{
+	for (int op = 0; op < 16; op++) {
+		Request r(static_cast<ibv_wr_opcode>(op));
+		Slot slot;
+
+		EXPECT_EQ(encode(&slot, r, kIwarpLimits),
+			  op == IBV_WR_SEND_WITH_IMM ? EINVAL : encode(&slot, r, kRcLimits))
+			<< op;
+	}
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, true),
+		  tern::send_ops_of(IBV_QPT_RC, false) & ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM});
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
+		EXPECT_EQ(tern::send_ops_of(type, true), 0u);
+}
+
 TEST(ProviderWqe, SendOpsOfEachTypeAreThoseThatCanBePosted)
 {
-	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC), 0x3ffu);
-	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UC),
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, false), 0x3ffu);
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UC, false),
 		  uint64_t{IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 			   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
 			   IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW});
-	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UD),
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UD, false),
 		  uint64_t{IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM});
-	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RAW_PACKET), 0u);
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RAW_PACKET, false), 0u);
 }
 
 TEST(ProviderWqe, WriteWithImmediateFillsEveryField)
@@ -283,7 +301,7 @@ TEST(ProviderWqe, ChecksumOffloadIsRefused)
 
 TEST(ProviderWqe, AQpThatSignalsEverythingSignalsEverything)
 {
-	const tern::SendLimits lim = {kMaxSge, kMaxInline, IBV_QPT_RC, true};
+	const tern::SendLimits lim = {kMaxSge, kMaxInline, IBV_QPT_RC, true, false};
 	Request r(IBV_WR_SEND);
 	Slot slot;
 
@@ -331,13 +349,26 @@ TEST(ProviderWqe, BindTakesTheWindowsIndexAndANewLowByte)
 	EXPECT_EQ(encode(&slot, r), EINVAL);
 }
 
+TEST(ProviderWqe, BindTakesTheFlagsOfARegistrationAndKeepsTheWindowsOwn)
+{
+	Request r(IBV_WR_BIND_MW);
+	Slot slot;
+
+	r.wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
+						 IBV_ACCESS_HUGETLB | IBV_ACCESS_RELAXED_ORDERING |
+						 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED;
+	ASSERT_EQ(encode(&slot, r), 0);
+	EXPECT_EQ(slot.h.mw.access, unsigned{IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED});
+	EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
+}
+
 TEST(ProviderWqe, BindsThatCannotBeAreRefused)
 {
 	Request r(IBV_WR_BIND_MW);
 	ibv_pd other = {};
 	Slot slot;
 
-	r.wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE;
+	r.wr.bind_mw.bind_info.mw_access_flags = 1 << 8; // nothing yet
 	EXPECT_EQ(encode(&slot, r), EINVAL);
 	r.wr.bind_mw.bind_info.mw_access_flags = 0;
 	r.wr.bind_mw.bind_info.mr = nullptr;
@@ -421,6 +452,31 @@ TEST(ProviderCqe, CompletionIsCopiedFieldByField)
 	EXPECT_EQ(wc.slid, 0);
 	EXPECT_EQ(wc.sl, 3);
 	EXPECT_EQ(wc.dlid_path_bits, 0);
+}
+
+/* 8|2 and 8|1, as UCX up to 1.13 wants it; what the datagram's priority was stays with it. */
+TEST(ProviderCqe, SlOfADatagramSaysItsIpVersion)
+{
+	tern_cqe cqe = {};
+	ibv_wc wc;
+
+	cqe.wc_flags = TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
+	for (uint8_t priority = 0; priority < 8; priority++) {
+		cqe.sl = priority;
+		cqe.network_hdr_type = TERN_NETWORK_IPV4;
+		tern::cqe_to_wc(cqe, &wc);
+		EXPECT_EQ(wc.sl & 15, 8 | 2);
+		EXPECT_EQ(tern::sl_of_address(wc.sl), priority);
+		cqe.network_hdr_type = TERN_NETWORK_IPV6;
+		tern::cqe_to_wc(cqe, &wc);
+		EXPECT_EQ(wc.sl & 15, 8 | 1);
+		EXPECT_EQ(tern::sl_of_address(wc.sl), priority);
+		EXPECT_EQ(tern::sl_of_address(priority), priority);
+	}
+	cqe.sl = 0;
+	cqe.network_hdr_type = TERN_NETWORK_IPV4;
+	tern::cqe_to_wc(cqe, &wc);
+	EXPECT_EQ(wc.sl, 10);
 }
 
 TEST(ProviderCqe, FlagsThatVerbsDoesNotKnowAreHidden)

@@ -111,10 +111,9 @@ const Place places[] = {
 	PLACE(query_device_ex, 58, 69), PLACE(query_port, 60, 71),
 	PLACE(query_qp, 61, 73),	PLACE(query_qp_data_in_order, 62, 74),
 	PLACE(query_rt_values, 63, 75), PLACE(query_srq, 64, 76),
-	PLACE(reg_dmabuf_mr, 67, 81),	PLACE(reg_mr, 68, 82),
-	PLACE(req_notify_cq, 69, 84),	PLACE(rereg_mr, 70, 85),
-	PLACE(resize_cq, 71, 86),	PLACE(unimport_mr, 74, 91),
-	PLACE(unimport_pd, 75, 92),
+	PLACE(reg_mr, 68, 82),		PLACE(req_notify_cq, 69, 84),
+	PLACE(rereg_mr, 70, 85),	PLACE(resize_cq, 71, 86),
+	PLACE(unimport_mr, 74, 91),	PLACE(unimport_pd, 75, 92),
 };
 #undef PLACE
 

@@ -149,7 +149,9 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	cqe.imm = 8;
 	cqe.src_qp = 9;
 	cqe.opcode = TERN_WC_RECV;
-	cqe.wc_flags = TERN_WC_GRH | TERN_WC_WITH_IMM | TERN_WC_WITH_VLAN;
+	cqe.wc_flags =
+		TERN_WC_GRH | TERN_WC_WITH_IMM | TERN_WC_WITH_VLAN | TERN_WC_WITH_NETWORK_HDR;
+	cqe.network_hdr_type = TERN_NETWORK_IPV4;
 	cqe.vlan_id = 10;
 	cqe.sl = 2;
 	cqe.vendor_err = 11;
@@ -168,7 +170,7 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	EXPECT_EQ(ibv_wc_read_opcode(ex), IBV_WC_RECV);
 	EXPECT_EQ(ibv_wc_read_wc_flags(ex), unsigned{IBV_WC_GRH | IBV_WC_WITH_IMM});
 	EXPECT_EQ(ibv_wc_read_cvlan(ex), 10);
-	EXPECT_EQ(ibv_wc_read_sl(ex), 2);
+	EXPECT_EQ(ibv_wc_read_sl(ex), 2 << 4 | 8 | 2);
 	EXPECT_EQ(ibv_wc_read_slid(ex), 0u);
 	EXPECT_EQ(ibv_wc_read_dlid_path_bits(ex), 0);
 	EXPECT_EQ(ibv_wc_read_vendor_err(ex), 11u);

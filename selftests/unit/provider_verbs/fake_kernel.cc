@@ -107,6 +107,20 @@ struct FakeKernel::Args {
 		memcpy(static_cast<void *>(req), in(UVERBS_ATTR_CORE_IN), sizeof(T));
 		return true;
 	}
+	/* Input of just that type. */
+	template <typename T> bool get(uint16_t id, T *value) const
+	{
+		if (bytes(id) != sizeof(T))
+			return false;
+		memcpy(static_cast<void *>(value), in(id), sizeof(T));
+		return true;
+	}
+	/* Of an object or a file; 0: none. */
+	uint32_t handle(uint16_t id) const
+	{
+		return has(id) && !attrs.at(id)->len ? static_cast<uint32_t>(attrs.at(id)->data) :
+						       0;
+	}
 	template <typename T> bool put(uint16_t id, const T &value) const
 	{
 		if (bytes(id) < sizeof(T))
@@ -143,6 +157,7 @@ void FakeKernel::reset()
 	fail_command = -1;
 	fail_errno = 0;
 	fail_mmap = false;
+	async_fd = -1;
 	complaint.clear();
 }
 
@@ -170,14 +185,25 @@ int FakeKernel::ioctl(void *arg)
 	for (int i = 0; i < hdr->num_attrs; i++)
 		args.attrs[hdr->attrs[i].attr_id] = &hdr->attrs[i];
 
-	if (hdr->object_id != UVERBS_OBJECT_DEVICE) {
-		err = EOPNOTSUPP;
-	} else if (hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0])) {
+	if (hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0])) {
 		err = bad("ioctl length");
 	} else if (hdr->reserved1 || hdr->reserved2) {
 		err = bad("ioctl reserved");
+	} else if (hdr->object_id == UVERBS_OBJECT_ASYNC_EVENT) {
+		args.attrs.at(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE)->data_s64 = async_fd;
+		err = async_fd < 0 ? EOPNOTSUPP : 0;
+	} else if (hdr->object_id == UVERBS_OBJECT_CQ) {
+		err = failing(IB_USER_VERBS_CMD_CREATE_CQ) ?: create_cq(args);
+	} else if (hdr->object_id == UVERBS_OBJECT_SRQ) {
+		err = failing(IB_USER_VERBS_CMD_CREATE_SRQ) ?: create_srq(args);
+	} else if (hdr->object_id == UVERBS_OBJECT_QP) {
+		err = failing(IB_USER_VERBS_CMD_CREATE_QP) ?: create_qp(args);
+	} else if (hdr->object_id != UVERBS_OBJECT_DEVICE) {
+		err = EOPNOTSUPP;
 	} else if (hdr->method_id == UVERBS_METHOD_GET_CONTEXT) {
 		err = hdr->driver_id == TERN_DRIVER_ID ? get_context(args) : bad("driver id");
+	} else if (hdr->method_id == UVERBS_METHOD_QUERY_CONTEXT) {
+		err = query_context(args);
 	} else if (hdr->method_id == UVERBS_METHOD_INVOKE_WRITE &&
 		   args.bytes(UVERBS_ATTR_WRITE_CMD) == 8) {
 		uint64_t command;
@@ -212,6 +238,126 @@ int FakeKernel::get_context(Args &args)
 	args.put(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t{3});
 	args.put(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t{1});
 	return args.put(UVERBS_ATTR_UHW_OUT, resp) ? 0 : bad("get_context UHW");
+}
+
+/* Without a driver's part it is what the library asks before it takes a context over. */
+int FakeKernel::query_context(Args &args)
+{
+	tern_alloc_ucontext_resp resp = {features, TERN_MAX_INLINE, TERN_MAX_SGE, -1, 0};
+
+	if (context_errno)
+		return context_errno;
+	if (features & TERN_FEATURE_DOORBELL_FILE) {
+		doorbell_fd = eventfd(0, EFD_CLOEXEC);
+		closes = 0;
+		resp.doorbell_fd = doorbell_fd;
+	}
+	args.put(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, uint32_t{3});
+	args.put(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, uint64_t{1});
+	return args.put(TERN_ATTR_QUERY_CONTEXT_RESP, resp) ? 0 : bad("query_context");
+}
+
+int FakeKernel::failing(uint32_t command) const
+{
+	return static_cast<int>(command) == fail_command ? fail_errno : 0;
+}
+
+/* Events go where the context that made it looks. */
+bool FakeKernel::is_ours(const Args &args, uint16_t event_fd)
+{
+	return async_fd < 0 ? !args.has(event_fd) :
+			      static_cast<int>(args.handle(event_fd)) == async_fd;
+}
+
+int FakeKernel::create_cq(Args &args)
+{
+	tern_create_cq_resp driver = {};
+	uint64_t user_handle;
+	uint32_t cqe, vector;
+
+	if (!args.get(UVERBS_ATTR_CREATE_CQ_CQE, &cqe) ||
+	    !args.get(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user_handle) ||
+	    !args.get(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector) ||
+	    !is_ours(args, UVERBS_ATTR_CREATE_CQ_EVENT_FD))
+		return bad("create_cq");
+	const uint32_t handle = add("cq", user_handle);
+
+	objects[handle].ring = std::make_shared<FakeRing>(cqe, TERN_CQE_BYTES);
+	driver.ring = describe(objects[handle].ring);
+	args.attrs.at(UVERBS_ATTR_CREATE_CQ_HANDLE)->data = handle;
+	return args.put(UVERBS_ATTR_CREATE_CQ_RESP_CQE, objects[handle].ring->slots) &&
+			       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+		       0 :
+		       bad("create_cq");
+}
+
+int FakeKernel::create_srq(Args &args)
+{
+	tern_create_srq_resp driver = {};
+	uint64_t user_handle, type;
+	uint32_t max_wr, max_sge, limit;
+
+	if (!args.get(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &user_handle) ||
+	    !args.get(UVERBS_ATTR_CREATE_SRQ_MAX_WR, &max_wr) ||
+	    !args.get(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &max_sge) ||
+	    !args.get(UVERBS_ATTR_CREATE_SRQ_LIMIT, &limit) ||
+	    !args.get(UVERBS_ATTR_CREATE_SRQ_TYPE, &type) || type != IB_UVERBS_SRQT_BASIC ||
+	    !is_ours(args, UVERBS_ATTR_CREATE_SRQ_EVENT_FD))
+		return bad("create_srq");
+	const uint32_t handle = add("srq", user_handle);
+
+	objects[handle].ring =
+		std::make_shared<FakeRing>(max_wr, TERN_RECV_WQE_BYTES + 16 * max_sge);
+	driver.ring = describe(objects[handle].ring);
+	driver.srq_num = 99;
+	args.attrs.at(UVERBS_ATTR_CREATE_SRQ_HANDLE)->data = handle;
+	return args.put(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, objects[handle].ring->slots) &&
+			       args.put(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, max_sge) &&
+			       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+		       0 :
+		       bad("create_srq");
+}
+
+int FakeKernel::create_qp(Args &args)
+{
+	const uint32_t pd = args.handle(UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+	ib_uverbs_qp_cap cap;
+	tern_create_qp_resp driver = {};
+	uint64_t user_handle, type;
+	uint32_t flags;
+
+	if (!args.get(UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user_handle) ||
+	    !args.get(UVERBS_ATTR_CREATE_QP_CAP, &cap) ||
+	    !args.get(UVERBS_ATTR_CREATE_QP_TYPE, &type) ||
+	    !args.get(UVERBS_ATTR_CREATE_QP_FLAGS, &flags) ||
+	    flags & ~uint32_t{IB_UVERBS_QP_CREATE_SQ_SIG_ALL} ||
+	    !is_ours(args, UVERBS_ATTR_CREATE_QP_EVENT_FD))
+		return bad("create_qp");
+	if (!objects.count(pd) || object(pd).kind != "pd" ||
+	    !objects.count(args.handle(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)) ||
+	    !objects.count(args.handle(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)))
+		return ENOENT;
+	const uint32_t handle = add("qp", user_handle);
+	FakeObject &qp = objects[handle];
+	const uint32_t tail = std::max(cap.max_send_sge * 16, cap.max_inline_data);
+
+	qp.ring =
+		std::make_shared<FakeRing>(std::max(cap.max_send_wr, 1u), (64 + tail + 63) & ~63u);
+	driver.sq = describe(qp.ring);
+	if (!args.has(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)) {
+		qp.rq = std::make_shared<FakeRing>(std::max(cap.max_recv_wr, 1u),
+						   16 + 16 * cap.max_recv_sge);
+		driver.rq = describe(qp.rq);
+	}
+	driver.max_inline = qp.ring->stride - 64;
+	cap.max_send_wr = qp.ring->slots;
+	cap.max_recv_wr = qp.rq ? qp.rq->slots : 0;
+	args.attrs.at(UVERBS_ATTR_CREATE_QP_HANDLE)->data = handle;
+	return args.put(UVERBS_ATTR_CREATE_QP_RESP_CAP, cap) &&
+			       args.put(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, next_qpn++) &&
+			       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
+		       0 :
+		       bad("create_qp");
 }
 
 uint32_t FakeKernel::add(const std::string &kind, uint64_t user_handle)
@@ -252,7 +398,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 	constexpr uint32_t kEx = IB_USER_VERBS_CMD_FLAG_EXTENDED;
 	const size_t core_bytes = args.bytes(UVERBS_ATTR_CORE_IN);
 
-	if (static_cast<int>(command & ~kEx) == fail_command)
+	if (failing(command & ~kEx))
 		return fail_errno;
 
 	switch (command) {
@@ -340,23 +486,6 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 
 		return args.core(&req) ? destroy(req.ah_handle, "ah") : bad("destroy_ah");
 	}
-	case kEx | IB_USER_VERBS_EX_CMD_CREATE_CQ: {
-		ib_uverbs_ex_create_cq req;
-		ib_uverbs_ex_create_cq_resp resp = {};
-		tern_create_cq_resp driver = {};
-
-		if (!args.core(&req) || req.comp_mask || req.reserved)
-			return bad("create_cq");
-		uint32_t handle = add("cq", req.user_handle);
-		objects[handle].ring = std::make_shared<FakeRing>(req.cqe, TERN_CQE_BYTES);
-		driver.ring = describe(objects[handle].ring);
-		resp.base.cq_handle = handle;
-		resp.base.cqe = objects[handle].ring->slots;
-		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
-				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
-			       0 :
-			       bad("create_cq");
-	}
 	case IB_USER_VERBS_CMD_RESIZE_CQ: {
 		struct {
 			uint64_t response;
@@ -414,28 +543,6 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		object(req.cq_handle).state = 1 + req.solicited_only;
 		return 0;
 	}
-	case IB_USER_VERBS_CMD_CREATE_SRQ: {
-		struct {
-			uint64_t response, user_handle;
-			uint32_t pd_handle, max_wr, max_sge, srq_limit;
-		} req;
-		tern_create_srq_resp driver = {};
-
-		if (!args.core(&req))
-			return bad("create_srq");
-		uint32_t handle = add("srq", req.user_handle);
-		objects[handle].ring = std::make_shared<FakeRing>(
-			req.max_wr, TERN_RECV_WQE_BYTES + 16 * req.max_sge);
-		driver.ring = describe(objects[handle].ring);
-		driver.srq_num = 99;
-		struct {
-			uint32_t handle, max_wr, max_sge, srqn;
-		} resp = {handle, objects[handle].ring->slots, req.max_sge, 99};
-		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
-				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
-			       0 :
-			       bad("create_srq");
-	}
 	case IB_USER_VERBS_CMD_MODIFY_SRQ: {
 		struct {
 			uint32_t handle, mask, max_wr, limit;
@@ -469,40 +576,6 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_srq");
 		return destroy(req.srq_handle, "srq");
-	}
-	case kEx | IB_USER_VERBS_EX_CMD_CREATE_QP: {
-		ib_uverbs_ex_create_qp req;
-		ib_uverbs_ex_create_qp_resp resp = {};
-		tern_create_qp_resp driver = {};
-
-		if (!args.core(&req) || req.comp_mask || req.create_flags)
-			return bad("create_qp");
-		if (!objects.count(req.pd_handle) || object(req.pd_handle).kind != "pd" ||
-		    !objects.count(req.send_cq_handle) || !objects.count(req.recv_cq_handle))
-			return ENOENT;
-		uint32_t handle = add("qp", req.user_handle);
-		FakeObject &qp = objects[handle];
-		uint32_t tail = std::max(req.max_send_sge * 16, req.max_inline_data);
-		qp.ring = std::make_shared<FakeRing>(std::max(req.max_send_wr, 1u),
-						     (64 + tail + 63) & ~63u);
-		driver.sq = describe(qp.ring);
-		if (!req.is_srq) {
-			qp.rq = std::make_shared<FakeRing>(std::max(req.max_recv_wr, 1u),
-							   16 + 16 * req.max_recv_sge);
-			driver.rq = describe(qp.rq);
-		}
-		driver.max_inline = qp.ring->stride - 64;
-		resp.base.qp_handle = handle;
-		resp.base.qpn = next_qpn++;
-		resp.base.max_send_wr = qp.ring->slots;
-		resp.base.max_recv_wr = qp.rq ? qp.rq->slots : 0;
-		resp.base.max_send_sge = req.max_send_sge;
-		resp.base.max_recv_sge = req.max_recv_sge;
-		resp.base.max_inline_data = req.max_inline_data;
-		return args.put(UVERBS_ATTR_CORE_OUT, resp) &&
-				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
-			       0 :
-			       bad("create_qp");
 	}
 	case IB_USER_VERBS_CMD_MODIFY_QP: {
 		ib_uverbs_modify_qp req;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
@@ -98,6 +99,7 @@ public:
 	int fail_command = -1; /* number of the write command that fails... */
 	int fail_errno = 0;    /* ...like this */
 	bool fail_mmap = false;
+	int async_fd = -1; /* for events; -1: the library gets none */
 	uint32_t next_qpn = 17;
 	std::string complaint; /* what was malformed, the first time */
 
@@ -105,6 +107,13 @@ private:
 	struct Args;
 	int invoke(uint32_t command, Args &args);
 	int get_context(Args &args);
+	int query_context(Args &args);
+	int create_cq(Args &args);
+	int create_srq(Args &args);
+	int create_qp(Args &args);
+	/* errno, or 0. */
+	int failing(uint32_t command) const;
+	bool is_ours(const Args &args, uint16_t event_fd);
 	uint32_t add(const std::string &kind, uint64_t user_handle);
 	tern_mmap describe(const std::shared_ptr<FakeRing> &ring);
 	int destroy(uint32_t handle, const std::string &kind);

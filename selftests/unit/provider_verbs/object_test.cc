@@ -32,6 +32,59 @@ TEST_F(Objects, OpenFailsWhenTheKernelRefusesAContext)
 	EXPECT_EQ(errno, EPERM);
 }
 
+/* What the library does for ibv_import_device(), once it has found the device. */
+TEST_F(Objects, ContextOfAnotherProcessIsTakenOver)
+{
+	auto *imported = static_cast<ibv_context *>(nullptr);
+	verbs_context *vctx;
+
+	ibv_close_device(ctx);
+	ctx = nullptr;
+	vctx = tern::device_ops.import_context(&device.device, kCommandFd);
+	ASSERT_NE(vctx, nullptr);
+	imported = reinterpret_cast<ibv_context *>(reinterpret_cast<char *>(vctx) +
+						   tern::abi::library.release->context_offset);
+	EXPECT_EQ(imported->num_comp_vectors, 3);
+	/* Its events are its own: its pointers are nothing to the other process. */
+	kernel.async_fd = 77;
+	imported->async_fd = 77;
+
+	ibv_pd *pd = ibv_import_pd(imported, 1);
+	ASSERT_NE(pd, nullptr);
+	EXPECT_EQ(pd->handle, 1u);
+	ibv_unimport_pd(pd);
+
+	ibv_cq *cq = ibv_create_cq(imported, 4, nullptr, nullptr, 0);
+	ASSERT_NE(cq, nullptr);
+	EXPECT_EQ(ibv_destroy_cq(cq), 0);
+	imported->async_fd = -1;
+	EXPECT_GE(kernel.doorbell_fd, 0);
+	tern::free_context(imported);
+	EXPECT_EQ(kernel.closes, 1);
+
+	kernel.context_errno = EIO;
+	errno = 0;
+	EXPECT_EQ(tern::device_ops.import_context(&device.device, kCommandFd), nullptr);
+	EXPECT_EQ(errno, EIO);
+}
+
+TEST_F(Objects, EventsOfQueuesGoWhereTheirContextLooks)
+{
+	const int real = std::exchange(ctx->async_fd, 55);
+	ibv_srq_init_attr srq_attr = {nullptr, {4, 1, 0}};
+
+	kernel.async_fd = 55;
+	{
+		Queues q;
+
+		make(&q);
+		ibv_srq *srq = ibv_create_srq(q.pd, &srq_attr);
+		ASSERT_NE(srq, nullptr);
+		EXPECT_EQ(ibv_destroy_srq(srq), 0);
+	}
+	ctx->async_fd = real;
+}
+
 TEST_F(Objects, DoorbellFileIsClosedOnceWithItsContext)
 {
 	const int fd = kernel.doorbell_fd;
@@ -144,11 +197,51 @@ TEST_F(Objects, ParentDomainHoldsItsPdAndThreadDomain)
 	EXPECT_EQ(parent->handle, pd->handle);
 	EXPECT_EQ(ibv_dealloc_pd(pd), EBUSY);
 	EXPECT_EQ(ibv_dealloc_td(td), EBUSY);
+	attr.comp_mask = 1 << 2;
+	errno = 0;
+	EXPECT_EQ(ibv_alloc_parent_domain(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	attr.comp_mask = 0;
 	attr.pd = parent;
 	EXPECT_EQ(ibv_alloc_parent_domain(ctx, &attr), nullptr);
 	EXPECT_EQ(ibv_dealloc_pd(parent), 0);
 	EXPECT_EQ(ibv_dealloc_td(td), 0);
 	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+void *no_memory(ibv_pd * /*pd*/, void * /*pd_context*/, size_t /*size*/, size_t /*alignment*/,
+		uint64_t /*resource*/)
+{
+	ADD_FAILURE() << "there is nothing to allocate";
+	return nullptr;
+}
+
+void no_free(ibv_pd * /*pd*/, void * /*pd_context*/, void * /*memory*/, uint64_t /*resource*/)
+{
+	ADD_FAILURE() << "there is nothing to free";
+}
+
+/* They would be for the queues' memory, which the kernel allocates. */
+TEST_F(Objects, AllocatorsOfAParentDomainAreTakenAndNotAsked)
+{
+	Queues q;
+	ibv_parent_domain_init_attr attr = {};
+
+	make(&q);
+	attr.pd = q.pd;
+	attr.comp_mask =
+		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	attr.alloc = no_memory;
+	attr.free = no_free;
+	attr.pd_context = &q;
+	ibv_pd *parent = ibv_alloc_parent_domain(ctx, &attr);
+	ASSERT_NE(parent, nullptr);
+	ibv_qp_init_attr_ex qp = qp_attr(q, IBV_QPT_RC);
+	qp.pd = parent;
+	ibv_qp *of_it = ibv_create_qp_ex(ctx, &qp);
+	ASSERT_NE(of_it, nullptr);
+	EXPECT_EQ(ibv_destroy_qp(of_it), 0);
+	EXPECT_EQ(ibv_dealloc_pd(parent), 0);
 }
 
 TEST_F(Objects, RegionIsRegisteredReregisteredAndGone)
@@ -167,9 +260,12 @@ TEST_F(Objects, RegionIsRegisteredReregisteredAndGone)
 	EXPECT_EQ(mr->lkey, 0x200u);
 	EXPECT_EQ(mr->addr, buf + 4096);
 	EXPECT_EQ(ibv_dereg_mr(mr), 0);
-	errno = 0;
-	EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, 1, 0), nullptr);
-	EXPECT_EQ(errno, EOPNOTSUPP);
+	/* There is no such thing, whatever the descriptor. */
+	for (int fd : {1, -1}) {
+		errno = 0;
+		EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, 0), nullptr);
+		EXPECT_EQ(errno, EOPNOTSUPP);
+	}
 	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
 }
 
@@ -294,6 +390,23 @@ TEST_F(Objects, QpsThatCannotBeAreRefused)
 		a->create_flags = IBV_QP_CREATE_SCATTER_FCS;
 	});
 	refused(EINVAL, [](auto *a) { a->send_cq = nullptr; });
+}
+
+TEST_F(Objects, SendsWithImmediateDataAreRefusedToAQpOfIwarp)
+{
+	Queues q;
+
+	make(&q);
+	device.device.transport_type = IBV_TRANSPORT_IWARP;
+	ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_RC);
+	attr.send_ops_flags |= IBV_QP_EX_WITH_SEND_WITH_IMM;
+	errno = 0;
+	EXPECT_EQ(ibv_create_qp_ex(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	attr.send_ops_flags &= ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM};
+	ibv_qp *qp = ibv_create_qp_ex(ctx, &attr);
+	ASSERT_NE(qp, nullptr);
+	EXPECT_EQ(ibv_destroy_qp(qp), 0);
 }
 
 TEST_F(Objects, DestroyWaitsUntilEventsAreAcknowledged)

@@ -138,6 +138,19 @@ TEST_F(Post, IwarpQpThatTheKernelConnectedIsNoticed)
 	EXPECT_EQ(kernel.ioctls, before);
 }
 
+TEST_F(Post, IwarpQpTakesReceivesAsSoonAsTheKernelSaysSo)
+{
+	Queues q;
+	Recvs r(1);
+
+	device.device.transport_type = IBV_TRANSPORT_IWARP;
+	make(&q, IBV_QPT_RC, IBV_QPS_RESET);
+	EXPECT_EQ(ibv_post_recv(q.qp, r.wr.data(), &r.bad), EINVAL);
+	kernel.object(q.qp->handle).state = IBV_QPS_INIT;
+	EXPECT_EQ(ibv_post_recv(q.qp, r.wr.data(), &r.bad), 0);
+	EXPECT_EQ(rq(q.qp).prod(), 1u);
+}
+
 TEST_F(Post, DoorbellsAreOfTheirQp)
 {
 	Queues q, other;

@@ -76,6 +76,8 @@ protected:
 		attr.send_ops_flags = type == IBV_QPT_UD ?
 					      IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM :
 					      0x3ff;
+		if (device.device.transport_type == IBV_TRANSPORT_IWARP)
+			attr.send_ops_flags &= ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM};
 		attr.pd = q.pd;
 		return attr;
 	}

@@ -205,11 +205,11 @@ void type2_other_qp(Env &env)
 	env.control.sync();
 }
 
-// A window that grants reading only.
+// A window that grants reading only; the flag of its region's own side changes nothing.
 void type2_rights(Env &env)
 {
 	WindowBench w(env, IBV_MW_TYPE_2);
-	uint32_t key = w.bound(0, 4096, IBV_ACCESS_REMOTE_READ);
+	uint32_t key = w.bound(0, 4096, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE);
 	uint64_t va = env.control.exchange(w.target.va(0));
 	if (env.client) {
 		w.use(IBV_WR_RDMA_READ, va, key, IBV_WC_SUCCESS);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The service level in a receive's completion, and that of an address.
+ *
+ * A UD completion of RoCE says by which IP version the datagram came (IBTA A17.4.5.1), but
+ * struct ibv_wc has no member for it. mlx5's adapters say it in sl, and UCX up to 1.13 reads
+ * it there, on any device: it takes no datagram whose sl says nothing. So sl says it here
+ * too: 8 and the version. Ethernet's priorities are 0 to 7, as are the levels of an address;
+ * the one that the datagram came with follows above, so that the address of an answer, which
+ * ibv_init_ah_from_wc() makes with this sl, still has it.
+ */
+#ifndef TERN_PROVIDER_SL_H
+#define TERN_PROVIDER_SL_H
+
+#include <cstdint>
+
+#include "tern-abi.h"
+
+namespace tern {
+
+inline constexpr uint8_t kSlSaysVersion = 8;
+inline constexpr uint8_t kSlIpv6 = 1;
+inline constexpr uint8_t kSlIpv4 = 2;
+inline constexpr uint8_t kSlPriorities = 7; /* mask */
+inline constexpr uint8_t kSlPriorityShift = 4;
+
+/* ibv_wc's. */
+inline uint8_t sl_of_cqe(const tern_cqe &cqe)
+{
+	if (!(cqe.wc_flags & TERN_WC_WITH_NETWORK_HDR))
+		return cqe.sl;
+	return static_cast<uint8_t>(
+		(cqe.sl & kSlPriorities) << kSlPriorityShift | kSlSaysVersion |
+		(cqe.network_hdr_type == TERN_NETWORK_IPV4 ? kSlIpv4 : kSlIpv6));
+}
+
+/* An address' for the kernel, from what the program gives. */
+inline uint8_t sl_of_address(uint8_t sl)
+{
+	return sl & kSlSaysVersion ? sl >> kSlPriorityShift & kSlPriorities : sl;
+}
+
+} // namespace tern
+
+#endif
