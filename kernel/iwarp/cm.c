@@ -207,7 +207,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ep = iw_ep_create(dev, cm_id->m_remote_addr.ss_family);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	set_offer(ep, param, MPA_RTR_WRITE);
 	/* Kept where the peer's frame comes later. */
 	memcpy(ep->buf, param->private_data, param->private_data_len);
@@ -227,7 +227,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	cm_id->provider_data = ep;
 	ep->cm_id = cm_id;
 	iw_ep_start_timer(ep, IW_MPA_TIMEOUT);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_kick(ep);
 	iw_ep_put(ep);		/* the QP has one */
 	return 0;
@@ -235,7 +235,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 fail:
 	ep->state = IW_EP_DEAD;
 	disconnect_qp(ep);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return err;
 }
@@ -346,7 +346,7 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	ep = iw_ep_create(to_tern_dev(cm_id->device), cm_id->m_local_addr.ss_family);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	err = start_listen(ep, cm_id, backlog);
 	if (!err) {
 		ep->state = IW_EP_LISTENING;
@@ -354,7 +354,7 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 		cm_id->provider_data = ep;
 		ep->cm_id = cm_id;
 	}
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	if (err)
 		iw_ep_put(ep);
 	return err;
@@ -363,12 +363,12 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 /* The listener of a connection that came in is going. */
 static void end_child(struct iw_ep *ep)
 {
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	if (ep->state == IW_EP_WAIT_REQUEST)
 		iw_ep_reset(ep, -ECONNABORTED);
 	else if (ep->state == IW_EP_REQUESTED)
 		iw_ep_start_timer(ep, IW_ANSWER_TIMEOUT);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 }
 
 int iw_destroy_listen(struct iw_cm_id *cm_id)
@@ -376,7 +376,7 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 	struct iw_ep *ep = cm_id->provider_data;
 	struct iw_ep *child;
 
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	ep->state = IW_EP_DEAD;
 	iw_sock_detach(ep);
 	iw_ep_forget_cm_id(ep);
@@ -387,12 +387,12 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 		ep->num_children--;
 		iw_ep_get(child);
 		/* A child takes its own lock first, then ours. */
-		mutex_unlock(&ep->lock);
+		iw_ep_unlock(ep);
 		end_child(child);
 		iw_ep_put(child);
-		mutex_lock(&ep->lock);
+		iw_ep_lock(ep);
 	}
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return 0;
 }
@@ -440,10 +440,10 @@ static int announce(struct iw_ep *ep)
 	iw_ep_describe(ep, &event);
 	event.provider_data = (void *)(uintptr_t)ep->request;
 	err = -ECONNABORTED;
-	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	iw_ep_lock_listener(listener);
 	if (listener->cm_id)
 		err = listener->cm_id->event_handler(listener->cm_id, &event);
-	mutex_unlock(&listener->lock);
+	iw_ep_unlock(listener);
 	if (err && iw_request_take(ep->request))
 		iw_ep_put(ep);
 	return err;
@@ -481,7 +481,7 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (!ep)
 		return err;
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	if (ep->state != IW_EP_REQUESTED)
 		goto fail;
 	iw_ep_leave_listener(ep);
@@ -508,13 +508,13 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ep->cm_id = cm_id;
 	iw_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0);
 	ep_run(ep);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return 0;
 
 fail:
 	iw_ep_reset(ep, err);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return err;
 }
@@ -528,13 +528,13 @@ int iw_reject(struct iw_cm_id *cm_id, const void *data, u8 bytes)
 
 	if (!ep)
 		return err;
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	if (ep->state == IW_EP_REQUESTED) {
 		mpa_reject(&mine, &ep->frame, &reply);
 		err = send_frame(ep, &reply, data, bytes);
 		iw_ep_end(ep, 0);
 	}
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return err;
 }

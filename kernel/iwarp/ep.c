@@ -66,7 +66,7 @@ void iw_ep_put(struct iw_ep *ep)
 void iw_ep_kick(struct iw_ep *ep)
 {
 	iw_ep_get(ep);
-	if (!queue_work(iw_wq, &ep->work))
+	if (!queue_work(iw_ep_wq, &ep->work))
 		iw_ep_put(ep);
 }
 
@@ -75,7 +75,7 @@ void iw_ep_kick(struct iw_ep *ep)
 static void arm(struct iw_ep *ep, unsigned long delay)
 {
 	iw_ep_get(ep);
-	if (mod_delayed_work(iw_wq, &ep->timeout, delay))
+	if (mod_delayed_work(iw_ep_wq, &ep->timeout, delay))
 		iw_ep_put(ep);
 }
 
@@ -145,9 +145,9 @@ void iw_requests_end(struct tern_dev *dev)
 			continue;
 		__xa_erase(&requests, number);
 		xa_unlock(&requests);
-		mutex_lock(&ep->lock);
+		iw_ep_lock(ep);
 		iw_ep_reset(ep, -ECONNABORTED);
-		mutex_unlock(&ep->lock);
+		iw_ep_unlock(ep);
 		iw_ep_put(ep);
 		xa_lock(&requests);
 	}
@@ -214,12 +214,12 @@ void iw_ep_leave_listener(struct iw_ep *ep)
 	if (!listener)
 		return;
 	ep->listener = NULL;
-	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	iw_ep_lock_listener(listener);
 	if (!list_empty(&ep->child)) {
 		list_del_init(&ep->child);
 		listener->num_children--;
 	}
-	mutex_unlock(&listener->lock);
+	iw_ep_unlock(listener);
 	/* One that waited in TCP's queue may come now. */
 	iw_ep_kick(listener);
 	iw_ep_put(listener);
@@ -261,12 +261,12 @@ void iw_ep_reset(struct iw_ep *ep, int status)
 
 void iw_ep_close(struct iw_ep *ep, bool orderly)
 {
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	if (orderly)
 		iw_ep_end(ep, 0);
 	else
 		iw_ep_reset(ep, -ECONNABORTED);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 }
 
 /* ---- work ---- */
@@ -275,9 +275,9 @@ static void ep_work(struct work_struct *work)
 {
 	struct iw_ep *ep = container_of(work, struct iw_ep, work);
 
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	iw_ep_step(ep);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 }
 
@@ -306,7 +306,7 @@ static void ep_timeout(struct work_struct *work)
 {
 	struct iw_ep *ep = container_of(to_delayed_work(work), struct iw_ep, timeout);
 
-	mutex_lock(&ep->lock);
+	iw_ep_lock(ep);
 	if (time_before(jiffies, ep->deadline))
 		iw_ep_step(ep);
 	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && is_progressing(ep))
@@ -315,6 +315,6 @@ static void ep_timeout(struct work_struct *work)
 		request_drop(ep, -ETIMEDOUT);
 	else if (ep->state != IW_EP_OPEN)
 		iw_ep_reset(ep, -ETIMEDOUT);
-	mutex_unlock(&ep->lock);
+	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 }

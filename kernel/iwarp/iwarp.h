@@ -15,6 +15,7 @@
 #include <linux/bvec.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -107,7 +108,8 @@ struct iw_ep {
 	struct tern_dev *dev;
 	struct socket *sock;
 	struct iw_sock_callbacks tcp_callbacks;	/* what the socket had before ours */
-	struct mutex lock;
+	struct mutex lock;		/* by iw_ep_lock() */
+	unsigned int noio;		/* its holder's, from before; under lock */
 	enum iw_ep_state state;		/* under lock */
 	struct iw_cm_id *cm_id;		/* referenced; under lock */
 	struct iw_qp *qp;		/* referenced; under lock; set before OPEN */
@@ -201,7 +203,12 @@ static inline struct iw_dev *iw_dev(const struct tern_dev *dev)
 	return dev->transport_data;
 }
 
+/*
+ * Of QPs: what writeback may wait for. Nothing on it waits for memory. And of endpoints, whose
+ * steps do allocate, so they are not to hold up the former, be there only one worker left.
+ */
 extern struct workqueue_struct *iw_wq;
+extern struct workqueue_struct *iw_ep_wq;
 
 /* ---- cm.c: connections ---- */
 int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
@@ -213,6 +220,26 @@ int iw_destroy_listen(struct iw_cm_id *cm_id);
 void iw_ep_step(struct iw_ep *ep);
 
 /* ---- ep.c: endpoints ---- */
+/*
+ * Whoever is at it: its work waits for him, and a storage's way back to its server, for which
+ * writeback waits, is that work. So nothing that he allocates is to wait for writeback.
+ */
+static inline void iw_ep_lock(struct iw_ep *ep) __acquires(&ep->lock)
+{
+	mutex_lock(&ep->lock);
+	ep->noio = memalloc_noio_save();
+}
+/* Inside the lock of one that came by it. */
+static inline void iw_ep_lock_listener(struct iw_ep *listener) __acquires(&listener->lock)
+{
+	mutex_lock_nested(&listener->lock, SINGLE_DEPTH_NESTING);
+	listener->noio = memalloc_noio_save();
+}
+static inline void iw_ep_unlock(struct iw_ep *ep) __releases(&ep->lock)
+{
+	memalloc_noio_restore(ep->noio);
+	mutex_unlock(&ep->lock);
+}
 /* sock, with TCP's own callbacks, is the endpoint's, or released. NULL: no memory. */
 struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
 /* With a new socket; ERR_PTR(-EAFNOSUPPORT), or the socket's error. */

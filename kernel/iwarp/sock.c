@@ -86,6 +86,8 @@ void iw_sock_abort(struct socket *sock)
 
 void iw_sock_release(struct socket *sock)
 {
+	unsigned int noio = memalloc_noio_save();	/* also by an endpoint's work */
+
 	/*
 	 * What is on its way, and the FIN, goes on after us, timers and all; so the
 	 * namespace must stay as long, which kernel sockets do not see to.
@@ -93,6 +95,7 @@ void iw_sock_release(struct socket *sock)
 	if (sock->sk->sk_state != TCP_CLOSE && !tern_sk_hold_net(sock->sk))
 		iw_sock_abort(sock);
 	sock_release(sock);
+	memalloc_noio_restore(noio);
 }
 
 /* ---- callbacks ---- */

@@ -14,6 +14,7 @@
 #include "transport.h"
 
 struct workqueue_struct *iw_wq;
+struct workqueue_struct *iw_ep_wq;
 
 static const struct tern_limits limits = {
 	.max_qp = 65536,
@@ -116,7 +117,7 @@ static void iw_dev_changed(struct tern_dev *dev)
 static void iw_dev_stop(struct tern_dev *dev)
 {
 	iw_requests_end(dev);
-	flush_workqueue(iw_wq);
+	flush_workqueue(iw_ep_wq);
 	iw_gate_uninit(&iw_dev(dev)->gate);
 	WARN_ON(atomic_read(&iw_dev(dev)->acks_waiting));
 	kfree(iw_dev(dev));
@@ -160,11 +161,19 @@ const struct tern_transport_ops tern_iwarp_transport = {
 int tern_iwarp_init(void)
 {
 	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return iw_wq ? 0 : -ENOMEM;
+	if (!iw_wq)
+		return -ENOMEM;
+	iw_ep_wq = alloc_workqueue("tern_iwarp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!iw_ep_wq) {
+		destroy_workqueue(iw_wq);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 void tern_iwarp_exit(void)
 {
 	iw_lenders_exit();
+	destroy_workqueue(iw_ep_wq);
 	destroy_workqueue(iw_wq);
 }

@@ -70,7 +70,7 @@ static void settle_links(void)
 			ib_unregister_device_queued(&dev->ibdev);
 			ib_device_put(&dev->ibdev);
 		}
-		schedule_work(&dev->port_work);
+		queue_work(tern_wq, &dev->port_work);
 	}
 	mutex_unlock(&tern_links_lock);
 }
@@ -149,9 +149,12 @@ int tern_link_init(void)
 {
 	int err;
 
-	err = tern_netns_init();
+	err = tern_wq_init();
 	if (err)
 		return err;
+	err = tern_netns_init();
+	if (err)
+		goto wq_exit;
 	err = tern_netdev_init();
 	if (err)
 		goto netns_exit;
@@ -166,6 +169,8 @@ netdev_exit:
 	tern_netdev_exit();
 netns_exit:
 	tern_netns_exit();
+wq_exit:
+	tern_wq_exit();
 	return err;
 }
 
@@ -178,4 +183,5 @@ void tern_link_exit(void)
 	ib_unregister_client(&tern_client);
 	tern_netdev_exit();
 	tern_netns_exit();
+	tern_wq_exit();
 }

@@ -139,7 +139,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 		if (event == NETDEV_UNREGISTER)
 			netdev_gone(dev);
 		else
-			schedule_work(&dev->port_work);
+			queue_work(tern_wq, &dev->port_work);
 	}
 	mutex_unlock(&tern_links_lock);
 	return NOTIFY_OK;

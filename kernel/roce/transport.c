@@ -97,8 +97,12 @@ int __init tern_roce_init(void)
 
 	if (!roce_tx_try_batch())
 		pr_info("this kernel accounts for GSO lists wrongly: RoCE packets go to it one by one\n");
-	/* Per CPU: a QP goes on where it was interrupted, with warm caches. */
-	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
+	/*
+	 * Per CPU: a QP goes on where it was interrupted, with warm caches. Writeback to storage
+	 * behind a QP waits for it: its work allocates nothing that it would wait for.
+	 */
+	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE |
+				  WQ_MEM_RECLAIM, 0);
 	if (!roce_wq)
 		return -ENOMEM;
 	ret = roce_net_init();

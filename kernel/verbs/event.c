@@ -8,6 +8,19 @@
 
 #include "verbs/verbs.h"
 
+struct workqueue_struct *tern_wq;
+
+int tern_wq_init(void)
+{
+	tern_wq = alloc_workqueue("tern", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return tern_wq ? 0 : -ENOMEM;
+}
+
+void tern_wq_exit(void)
+{
+	destroy_workqueue(tern_wq);
+}
+
 static void events_init(struct tern_events *events, work_func_t fn)
 {
 	spin_lock_init(&events->lock);
@@ -21,7 +34,7 @@ static void events_raise(struct tern_events *events, enum ib_event_type type)
 	spin_lock_irqsave(&events->lock, irq);
 	if (!events->off) {
 		events->pending |= BIT(type);
-		schedule_work(&events->work);
+		queue_work(tern_wq, &events->work);
 	}
 	spin_unlock_irqrestore(&events->lock, irq);
 }

@@ -199,7 +199,16 @@ int tern_destroy_ah(struct ib_ah *ibah, u32 flags);
 int tern_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int tern_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
-/* ---- event.c: from creation to stop, which waits for handlers that run ---- */
+/* ---- event.c ---- */
+/*
+ * For work that is no transport's. Who destroys a QP, which waits for some of it, may be on his
+ * way to free memory.
+ */
+extern struct workqueue_struct *tern_wq;
+int tern_wq_init(void);
+void tern_wq_exit(void);
+
+/* Events: from creation to stop, which waits for handlers that run. */
 void tern_qp_events_init(struct tern_qp *qp);
 void tern_srq_events_init(struct tern_srq *srq);
 void tern_events_stop(struct tern_events *events);

@@ -9,6 +9,7 @@ python    Python parses, and is indented with spaces
 pylint    Python names only what there is
 version   VERSION and dkms.conf agree
 kbuild    Kbuild names exactly the sources that kernel/ has
+reclaim   what storage waits for has a worker when there is no memory
 """
 
 import os
@@ -131,7 +132,26 @@ def kbuild():
         yield "Kbuild: an object is listed twice"
 
 
-PER_FILE = {"licences": licences, "words": words, "space": space, "python": python}
+QUEUE = re.compile(r"\b(?:alloc|create)_\w*workqueue\s*\(([^;]*)\)\s*;")
+SHARED_QUEUE = re.compile(r"\b(?:schedule_(?:delayed_)?work\w*\s*\(|system_\w*wq\b)")
+EP_LOCK = re.compile(r"\bmutex_\w*lock\w*\(&(?:ep|child|listener)->lock")
+
+
+def reclaim(path, text):
+    """The kernel's own queues have no rescuer, and others' work that waits for memory."""
+    if not re.match(r"kernel/.*\.[ch]$", path):
+        return
+    for found in QUEUE.finditer(text):
+        if "WQ_MEM_RECLAIM" not in found[1]:
+            yield "%s:%d: a workqueue without WQ_MEM_RECLAIM" % (
+                path, text.count("\n", 0, found.start()) + 1)
+    yield from numbered(path, text, SHARED_QUEUE, "work on one of the kernel's queues")
+    if path != "kernel/iwarp/iwarp.h":
+        yield from numbered(path, text, EP_LOCK, "not by iw_ep_lock()")
+
+
+PER_FILE = {"licences": licences, "words": words, "space": space, "python": python,
+            "reclaim": reclaim}
 WHOLE = {"pylint": pylint, "version": version, "kbuild": kbuild}
 
 
