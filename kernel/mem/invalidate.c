@@ -43,14 +43,14 @@ static int invalidate(const struct tern_mem_ctx *ctx, struct tern_region *region
 	spin_lock_irqsave(&region->lock, irq);
 	err = may_invalidate(ctx, region, key, remote);
 	if (!err && tern_region_is_window(region))
-		mr = tern_window_unbind_locked(ctx->keys, region, TERN_REGION_FREE);
+		mr = tern_window_unbind_locked(ctx->keys, region, TERN_REGION_CLOSING);
 	else if (!err)
-		region->state = TERN_REGION_FREE;
+		region->state = TERN_REGION_CLOSING;
 	spin_unlock_irqrestore(&region->lock, irq);
 	if (err)
 		return err;
 
-	tern_region_quiesce(region);
+	tern_region_close(region);
 	tern_window_drop_mr(mr);
 	return 0;
 }

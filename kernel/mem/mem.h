@@ -13,7 +13,7 @@
  * tells the consumer that the memory is its own again. Sleeping is impossible
  * there, so spans obey three rules: they are held with BH (or IRQs) disabled; their
  * holder waits for nothing; and who calls tern_mem_invalidate(), _bind(),
- * _unbind_qp() holds no span.
+ * _unbind_qp() holds no span. Lockdep looks after the last two (region.h).
  */
 #ifndef TERN_MEM_MEM_H
 #define TERN_MEM_MEM_H
@@ -47,6 +47,7 @@ enum tern_region_kind {
 enum tern_region_state {
 	TERN_REGION_FREE,	/* FAST, MW: new, invalidated, unbound; lets nothing through */
 	TERN_REGION_VALID,
+	TERN_REGION_CLOSING,	/* FAST, MW: soon FREE; waits for spans. No new span, bind or registration */
 	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
 };
 
@@ -69,6 +70,7 @@ struct tern_region {
 	u32 block_shift;
 	u64 block_off;		/* of iova within block[0]; windows: within the MR's */
 	struct ib_umem *umem;
+	struct tern_region *instead;	/* USER, DEAD: re-registered as that one; under lock */
 	/* FAST: what ib_map_mr_sg left for the next TERN_WR_REG_MR */
 	struct tern_mr *fast;
 	void **pending;

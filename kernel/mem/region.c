@@ -6,16 +6,12 @@
  * and windows change under their lock.
  */
 #include <linux/err.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
 #include "charged.h"
 #include "mem/region.h"
-
-/* Far more than a batch; only a span that breaks the rules in mem.h lives so long. */
-#define QUIESCE_NS	NSEC_PER_SEC
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 				       enum tern_region_kind kind)
@@ -70,34 +66,48 @@ void tern_region_free(struct tern_region *region)
 	kfree_rcu(region, rcu);
 }
 
-int tern_region_kill(struct tern_region *region)
+int tern_region_kill(struct tern_region *region, struct tern_region *instead)
 {
 	unsigned long irq;
 	int err = 0;
 
 	/* Binding counts under this lock too, and only on VALID regions. */
 	spin_lock_irqsave(&region->lock, irq);
-	if (atomic_read(&region->bound_windows))
+	if (atomic_read(&region->bound_windows)) {
 		err = -EBUSY;
-	else
+	} else {
 		region->state = TERN_REGION_DEAD;
+		WRITE_ONCE(region->instead, instead);
+	}
 	spin_unlock_irqrestore(&region->lock, irq);
 	return err;
 }
 
-void tern_region_quiesce(const struct tern_region *region)
-{
-	u64 start = 0;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+struct lockdep_map tern_span_map = STATIC_LOCKDEP_MAP_INIT("tern_span", &tern_span_map);
+#endif
 
-	while (refcount_read(&region->ref) > 1) {
+/* Lets nobody in. Else somebody who waited has made it free. */
+static bool is_shut(const struct tern_region *region)
+{
+	u8 state = READ_ONCE(region->state);
+
+	return state == TERN_REGION_CLOSING || state == TERN_REGION_DEAD;
+}
+
+void tern_region_close(struct tern_region *region)
+{
+	unsigned long irq;
+
+	tern_spans_waited_for();
+	while (refcount_read(&region->ref) > 1 && is_shut(region))
 		cpu_relax();
-		if (!start)
-			start = ktime_get_mono_fast_ns();
-		else if (WARN_ON_ONCE(ktime_get_mono_fast_ns() - start > QUIESCE_NS))
-			break;
-	}
 	/* What the spans copied is visible before what the caller does next. */
 	smp_mb();
+	spin_lock_irqsave(&region->lock, irq);
+	if (region->state == TERN_REGION_CLOSING)
+		region->state = TERN_REGION_FREE;
+	spin_unlock_irqrestore(&region->lock, irq);
 }
 
 struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd, int access)
@@ -137,7 +147,7 @@ int tern_region_destroy(struct tern_keys *keys, struct tern_region *region)
 	if (tern_region_is_window(region))
 		return window_destroy(keys, region);
 
-	err = tern_region_kill(region);
+	err = tern_region_kill(region, NULL);
 	if (err)
 		return err;
 	tern_key_release(keys, region->key);

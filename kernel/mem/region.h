@@ -6,6 +6,9 @@
 #ifndef TERN_MEM_REGION_H
 #define TERN_MEM_REGION_H
 
+#include <linux/instruction_pointer.h>
+#include <linux/lockdep.h>
+
 #include "mem/mem.h"
 
 #define TERN_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -62,11 +65,41 @@ void tern_region_abort(struct tern_keys *keys, struct tern_region *region);
 void tern_region_drain(struct tern_region *region);
 /* After draining: free the memory, and the region a grace period later. */
 void tern_region_free(struct tern_region *region);
-/* FREE or VALID to DEAD; -EBUSY if windows are bound. */
-int tern_region_kill(struct tern_region *region);
+/*
+ * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: what it is from now on to those
+ * who found it before, or NULL.
+ */
+int tern_region_kill(struct tern_region *region, struct tern_region *instead);
 
-/* Spin until no span of the region is left; new ones have been made impossible. */
-void tern_region_quiesce(const struct tern_region *region);
+/*
+ * What spans must not do (mem.h), as lockdep sees it: to hold one is to have a lock that is only
+ * ever tried, and that many have; to wait for the last is to take it alone.
+ */
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+extern struct lockdep_map tern_span_map;
+#endif
+
+static __always_inline void tern_span_held(void)
+{
+	lock_acquire(&tern_span_map, 0, 1, 2, 1, NULL, _THIS_IP_);
+}
+
+static __always_inline void tern_span_left(void)
+{
+	lock_release(&tern_span_map, _THIS_IP_);
+}
+
+static __always_inline void tern_spans_waited_for(void)
+{
+	lock_acquire(&tern_span_map, 0, 0, 0, 1, NULL, _THIS_IP_);
+	lock_release(&tern_span_map, _THIS_IP_);
+}
+
+/*
+ * From CLOSING to FREE: spin until no span of the region is left, however long. None comes
+ * meanwhile, and who has one waits for nothing, so it does not take long.
+ */
+void tern_region_close(struct tern_region *region);
 
 static inline void tern_region_put(struct tern_region *region)
 {

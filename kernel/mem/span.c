@@ -39,12 +39,24 @@ static __always_inline int span_check(const struct tern_mem_ctx *ctx,
 
 static void span_fill(struct tern_span *span, struct tern_region *region, u64 va, u64 length)
 {
+	tern_span_held();
 	span->region = region;
 	span->length = length;
 	if (region->kind == TERN_REGION_DMA)
 		span->kva = (void *)(uintptr_t)va;
 	else
 		span->off = region->block_off + (va - region->iova);
+}
+
+/* It was on its way out when it was found: referenced, what was put in its place, or NULL. */
+static noinline struct tern_region *get_instead(struct tern_region *region)
+{
+	do {
+		/* Drained last of all. Pairs with tern_region_drain(). */
+		smp_rmb();
+		region = READ_ONCE(region->instead);
+	} while (region && !refcount_inc_not_zero(&region->ref));
+	return region;
 }
 
 /* USER, DMA: they are as they were published for as long as they are found. */
@@ -54,8 +66,11 @@ static __always_inline int span_get_fixed(const struct tern_mem_ctx *ctx,
 {
 	int err;
 
-	if (!refcount_inc_not_zero(&region->ref))
-		return -EINVAL;
+	if (unlikely(!refcount_inc_not_zero(&region->ref))) {
+		region = get_instead(region);
+		if (!region)
+			return -EINVAL;
+	}
 
 	err = span_check(ctx, region, key, va, length, need);
 	if (err) {
@@ -119,8 +134,10 @@ static __always_inline int span_get(const struct tern_mem_ctx *ctx, u32 key, u64
 
 static __always_inline void span_let_go(const struct tern_span *span)
 {
-	if (span->region)
-		tern_region_put(span->region);
+	if (!span->region)
+		return;
+	tern_span_left();
+	tern_region_put(span->region);
 	if (span->window)
 		tern_region_put(span->window);
 }

@@ -180,6 +180,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	struct tern_region *old = mr->region;
 	struct tern_region *new;
 	bool pinned;
+	u32 own_key;
 	int err;
 
 	if (old->kind != TERN_REGION_USER)
@@ -201,15 +202,16 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	err = rereg_map(new, keys->ibdev, mr, flags, start, length, iova, &pinned);
 	if (err)
 		goto abort;
-	err = tern_region_kill(old);
-	if (err)
-		goto disinherit;
-
-	tern_key_release(keys, new->key);
+	own_key = new->key;
 	new->key = old->key;
 	new->state = TERN_REGION_VALID;
+	/* From here on the new one, by way of the old to whoever found that, and then by the key. */
+	err = tern_region_kill(old, new);
+	if (err)
+		goto disinherit;
+	tern_key_release(keys, own_key);
 	tern_key_publish(keys, new);
-	mr->region = new;
+	WRITE_ONCE(mr->region, new);
 
 	tern_region_drain(old);
 	if (!pinned) {
@@ -221,6 +223,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	return 0;
 
 disinherit:
+	new->key = own_key;
 	if (!pinned)
 		new->block = NULL;
 abort:

@@ -44,7 +44,8 @@ struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct ter
 static int window_may_bind(const struct tern_mem_ctx *ctx, const struct tern_region *window,
 			   const struct window_bind *bind)
 {
-	if (window->state == TERN_REGION_DEAD || window->key != bind->mw_rkey)
+	if (window->state == TERN_REGION_DEAD || window->state == TERN_REGION_CLOSING ||
+	    window->key != bind->mw_rkey)
 		return -EINVAL;
 	if (bind->mw_rkey >> 8 != bind->new_rkey >> 8 ||
 	    bind->access & ~(TERN_ACCESS_REMOTE | IB_ZERO_BASED))
@@ -75,43 +76,40 @@ static int mr_may_be_bound(const struct tern_region *window, const struct tern_r
 	return 0;
 }
 
-/* Counts the window in, so that the MR stays as it is. */
-static int mr_bind(const struct tern_region *window, struct tern_region *mr,
+/*
+ * Counts the window in, so that the MR stays as it is. *bound: as which it was found, then
+ * which it is, if it was re-registered just now.
+ */
+static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 		   const struct window_bind *bind)
 {
+	struct tern_region *mr = *bound, *instead;
 	int err;
 
 	if (!mr || (mr->kind != TERN_REGION_USER && mr->kind != TERN_REGION_FAST))
 		return -EINVAL;
 
-	spin_lock_nested(&mr->lock, SINGLE_DEPTH_NESTING);
-	err = mr_may_be_bound(window, mr, bind);
-	if (!err)
-		atomic_inc(&mr->bound_windows);
-	spin_unlock(&mr->lock);
+	for (;; mr = instead) {
+		spin_lock_nested(&mr->lock, SINGLE_DEPTH_NESTING);
+		instead = mr->instead;
+		err = mr_may_be_bound(window, mr, bind);
+		if (!err)
+			atomic_inc(&mr->bound_windows);
+		spin_unlock(&mr->lock);
+		if (!instead)
+			break;
+	}
+	*bound = mr;
 	return err;
 }
 
-static int window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region *window,
-			      const struct window_bind *bind, struct tern_region **old_mr)
+/* window->lock held; bound to nothing. mr, counted in, or NULL: bound to nothing from now on, too. */
+static void window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region *window,
+			       struct tern_region *mr, const struct window_bind *bind)
 {
-	struct tern_region *mr = NULL;
-	int err;
-
-	err = window_may_bind(ctx, window, bind);
-	if (err)
-		return err;
-	if (bind->length) {
-		mr = tern_key_lookup(ctx->keys, bind->mr_lkey);
-		err = mr_bind(window, mr, bind);
-		if (err)
-			return err;
-	}
-
-	*old_mr = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_FREE);
 	WRITE_ONCE(window->key, bind->new_rkey);
 	if (!mr)
-		return 0;
+		return;
 
 	window->mr = mr;
 	window->access = bind->access;
@@ -122,7 +120,38 @@ static int window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region
 	if (window->kind == TERN_REGION_MW2)
 		atomic_inc(&ctx->keys->bound_mw2);
 	window->state = TERN_REGION_VALID;
-	return 0;
+}
+
+static int window_bind(const struct tern_mem_ctx *ctx, struct tern_region *window,
+		       const struct window_bind *bind)
+{
+	struct tern_region *mr = NULL, *old;
+	unsigned long irq;
+	int err;
+
+	spin_lock_irqsave(&window->lock, irq);
+	err = window_may_bind(ctx, window, bind);
+	if (!err && bind->length) {
+		mr = tern_key_lookup(ctx->keys, bind->mr_lkey);
+		err = mr_bind(window, &mr, bind);
+		if (err)
+			mr = NULL;
+	}
+	while (!err && window->mr) {
+		/* The last span of the old binding first: else those of the new one come between. */
+		old = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_CLOSING);
+		spin_unlock_irqrestore(&window->lock, irq);
+		tern_region_close(window);
+		tern_window_drop_mr(old);
+		spin_lock_irqsave(&window->lock, irq);
+		err = window_may_bind(ctx, window, bind);
+	}
+	if (!err)
+		window_bind_locked(ctx, window, mr, bind);
+	else
+		tern_window_drop_mr(mr);
+	spin_unlock_irqrestore(&window->lock, irq);
+	return err;
 }
 
 int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
@@ -136,25 +165,13 @@ int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32
 		.addr = addr,
 		.length = length,
 	};
-	struct tern_region *old_mr = NULL;
 	struct tern_region *window;
-	unsigned long irq;
 	int err = -EINVAL;
 
 	rcu_read_lock();
 	window = tern_key_lookup(ctx->keys, mw_rkey);
-	if (!window || !tern_region_is_window(window))
-		goto unlock;
-
-	spin_lock_irqsave(&window->lock, irq);
-	err = window_bind_locked(ctx, window, &bind, &old_mr);
-	spin_unlock_irqrestore(&window->lock, irq);
-
-	if (old_mr) {
-		tern_region_quiesce(window);
-		tern_window_drop_mr(old_mr);
-	}
-unlock:
+	if (window && tern_region_is_window(window))
+		err = window_bind(ctx, window, &bind);
 	rcu_read_unlock();
 	return err;
 }
@@ -166,11 +183,11 @@ static void window_unbind_qp(struct tern_keys *keys, struct tern_region *window,
 
 	spin_lock_irqsave(&window->lock, irq);
 	if (window->state == TERN_REGION_VALID && window->bound_qpn == qpn)
-		mr = tern_window_unbind_locked(keys, window, TERN_REGION_FREE);
+		mr = tern_window_unbind_locked(keys, window, TERN_REGION_CLOSING);
 	spin_unlock_irqrestore(&window->lock, irq);
 
 	if (mr) {
-		tern_region_quiesce(window);
+		tern_region_close(window);
 		tern_window_drop_mr(mr);
 	}
 }

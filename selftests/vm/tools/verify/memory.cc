@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "pattern.h"
 #include "post.h"
@@ -141,6 +142,54 @@ void rereg(Env &env)
 	env.control.sync();
 }
 
+// Who meets a region in the middle of a rereg meets the old or the new one: here both are the same
+// memory, with the same rights as far as the peer needs them.
+void rereg_busy(Env &env)
+{
+	constexpr uint32_t kWrites = 20000, kDepth = 32, kRegs = 2000;
+	Bench bench(env, {}, 1 << 20);
+	Buffer target(8192);
+	Mr mr(ibv_reg_mr(bench.pd.get(), target.data(), target.size(), kAllAccess));
+	require(mr != nullptr, "ibv_reg_mr: %m");
+	Remote mine = {reinterpret_cast<uint64_t>(target.data()), target.size(), mr->rkey, 0};
+	Remote theirs = env.control.exchange(mine);
+	int error = 0;
+	uint32_t n = 0;
+
+	auto rereg_once = [&] {
+		int what = n % 2 ? IBV_REREG_MR_CHANGE_ACCESS : IBV_REREG_MR_CHANGE_TRANSLATION;
+		if (ibv_rereg_mr(mr.get(), what, bench.pd.get(), target.data(), target.size(),
+				 kAllAccess))
+			error = errno;
+		n++;
+	};
+	if (!env.client)
+		rereg_once();
+	env.both_need(!means_unsupported(error), "rereg of the translation");
+	{
+		std::jthread registrar;
+		if (!env.client)
+			registrar = std::jthread([&](const std::stop_token &stop) {
+				while (!error && (!stop.stop_requested() || n < kRegs))
+					rereg_once();
+			});
+		for (uint32_t i = 0, done = 0; env.client && done < kWrites; done++) {
+			for (; i < kWrites && i - done < kDepth; i++) {
+				Work w{.opcode = i % 4 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+				       .id = i,
+				       .sges = {bench.arena.sge(0, 64)}};
+				w.remote_va = theirs.va + 64 * (i % 64);
+				w.rkey = theirs.rkey;
+				post(bench.link, w);
+			}
+			bench.cq.expect(IBV_WC_SUCCESS, done, env.limit_s);
+		}
+		env.control.sync();
+	}
+	require(!error, "rereg %u: %s", n, strerror(error));
+	env.control.sync();
+}
+
 // More regions than a driver finds by its shortest way: keys differ, each reaches its own 64
 // bytes, also after a third of them has gone; and what has gone is not reached.
 void many_regions(Env &env)
@@ -183,6 +232,7 @@ Register cases([](Cases &list) {
 	list.push_back({"mr/zero-based", zero_based_flag});
 	list.push_back({"mr/unaligned", unaligned});
 	list.push_back({"mr/rereg", rereg});
+	list.push_back({"mr/rereg-busy", rereg_busy});
 	list.push_back({"mr/many", many_regions});
 });
 

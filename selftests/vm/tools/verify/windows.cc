@@ -3,6 +3,7 @@
 // through, invalidation by their owner and by the peer's SEND_WITH_INV.
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "pattern.h"
 #include "post.h"
@@ -228,6 +229,39 @@ void mr_after_window(Env &env)
 	env.control.sync();
 }
 
+// Who binds to a region in the middle of a rereg binds to the old or the new one.
+void bind_rereg(Env &env)
+{
+	constexpr uint32_t kBinds = 3000;
+	WindowBench w(env, IBV_MW_TYPE_1);
+	int error = 0;
+
+	if (!env.client) {
+		std::jthread registrar([&](const std::stop_token &stop) {
+			while (!stop.stop_requested())
+				// Refused while it is bound.
+				if (ibv_rereg_mr(w.target.mr(), IBV_REREG_MR_CHANGE_ACCESS,
+						 w.bench.pd.get(), nullptr, 0, kBindAccess) &&
+				    errno != EBUSY)
+					error = errno;
+		});
+		for (uint32_t i = 0; i < kBinds; i++) {
+			ibv_mw_bind bind = {};
+			bind.wr_id = i;
+			bind.send_flags = IBV_SEND_SIGNALED;
+			// Of no bytes: to nothing.
+			bind.bind_info = {w.target.mr(), w.target.va(0), i % 2 ? 0 : 4096U,
+					  kWindowAccess};
+			int refused = ibv_bind_mw(w.bench.link.qp(), w.mw.get(), &bind);
+			if (refused)
+				refuse("ibv_bind_mw", refused);
+			w.bench.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+		}
+	}
+	env.control.sync();
+	require(!error || means_unsupported(error), "rereg: %s", strerror(error));
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"mw/type1", type1});
 	list.push_back({"mw/type2", [](Env &env) { type2(env, false); }});
@@ -238,6 +272,7 @@ Register cases([](Cases &list) {
 	list.push_back({"mw/type2-send-inv-modern", [](Env &env) { type2_send_inv(env, true); }});
 	list.push_back({"mw/type2-other-qp", type2_other_qp});
 	list.push_back({"mw/type2-rights", type2_rights});
+	list.push_back({"mw/bind-rereg", bind_rereg});
 	list.push_back({"mw/region-after-window", mr_after_window});
 });
 
