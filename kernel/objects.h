@@ -5,7 +5,7 @@
  *
  * Lifetime of a QP: struct ib_qp belongs to ib_core, which frees it as soon as
  * destroy returns; struct tern_qp is ours, found by number under RCU, counted,
- * and freed an RCU grace period after the last reference.
+ * and freed by a process, an RCU grace period after the last reference.
  */
 #ifndef TERN_OBJECTS_H
 #define TERN_OBJECTS_H
@@ -153,7 +153,7 @@ enum tern_qp_mark {
 
 struct tern_qp {
 	refcount_t ref;
-	struct rcu_head rcu;
+	struct rcu_work end;		/* after the last reference */
 	struct tern_dev *dev;
 	struct ib_qp *ibqp;		/* valid until destroy returns; under run_lock use only if !dead */
 	u32 qpn;
@@ -192,7 +192,7 @@ struct tern_qp {
 /* What the ib_core-allocated QP object holds. */
 struct tern_ibqp {
 	struct ib_qp ibqp;
-	struct tern_qp *qp;
+	struct tern_qp *qp;		/* NULL: destroyed; tern_qp_hold() */
 	/* verbs/ only */
 	struct mutex modify_lock;
 	u32 create_flags;
@@ -218,6 +218,7 @@ static inline struct tern_qp *tern_qp_lookup(struct tern_dev *dev, u32 qpn)
 	return qp && qp->qpn == qpn ? qp : xa_load(&dev->qps, qpn);
 }
 
+/* Any context: the end is a work item's. */
 void tern_qp_put(struct tern_qp *qp);
 
 /*

@@ -68,7 +68,7 @@ struct tern_transport_ops {
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
 	/* Unpublished already. On return nothing touches queues or CQs any more. */
 	void (*qp_quiesce)(struct tern_qp *qp);
-	/* Last reference gone (any context up to softirq): release what qp_create made. */
+	/* Nobody has or finds it any more: release what qp_create made. May sleep. */
 	void (*qp_release)(struct tern_qp *qp);
 
 	/*

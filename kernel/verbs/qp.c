@@ -23,18 +23,36 @@ static void qp_free(struct tern_qp *qp)
 {
 	atomic_t *num_qp = &qp->dev->num_qp;
 
-	kfree_rcu(qp, rcu);
+	kfree(qp);
 	/* The device may end with this (see tern_device_destroy()): nothing of it after. */
 	if (atomic_dec_and_test(num_qp))
 		wake_up_var(num_qp);
 }
 
-void tern_qp_put(struct tern_qp *qp)
+static void end_work(struct work_struct *work)
 {
-	if (!refcount_dec_and_test(&qp->ref))
-		return;
+	struct tern_qp *qp = container_of(to_rcu_work(work), struct tern_qp, end);
+
 	qp->dev->transport->qp_release(qp);
 	qp_free(qp);
+}
+
+void tern_qp_put(struct tern_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->ref))
+		queue_rcu_work(tern_wq, &qp->end);
+}
+
+struct tern_qp *tern_qp_hold(struct ib_qp *ibqp)
+{
+	struct tern_qp *qp;
+
+	rcu_read_lock();
+	qp = READ_ONCE(to_tern_ibqp(ibqp)->qp);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
 }
 
 /* ---- numbers: cyclic, so that a number rests long before it is used again ---- */
@@ -129,6 +147,7 @@ static struct tern_qp *qp_alloc(struct tern_dev *dev, struct ib_qp *ibqp,
 	}
 
 	refcount_set(&qp->ref, 1);
+	INIT_RCU_WORK(&qp->end, end_work);
 	qp->dev = dev;
 	qp->ibqp = ibqp;
 	qp->type = init->qp_type;
@@ -290,8 +309,10 @@ static bool may_see_psns(int mask)
 int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
-	struct tern_qp *qp = to_tern_qp(ibqp);
+	struct tern_qp *qp = tern_qp_hold(ibqp);
 
+	if (!qp)
+		return -EAGAIN;		/* a dump goes on with the next */
 	qp->dev->transport->qp_query(qp, attr, mask);
 	if (!may_see_psns(mask)) {
 		attr->sq_psn = 0;
@@ -314,6 +335,7 @@ int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.create_flags = to_tern_ibqp(ibqp)->create_flags,
 		.port_num = 1,
 	};
+	tern_qp_put(qp);
 	return 0;
 }
 
@@ -353,6 +375,7 @@ int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	unmap_queues(iq);
 	tern_clean_cqs(qp, ibqp);
 	queues_uninit(qp);
+	WRITE_ONCE(iq->qp, NULL);
 	tern_qp_put(qp);
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -dd resource show` adds to ib_core's own view of our objects.
+ * What `rdma -dd resource show` adds to ib_core's own view of our objects. Those of ib_core's
+ * (CQs here) are there as long as it looks; a QP's own, and a region, may be gone already.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
@@ -36,17 +37,24 @@ static int put_table(struct sk_buff *msg, const struct res_u32 *res, size_t n, c
 
 int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	const struct tern_qp *qp = to_tern_qp(ibqp);
-	const struct tern_transport_ops *ops = qp->dev->transport;
-	const struct res_u32 res[] = {
-		{ "sq_wqes", qp->sq.max_wr },
-		{ "sq_taken", READ_ONCE(qp->sq.head) },
-		{ "sq_retired", READ_ONCE(qp->sq.tail) },
-		{ "rq_wqes", qp->rq.max_wr },
-		{ "rq_taken", READ_ONCE(qp->rq.head) },
+	struct res_u32 res[] = {
+		{ "sq_wqes" }, { "sq_taken" }, { "sq_retired" }, { "rq_wqes" }, { "rq_taken" },
 	};
+	const struct tern_transport_ops *ops;
+	struct tern_qp *qp = tern_qp_hold(ibqp);
+	const char *way;
 
-	return put_table(msg, res, ARRAY_SIZE(res), ops->qp_way ? ops->qp_way(qp) : NULL);
+	if (!qp)
+		return -EAGAIN;
+	ops = qp->dev->transport;
+	res[0].value = qp->sq.max_wr;
+	res[1].value = READ_ONCE(qp->sq.head);
+	res[2].value = READ_ONCE(qp->sq.tail);
+	res[3].value = qp->rq.max_wr;
+	res[4].value = READ_ONCE(qp->rq.head);
+	way = ops->qp_way ? ops->qp_way(qp) : NULL;
+	tern_qp_put(qp);
+	return put_table(msg, res, ARRAY_SIZE(res), way);
 }
 
 int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)

@@ -173,10 +173,17 @@ int tern_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 /* ---- qp.c, qp_modify.c ---- */
 int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
 /*
- * The device is about to be unregistered: user QPs go to ERR, and stay there,
- * so that programs that poll hear of it by flushed completions.
+ * The device is about to be unregistered, or taken from its programs to be given to those of another
+ * namespace: user QPs go to ERR, and stay there, so that programs that poll hear of it by flushed
+ * completions. Until begin, before there are programs.
  */
+void tern_qps_begin(struct tern_dev *dev);
 void tern_qps_end(struct tern_dev *dev);
+/*
+ * For ib_core's dumps, in the place of to_tern_qp(). Of older releases they hold struct ib_qp alone
+ * and come for QPs, too, that destroy is through with: then NULL. Owes a tern_qp_put().
+ */
+struct tern_qp *tern_qp_hold(struct ib_qp *ibqp);
 int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int tern_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -10,6 +10,7 @@ pylint    Python names only what there is
 version   VERSION and dkms.conf agree
 kbuild    Kbuild names exactly the sources that kernel/ has
 reclaim   what storage waits for has a worker when there is no memory
+dumps     what ib_core's netlink dumps call holds the QP that it looks at
 """
 
 import os
@@ -150,9 +151,24 @@ def reclaim(path, text):
         yield from numbered(path, text, EP_LOCK, "not by iw_ep_lock()")
 
 
+DUMPED = re.compile(r"^int (tern_fill_res_qp_entry|tern_query_qp)\(.*?^}", re.M | re.S)
+
+
+def dumps():
+    """Older ib_core comes for QPs that are destroyed already."""
+    seen = 0
+    for path in filter(re.compile(r"kernel/verbs/.*\.c$").match, files()):
+        for found in DUMPED.finditer(read(path)):
+            seen += 1
+            if "to_tern_qp(" in found[0] or "tern_qp_hold(" not in found[0]:
+                yield "%s: %s() has its QP without tern_qp_hold()" % (path, found[1])
+    if seen != 2:
+        yield "%d of 2 functions found" % seen
+
+
 PER_FILE = {"licences": licences, "words": words, "space": space, "python": python,
             "reclaim": reclaim}
-WHOLE = {"pylint": pylint, "version": version, "kbuild": kbuild}
+WHOLE = {"pylint": pylint, "version": version, "kbuild": kbuild, "dumps": dumps}
 
 
 def found_by(check):
