@@ -84,6 +84,7 @@ static int enable_driver(struct ib_device *ibdev)
 {
 	struct tern_dev *dev = to_tern_dev(ibdev);
 
+	tern_qps_begin(dev);
 	return dev->transport->enable ? dev->transport->enable(dev) : 0;
 }
 

@@ -64,7 +64,7 @@ struct tern_dev {
 	struct work_struct port_work;	/* link/: port events out of notifier context */
 	u8 port_state;			/* enum ib_port_state last reported */
 	bool started;			/* device.c: transport->dev_start succeeded */
-	bool ending;			/* verbs/: QPs leave RESET and ERR no more */
+	bool ending;			/* verbs/: QPs do not leave RESET and ERR */
 	bool netdev_gone;		/* link/: unregister as soon as registered */
 	atomic_t port_cap_flags;	/* as ib_modify_port() left them */
 	u32 next_ah;

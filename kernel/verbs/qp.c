@@ -339,7 +339,12 @@ int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* ---- the device ends ---- */
+/* ---- the device begins and ends; also when it moves to another namespace ---- */
+
+void tern_qps_begin(struct tern_dev *dev)
+{
+	WRITE_ONCE(dev->ending, false);
+}
 
 void tern_qps_end(struct tern_dev *dev)
 {
