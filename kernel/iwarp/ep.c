@@ -20,7 +20,7 @@ struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
 	struct iw_ep *ep = kzalloc(sizeof(*ep), TERN_GFP_CHARGED);
 
 	if (!ep) {
-		sock_release(sock);
+		iw_sock_release(sock);
 		return NULL;
 	}
 	refcount_set(&ep->ref, 1);
@@ -228,6 +228,7 @@ void iw_ep_leave_listener(struct iw_ep *ep)
 void iw_ep_end(struct iw_ep *ep, int status)
 {
 	enum iw_ep_state was = ep->state;
+	struct iw_qp *qp = ep->qp;
 
 	if (was == IW_EP_DEAD)
 		return;
@@ -235,9 +236,9 @@ void iw_ep_end(struct iw_ep *ep, int status)
 	iw_ep_stop_timer(ep);
 	iw_sock_detach(ep);
 	iw_ep_leave_listener(ep);
-	if (ep->qp) {
-		iw_qp_closed(ep->qp);
-		iw_rx_settle(ep->qp);
+	if (qp) {
+		iw_qp_closed(qp);
+		iw_rx_settle(qp);
 	}
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
@@ -245,18 +246,21 @@ void iw_ep_end(struct iw_ep *ep, int status)
 		iw_ep_event(ep, IW_CM_EVENT_CLOSE, 0);
 	iw_ep_forget_cm_id(ep);
 	kernel_sock_shutdown(ep->sock, SHUT_RDWR);
+	ep->qp = NULL;
 }
 
 void iw_ep_reset(struct iw_ep *ep, int status)
 {
+	struct iw_qp *qp = ep->qp;
+
 	if (ep->state == IW_EP_DEAD)
 		return;
 	sock_no_linger(ep->sock->sk);
 	iw_ep_end(ep, status);
 	iw_sock_abort(ep->sock);
 	/* What the socket had yet to take, it never will. */
-	if (ep->qp)
-		iw_kick(ep->qp);
+	if (qp)
+		iw_kick(qp);
 }
 
 void iw_ep_close(struct iw_ep *ep, bool orderly)

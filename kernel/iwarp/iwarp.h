@@ -112,7 +112,7 @@ struct iw_ep {
 	unsigned int noio;		/* its holder's, from before; under lock */
 	enum iw_ep_state state;		/* under lock */
 	struct iw_cm_id *cm_id;		/* referenced; under lock */
-	struct iw_qp *qp;		/* referenced; under lock; set before OPEN */
+	struct iw_qp *qp;		/* under lock; set before OPEN. Destroying it ends us first */
 	struct work_struct work;
 	struct delayed_work timeout;
 	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
