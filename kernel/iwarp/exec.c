@@ -154,11 +154,21 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	return more;
 }
 
-/*
- * A consumer may post from its completion handler, to this QP or another; and the socket
- * may tell of room while it is being filled.
- */
-static DEFINE_PER_CPU(bool, running);
+/* The QP that this CPU runs, or NULL: its socket may tell of room while it is being filled. */
+static DEFINE_PER_CPU(struct iw_qp *, running);
+
+/* From within a run. False: there is none. */
+static bool run_within(struct iw_qp *qp, enum iw_why why)
+{
+	const struct iw_qp *outer = __this_cpu_read(running);
+
+	if (!outer)
+		return false;
+	/* Who fills the socket looks for room, and for who tells of it, once TCP has returned. */
+	if (outer != qp || why != IW_ROOM)
+		queue_work(iw_wq, &qp->work);
+	return true;
+}
 
 void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
@@ -169,13 +179,13 @@ void iw_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	 */
 	bool taken = sk && sock_owned_by_user(sk);
 
-	if (__this_cpu_read(running))
+	if (run_within(qp, why))
 		return;
 	spin_lock(&qp->base.run_lock);
-	__this_cpu_write(running, true);
+	__this_cpu_write(running, qp);
 	if (taken || run_locked(qp, sk, why))
 		hand_off(qp);
-	__this_cpu_write(running, false);
+	__this_cpu_write(running, NULL);
 	spin_unlock(&qp->base.run_lock);
 }
 
@@ -187,16 +197,14 @@ void iw_kick(struct iw_qp *qp)
 	 * Kernel consumers, who keep the QP while they post: no need to look whether
 	 * it is dead, nor a way to. Doorbell files come to neither queue_work().
 	 */
-	if (irqs_disabled()) {
+	if (irqs_disabled() || tern_cq_in_handler()) {
 		queue_work(iw_wq, &qp->work);
 		return;
 	}
 	local_bh_disable();
-	if (__this_cpu_read(running)) {
-		queue_work(iw_wq, &qp->work);
-	} else if (!sk) {
+	if (!sk) {
 		iw_run(qp, NULL, IW_ROOM);
-	} else {
+	} else if (!run_within(qp, IW_ROOM)) {
 		/* The socket stays as long as the QP: its endpoint does. */
 		spin_lock(&sk->sk_lock.slock);
 		iw_run(qp, sk, IW_ROOM);

@@ -6,7 +6,9 @@
  */
 #include <linux/bitfield.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -15,6 +17,8 @@
 #include "queue/cq.h"
 
 static_assert(sizeof(struct tern_cqe) == TERN_CQE_BYTES);
+
+DEFINE_PER_CPU(bool, tern_cq_handles);
 
 int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers)
 {
@@ -85,6 +89,19 @@ static bool cq_disarm(struct tern_cq *cq, bool solicited)
 	return xchg(word, TERN_CQ_ARM_NONE) != TERN_CQ_ARM_NONE;
 }
 
+/* Around a consumer's handler: none within another's. */
+static void cq_handler_begin(void)
+{
+	lockdep_assert(in_softirq() || irqs_disabled());
+	lockdep_assert(!tern_cq_in_handler());
+	__this_cpu_write(tern_cq_handles, true);
+}
+
+static void cq_handler_end(void)
+{
+	__this_cpu_write(tern_cq_handles, false);
+}
+
 static void cq_raise_overrun(struct tern_cq *cq)
 {
 	struct ib_event event = {
@@ -93,8 +110,11 @@ static void cq_raise_overrun(struct tern_cq *cq)
 		.event = IB_EVENT_CQ_ERR,
 	};
 
-	if (cq->ibcq.event_handler)
-		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	if (!cq->ibcq.event_handler)
+		return;
+	cq_handler_begin();
+	cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+	cq_handler_end();
 }
 
 /* Who waits, for this CQ or for any of the context. */
@@ -204,8 +224,11 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
 		cq_raise_overrun(cq);
 	if (posted)
 		cq_wake(cq, prod, urgent);
-	if (notify && cq->ibcq.comp_handler)
+	if (notify && cq->ibcq.comp_handler) {
+		cq_handler_begin();
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		cq_handler_end();
+	}
 	return posted;
 }
 

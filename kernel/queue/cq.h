@@ -6,6 +6,7 @@
 #ifndef TERN_QUEUE_CQ_H
 #define TERN_QUEUE_CQ_H
 
+#include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
@@ -22,6 +23,20 @@ struct tern_cq {
 	wait_queue_head_t *pollers;	/* user CQ: its context's, which outlives it */
 	bool dead;
 };
+
+/*
+ * A completion handler runs in the middle of the run that brought the CQE: BHs are off, and the run
+ * locks of one or two QPs are held. It may poll, arm, and post to any QP, and may not sleep, modify,
+ * query or destroy. What it posts waits for a work item: to run that QP here and now, whose
+ * completions have handlers, too, would end when the stack does, and take run locks in any order.
+ */
+DECLARE_PER_CPU(bool, tern_cq_handles);
+
+/* Is the caller in one? */
+static inline bool tern_cq_in_handler(void)
+{
+	return this_cpu_read(tern_cq_handles);
+}
 
 /*
  * At least cqe entries; the number granted is left in ibcq.cqe. pollers: of the

@@ -300,8 +300,8 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		atomic_or(marks, &qp->base.marks);
 		smp_mb__after_atomic();
 	}
-	if (irqs_disabled()) {
-		/* ib_mad posts so; the IP stack must not be entered. */
+	if (irqs_disabled() || tern_cq_in_handler()) {
+		/* ib_mad posts so: the IP stack must not be entered. Or: see queue/cq.h. */
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
