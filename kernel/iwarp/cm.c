@@ -413,8 +413,8 @@ static void adopt(struct iw_ep *listener, struct socket *sock)
 	list_add_tail(&ep->child, &listener->children);
 	listener->num_children++;
 	/*
-	 * As if its lock were held: nobody knows of it but by us, who have the listener, until it is
-	 * attached. From then on it may be in the next state, where this timer means another thing.
+	 * As if its lock were held: until it is attached nobody knows of it but by us, who have the
+	 * listener. From then on it may be in the next state, where the timer means another thing.
 	 */
 	iw_ep_start_timer(ep, IW_MPA_TIMEOUT);	/* its reference, and the work's, keep it */
 	iw_sock_attach(ep);

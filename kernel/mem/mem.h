@@ -47,7 +47,7 @@ enum tern_region_kind {
 enum tern_region_state {
 	TERN_REGION_FREE,	/* FAST, MW: new, invalidated, unbound; lets nothing through */
 	TERN_REGION_VALID,
-	TERN_REGION_CLOSING,	/* FAST, MW: soon FREE; waits for spans. No new span, bind or registration */
+	TERN_REGION_CLOSING,	/* FAST, MW: FREE when the last span is gone; no new one, no bind */
 	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
 };
 

@@ -83,7 +83,7 @@ int tern_region_kill(struct tern_region *region, struct tern_region *instead)
 	return err;
 }
 
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
+#ifdef CONFIG_LOCKDEP
 struct lockdep_map tern_span_map = STATIC_LOCKDEP_MAP_INIT("tern_span", &tern_span_map);
 #endif
 

@@ -75,7 +75,7 @@ int tern_region_kill(struct tern_region *region, struct tern_region *instead);
  * What spans must not do (mem.h), as lockdep sees it: to hold one is to have a lock that is only
  * ever tried, and that many have; to wait for the last is to take it alone.
  */
-#ifdef CONFIG_DEBUG_LOCK_ALLOC
+#ifdef CONFIG_LOCKDEP
 extern struct lockdep_map tern_span_map;
 #endif
 

@@ -205,7 +205,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	own_key = new->key;
 	new->key = old->key;
 	new->state = TERN_REGION_VALID;
-	/* From here on the new one, by way of the old to whoever found that, and then by the key. */
+	/* The new one from here on: by way of the old to who found that, and then by the key. */
 	err = tern_region_kill(old, new);
 	if (err)
 		goto disinherit;

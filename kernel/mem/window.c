@@ -103,7 +103,7 @@ static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 	return err;
 }
 
-/* window->lock held; bound to nothing. mr, counted in, or NULL: bound to nothing from now on, too. */
+/* window->lock held; bound to nothing. mr, counted in; or NULL: it stays so. */
 static void window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region *window,
 			       struct tern_region *mr, const struct window_bind *bind)
 {
@@ -138,7 +138,7 @@ static int window_bind(const struct tern_mem_ctx *ctx, struct tern_region *windo
 			mr = NULL;
 	}
 	while (!err && window->mr) {
-		/* The last span of the old binding first: else those of the new one come between. */
+		/* The old binding's last span first: else those of the new come between. */
 		old = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_CLOSING);
 		spin_unlock_irqrestore(&window->lock, irq);
 		tern_region_close(window);

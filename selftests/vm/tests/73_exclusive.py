@@ -12,7 +12,8 @@ from vmtest.lab import LINK, MODULE
 PAIRS = ("tt", "ww")
 LIMIT = 300
 
-_HOME = "/proc/1/ns/net"
+# A name for the first one, as rdma wants it.
+_HOME = "home"
 _LOAD = "-m scale/mixed -S 60 -t 5"
 _DUMPS = "; ".join("rdma -dd resource show " + what for what in ("qp", "cq", "mr", "pd", "cm_id"))
 
@@ -32,15 +33,15 @@ class Exclusive:
     def up(self):
         t = self.t
         t.check_run("exclusive", t.a, "rdma system set netns exclusive")
-        t.run(t.a, netns.UP + "rdma link add nsa type %s netdev veth0\n"
+        t.run(t.a, "ip netns attach %s 1\n" % _HOME + netns.UP + "rdma link add nsa type %s netdev veth0\n"
               "ip netns exec n1 rdma link add nsb type %s netdev veth1\n" % (self.kind, self.kind),
               check=True)
-        self.wait_up("nsa")
-        self.wait_up("nsb", "n1")
+        self.wait_up("nsa", new=True)
+        self.wait_up("nsb", "n1", new=True)
 
     def down(self):
         t = self.t
-        t.run(t.a, "pkill -9 vverify; " + netns.DOWN)
+        t.run(t.a, "pkill -9 vverify; ip netns del %s; " % _HOME + netns.DOWN)
         # A namespace goes some time after its name.
         t.run(t.a, "for i in $(seq 100); do rdma system set netns shared && exit; sleep 0.2; done; "
               "exit 1", 60, check=True)
@@ -49,10 +50,10 @@ class Exclusive:
     def inside(ns, command):
         return "ip netns exec %s %s" % (ns, command) if ns else command
 
-    def wait_up(self, device, ns=None):
+    def wait_up(self, device, ns=None, new=False):
         up = "rdma link | grep -q '^link %s/1 state ACTIVE'" % device
-        if not self.iwarp:
-            # -x: the last in the address of its netdev.
+        if new and not self.iwarp:
+            # RoCE has GIDs of addresses, some time after the link.
             up += " && grep -qs :0a58:000 /sys/class/infiniband/%s/ports/1/gids/*" % device
         self.t.a.wait_until(self.inside(ns, 'sh -c "%s"' % up), timeout=15)
 
