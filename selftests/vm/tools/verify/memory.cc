@@ -157,9 +157,11 @@ void rereg_busy(Env &env)
 	uint32_t n = 0;
 
 	auto rereg_once = [&] {
-		int what = n % 2 ? IBV_REREG_MR_CHANGE_ACCESS : IBV_REREG_MR_CHANGE_TRANSLATION;
-		if (ibv_rereg_mr(mr.get(), what, bench.pd.get(), target.data(), target.size(),
-				 kAllAccess))
+		bool place = n % 2 == 0;
+		if (ibv_rereg_mr(
+			    mr.get(),
+			    place ? IBV_REREG_MR_CHANGE_TRANSLATION : IBV_REREG_MR_CHANGE_ACCESS,
+			    bench.pd.get(), target.data(), target.size(), place ? 0 : kAllAccess))
 			error = errno;
 		n++;
 	};
