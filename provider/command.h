@@ -52,7 +52,8 @@ public:
 	uint32_t new_handle() const;
 
 private:
-	static constexpr size_t kMaxAttrs = 14;
+	/* The most that any command has is 13: CREATE_QP with an SRQ. */
+	static constexpr size_t kMaxAttrs = 13;
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
 	void add_in(uint16_t id, const void *data, size_t bytes);

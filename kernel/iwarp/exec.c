@@ -164,7 +164,7 @@ static bool run_within(struct iw_qp *qp, enum iw_why why)
 
 	if (!outer)
 		return false;
-	/* Who fills the socket looks for room, and for who tells of it, once TCP has returned. */
+	/* A QP's own run looks for room again when TCP has returned. Others get a work item. */
 	if (outer != qp || why != IW_ROOM)
 		queue_work(iw_wq, &qp->work);
 	return true;

@@ -66,8 +66,8 @@ void tern_region_drain(struct tern_region *region);
 /* After draining: free the memory, and the region a grace period later. */
 void tern_region_free(struct tern_region *region);
 /*
- * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: what it is from now on to those
- * who found it before, or NULL.
+ * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: the region that replaces it, or
+ * NULL. Those who found the dead one by its key go on with that.
  */
 int tern_region_kill(struct tern_region *region, struct tern_region *instead);
 
@@ -96,8 +96,8 @@ static __always_inline void tern_spans_waited_for(void)
 }
 
 /*
- * From CLOSING to FREE: spin until no span of the region is left, however long. None comes
- * meanwhile, and who has one waits for nothing, so it does not take long.
+ * From CLOSING to FREE: spin until no span of the region is left, however long. No new span
+ * comes meanwhile. The holder of a span waits for nothing, so this does not take long.
  */
 void tern_region_close(struct tern_region *region);
 

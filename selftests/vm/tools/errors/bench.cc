@@ -23,10 +23,14 @@ std::set<RingMap> ring_maps()
 	std::ifstream maps("/proc/self/maps");
 	std::set<RingMap> found;
 	for (std::string line; std::getline(maps, line);) {
-		unsigned long at = 0, end = 0, offset = 0;
+		void *at = nullptr, *end = nullptr;
+		unsigned long offset = 0;
 		if (line.find("/dev/infiniband/uverbs") != std::string::npos &&
-		    sscanf(line.c_str(), "%lx-%lx %*s %lx", &at, &end, &offset) == 3)
-			found.insert({at, end, static_cast<off_t>(offset)});
+		    sscanf(line.c_str(), "%p-%p %*s %lx", &at, &end, &offset) == 3)
+			found.insert({at,
+				      static_cast<size_t>(static_cast<char *>(end) -
+							  static_cast<char *>(at)),
+				      static_cast<off_t>(offset)});
 	}
 	return found;
 }

@@ -4,9 +4,9 @@
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
-#include <compare>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <infiniband/verbs.h>
 
@@ -72,9 +72,13 @@ void need_tern(Env &env, const char *what);
 
 // Where a ring of this process is mapped, and what of the context's command file.
 struct RingMap {
-	uintptr_t at, end;
+	void *at;
+	size_t bytes;
 	off_t offset;
-	auto operator<=>(const RingMap &) const = default;
+	bool operator<(const RingMap &other) const
+	{
+		return std::tie(at, bytes, offset) < std::tie(other.at, other.bytes, other.offset);
+	}
 };
 
 std::set<RingMap> ring_maps();

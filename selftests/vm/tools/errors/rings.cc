@@ -22,9 +22,8 @@ namespace {
 class Scribbler {
 public:
 	Scribbler(const Device &device, const RingMap &ring, uint32_t one, uint32_t other)
-		: bytes_(ring.end - ring.at),
-		  map_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
-			    device.context()->cmd_fd, ring.offset))
+		: bytes_(ring.bytes), map_(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
+						device.context()->cmd_fd, ring.offset))
 	{
 		require(map_ != MAP_FAILED, "a second mapping: %m");
 		std::atomic_ref<uint32_t> prod(static_cast<tern_ring_hdr *>(map_)->prod);

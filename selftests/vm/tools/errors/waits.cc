@@ -36,7 +36,7 @@ struct Queue {
 	explicit Queue(Env &e)
 		: env(e), pd(make_pd(e.device.context())), others(ring_maps()), cq(e.device, {})
 	{
-		hdr = reinterpret_cast<tern_ring_hdr *>(new_ring_map(others).at);
+		hdr = static_cast<tern_ring_hdr *>(new_ring_map(others).at);
 		arena.emplace(pd.get(), 4096);
 		link.emplace(e.device, pd.get(), cq.get(), cq.get(), LinkOptions{});
 		link->connect(e.control);

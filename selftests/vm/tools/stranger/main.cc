@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // vstranger: a QP names one that is connected to another, and knows all there is to know: the
 // addresses, which are the host's, the number, the PSNs. Within a host that gains it nothing.
-#include <cstdio>
 #include <cstring>
 
+#include "alone.h"
 #include "cq.h"
 #include "link.h"
-#include "options.h"
 #include "post.h"
 
 namespace {
@@ -67,28 +66,17 @@ void strange(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
 	vt::require(!*target.at(kBytes), "the stranger wrote");
 }
 
+void strangers(const vt::Device &device)
+{
+	for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE}) {
+		strange(device, IBV_QPT_RC, opcode);
+		strange(device, IBV_QPT_UC, opcode);
+	}
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-	vt::DeviceChoice choice;
-
-	if (!vt::parse_options(argc, argv, {{'n', &choice.netdev}, {'d', &choice.device}})) {
-		fputs("usage: vstranger -n NETDEV\n", stderr);
-		return 2;
-	}
-	try {
-		vt::Device device(choice);
-		for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE}) {
-			strange(device, IBV_QPT_RC, opcode);
-			strange(device, IBV_QPT_UC, opcode);
-		}
-	} catch (const std::exception &why) {
-		printf("# %s\n", why.what());
-		return 1;
-	}
-	const char *left = vt::take_teardown_failure();
-	if (left)
-		printf("# %s\n", left);
-	return left != nullptr;
+	return vt::check_alone(argc, argv, "vstranger", strangers);
 }

@@ -2,14 +2,13 @@
 // vturn: a QP's way to another of this host turns from packets to none while packets are
 // under way, first requests, then their answers; a plug on `lo` keeps them there. What is
 // posted meanwhile must not overtake them: who runs this looks at the counters for that.
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <unistd.h>
 
+#include "alone.h"
 #include "cq.h"
 #include "link.h"
-#include "options.h"
 #include "plug.h"
 #include "post.h"
 
@@ -124,21 +123,5 @@ void turn(const vt::Device &device)
 
 int main(int argc, char **argv)
 {
-	vt::DeviceChoice choice;
-
-	if (!vt::parse_options(argc, argv, {{'n', &choice.netdev}, {'d', &choice.device}})) {
-		fputs("usage: vturn -n NETDEV\n", stderr);
-		return 2;
-	}
-	try {
-		vt::Device device(choice);
-		turn(device);
-	} catch (const std::exception &why) {
-		printf("# %s\n", why.what());
-		return 1;
-	}
-	const char *left = vt::take_teardown_failure();
-	if (left)
-		printf("# %s\n", left);
-	return left != nullptr;
+	return vt::check_alone(argc, argv, "vturn", turn);
 }
