@@ -91,6 +91,11 @@ check-native: deps provider	## as root: the VM tests at native speed on many CPU
 	selftests/vm/run --rig native --kernel native
 	selftests/vm/run --rig native-debug --kernel native-debug
 
+MINUTES	?= 15
+soak: deps provider	## as root: chaos, hostile users and peers for MINUTES each, with all checkers
+	qemu/install-deps.sh qemu/packages.native
+	selftests/vm/run --rig soak --kernel native-debug --soak $(MINUTES)
+
 check-rig: deps		## the tests of qemu/, which has the virtual machines
 	qemu/selftest.py
 
@@ -156,5 +161,5 @@ help:			## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
-	vmtest vmtest-long check-kernels check-packages check-native check-rig bench bench-native check demo shell \
+	vmtest vmtest-long check-kernels check-packages check-native soak check-rig bench bench-native check demo shell \
 	deps install uninstall dkms-tree dkms-add deb clean format help

@@ -14,19 +14,21 @@ def _qpns(t):
 
 def run(t):
     # QPs that exist and wait for packets: RC, UC and UD ones.
-    server, client = t.tool_start("vverify", "-m scale/mixed -S 90 -t 30", 280)
+    seconds = t.length(90)
+    server, client = t.tool_start("vverify", "-m scale/mixed -S %d -t 30" % seconds, seconds + 190)
     t.sleep(4)
     numbers = [n for n in _qpns(t) if n > 1][:6]
     t.case("there are QPs to attack", numbers)
     # Few live ones: an attacker who guesses QPN and PSN may break a connection (RC has no
     # secret but these), so the live traffic is judged by how it ends, not by its success.
-    for family, (source, target) in {"ipv4": (t.a.address, t.b.address),
-                                     "ipv6": (t.a.address6, t.b.address6)}.items():
-        for what in ("opcodes", "lengths", "floods"):
-            options = " ".join("--qpn %d" % n for n in numbers[:2])
-            t.check_run("%s %s are sent" % (family, what), t.a,
-                        "python3 /tern/vattack.py %s %s %s %s" % (options, source, target, what),
-                        120)
+    for seed in t.again():
+        for family, (source, target) in {"ipv4": (t.a.address, t.b.address),
+                                         "ipv6": (t.a.address6, t.b.address6)}.items():
+            for what in ("opcodes", "lengths", "floods"):
+                options = " ".join("--qpn %d" % n for n in numbers[:2])
+                t.check_run("%s %s are sent" % (family, what), t.a,
+                            "python3 /tern/vattack.py --seed %d %s %s %s %s" % (
+                                seed, options, source, target, what), 120)
     client.kill(9)
     client.wait(timeout=30)
     t.finish(server, 60)

@@ -48,21 +48,23 @@ def _responder(t):
 
 
 def run(t):
-    target = t.start(t.b, "/tern/vtarget " + t.b.address, 200)
+    target = t.start(t.b, "/tern/vtarget " + t.b.address, t.left())
     t.wait_port(t.b, 7301)
-    server = t.start(t.b, _PINGS % (t.b.address, "-s -P"), 200)
+    server = t.start(t.b, _PINGS % (t.b.address, "-s -P"), t.left())
     t.wait_port(t.b, 7200)
-    client = t.start(t.a, _PINGS % (t.b.address, "-c"), 200)
+    client = t.start(t.a, _PINGS % (t.b.address, "-c"), t.left())
     t.a.wait_until("[ -s /tmp/pings ]", timeout=20)
-    for group in _GROUPS:
-        before = _pings(t)
-        last = " --end" if group == _GROUPS[-1] else ""
-        if group == "stream":
-            _keep_buffers(t)
-        t.take_tap(t.run(t.a, "python3 /tern/vhostile.py%s %s %s" % (last, t.b.address, group), 60))
-        t.case("a transfer beside goes on during " + group,
-               _goes_on(t, before) and client.running and server.running)
-        t.undo_now()
+    for seed in t.again():
+        for group in _GROUPS:
+            before = _pings(t)
+            if group == "stream":
+                _keep_buffers(t)
+            t.take_tap(t.run(t.a, "python3 /tern/vhostile.py --seed %d %s %s" % (
+                seed, t.b.address, group), 60))
+            t.case("a transfer beside goes on during " + group,
+                   _goes_on(t, before) and client.running and server.running)
+            t.undo_now()
+    t.run(t.a, "python3 /tern/vhostile.py --end " + t.b.address, 20)
     t.case("the server ends", t.finish(target, 10) and target.wait().rc == 0)
     client.kill(2)
     t.finish(client, 10)

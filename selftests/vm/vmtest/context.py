@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a test function gets: the guests, ways to run pairs of programs, and its verdicts."""
 
+import itertools
 import re
 import socket
 import time
@@ -41,7 +42,7 @@ class Test:
         self.guests = (self.a, self.b)
         # Limits are those of guests of common speed, as everywhere in the rig.
         self.slow = self.a.slow
-        self._deadline = time.monotonic() + limit_s * self.slow
+        self._deadline = time.monotonic() + limit_s * self.slow + (lab.soak_s or 0)
         self.allowed_log = []
         # What clears up after the test, however it ends.
         self.undo = []
@@ -74,6 +75,18 @@ class Test:
         if left <= 0:
             raise TimeUp("the test's time limit is over")
         return left
+
+    def length(self, usual):
+        """How many seconds a test of a chosen length is to take: `usual`, or what --soak says."""
+        return self.lab.soak_s or usual
+
+    def again(self):
+        """Numbers from 1: only that, or with --soak, until its time is over."""
+        until = time.monotonic() + (self.lab.soak_s or 0)
+        for number in itertools.count(1):
+            yield number
+            if time.monotonic() >= until:
+                return
 
     def sleep(self, seconds):
         """Give slow guests longer."""

@@ -62,6 +62,8 @@ class Lab:
         self._rig = None
         self._ours = False
         self._baseline = {}
+        # How long tests of a chosen length take, if longer than usual.
+        self.soak_s = None
         # What the guests run: known once they are up.
         self.suite = self.release = None
 

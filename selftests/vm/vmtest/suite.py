@@ -21,6 +21,9 @@ from .lab import Lab
 # What shows that a kernel and a userland get on with tern, in a few minutes.
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
+# Those that make of a length what it is asked for.
+SOAKED = ("chaos", "scribble", "attack", "iwarp_hostile")
+
 # What a test that broke off may have left: the next one starts without.
 _LEFT_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
 
@@ -219,12 +222,17 @@ def _arguments():
                         "have lockdep, KASAN and others")
     parser.add_argument("--native", dest="kernel", action="store_const", const="native",
                         help="User Mode Linux instead of QEMU: the same as --kernel native")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="let those that take as long "
+                        "as is asked for take so long each, and run only them, unless --tests names "
+                        "some: " + ", ".join(SOAKED))
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
                         "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
     if args.core:
         args.tests += CORE
+    if args.soak and not args.tests:
+        args.tests += SOAKED
     return args
 
 
@@ -244,6 +252,7 @@ def main():
     containers = args.containers if any(entry.containers for entry in entries) else None
     lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
               suite=args.suite, containers=containers)
+    lab.soak_s = args.soak and args.soak * 60
     try:
         lab.up()
     except where.Missing as missing:

@@ -2,6 +2,7 @@
 // vchaos: many processes that create, use and destroy every kind of verbs object in
 // random order for a time. Some die by SIGKILL with everything open. The parent reports
 // what the children did; the kernel log and the object counters are judged by the caller.
+// Hostile children scribble into their rings beside: they may crash, and others take their place.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -24,6 +25,7 @@ struct Options {
 	vt::DeviceChoice device;
 	unsigned processes = 20, seconds = 10, kill_percent = 30;
 	uint64_t seed = 1;
+	bool hostile = false;
 };
 
 // Shared between the children: how often each verb worked and failed.
@@ -37,7 +39,7 @@ pid_t launch(const Options &o, uint64_t seed)
 	// Or a hundred of them leave the parent, and traffic beside them, no time.
 	setpriority(PRIO_PROCESS, 0, 15);
 	try {
-		vt::Player(o.device, seed, score).play();
+		vt::Player(o.device, seed, score, o.hostile).play();
 	} catch (const std::exception &why) {
 		// The device may be taken away under us: that is no fault of ours.
 		__atomic_add_fetch(&score->gave_up, 1, __ATOMIC_RELAXED);
@@ -49,30 +51,61 @@ pid_t launch(const Options &o, uint64_t seed)
 	_exit(0);
 }
 
+// Of the children's ends.
+struct Ends {
+	unsigned crashed = 0, killed = 0, started = 0;
+};
+
+void note_end(Ends *ends, int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		ends->crashed++;
+}
+
+// In place of hostile ones that have ended.
+void replace_ended(const Options &o, std::mt19937_64 *random, std::vector<pid_t> *children,
+		   Ends *ends)
+{
+	for (pid_t &child : *children) {
+		int status;
+		if (waitpid(child, &status, WNOHANG) != child)
+			continue;
+		note_end(ends, status);
+		child = launch(o, (*random)());
+		ends->started++;
+	}
+}
+
 int play(const Options &o)
 {
 	std::mt19937_64 random(o.seed);
 	double until = vt::now_s() + o.seconds;
 	std::vector<pid_t> children;
-	unsigned crashed = 0, killed = 0, started = 0;
-	for (; started < o.processes; started++)
+	Ends ends;
+	for (; ends.started < o.processes; ends.started++)
 		children.push_back(launch(o, random()));
 	// Without traffic it would be no chaos: a slow machine has some longer.
 	double latest = until + 60 * vt::slow();
 	while (vt::now_s() < until || (score->is_idle() && vt::now_s() < latest)) {
 		usleep(20000);
+		if (o.hostile)
+			replace_ended(o, &random, &children, &ends);
 		pid_t &victim = children[random() % children.size()];
 		// Kill one now and then, at whatever it does, and start another.
 		if (random() % 100 < o.kill_percent) {
 			kill(victim, SIGKILL);
-			killed++;
+			ends.killed++;
 			int status;
 			waitpid(victim, &status, 0);
 			victim = launch(o, random());
-			started++;
+			ends.started++;
 		}
 	}
 	__atomic_store_n(&score->over, true, __ATOMIC_RELAXED);
+	// What it has done to itself may keep a hostile one for ever.
+	for (pid_t child : children)
+		if (o.hostile)
+			kill(child, SIGKILL);
 	double limit = vt::now_s() + 60 * vt::slow();
 	unsigned stuck = 0;
 	for (pid_t child : children) {
@@ -85,15 +118,20 @@ int play(const Options &o)
 			}
 			usleep(5000);
 		}
-		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-			crashed++;
+		note_end(&ends, status);
 	}
 	score->print();
+	if (o.hostile)
+		printf("# %llu stores into rings\n",
+		       static_cast<unsigned long long>(score->stores));
 	printf("# %u processes, %u killed, %u gave up, %u crashed, %u stuck; %u QPs connected, "
 	       "%u completions\n",
-	       started, killed, score->gave_up, crashed, stuck, score->done[vt::kConnect],
-	       score->good);
-	return crashed || stuck || score->is_idle() ? 1 : 0;
+	       ends.started, ends.killed, score->gave_up, ends.crashed, stuck,
+	       score->done[vt::kConnect], score->good);
+	// A hostile one has itself to blame. All of them have ended, if only by SIGKILL.
+	if (o.hostile)
+		return score->is_idle() || !score->stores;
+	return ends.crashed || stuck || score->is_idle();
 }
 
 } // namespace
@@ -107,10 +145,13 @@ int main(int argc, char **argv)
 				{'P', &o.processes},
 				{'S', &o.seconds},
 				{'K', &o.kill_percent},
-				{'s', &o.seed}})) {
+				{'s', &o.seed},
+				{'x', &o.hostile}})) {
 		fprintf(stderr,
-			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed]\n"
-			"-K: how often, of 50 times a second, a process is killed\n",
+			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed] "
+			"[-x]\n"
+			"-K: how often, of 50 times a second, a process is killed\n"
+			"-x: hostile: they write into their rings what no provider writes\n",
 			argv[0]);
 		return 2;
 	}

@@ -73,8 +73,8 @@ void Score::print() const
 		printf("# %-10s %7u done %6u refused\n", kActNames[i], done[i], refused[i]);
 }
 
-Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score)
-	: choice_(choice), random_(seed), score_(score), memory_(kMemory)
+Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile)
+	: choice_(choice), random_(seed), score_(score), hostile_(hostile), memory_(kMemory)
 {
 	open();
 	for (int i = 0; i < kActs; i++)
@@ -108,6 +108,9 @@ void Player::open()
 	if (device_->is_iwarp())
 		calls_ = std::make_unique<Calls>(choice_.netdev, random_(),
 						 [this] { return qp_to_connect(); });
+	if (hostile_)
+		scribbler_ = std::make_unique<Scribbler>(device_->context()->cmd_fd, random_(),
+							 &score_->stores);
 }
 
 // Users before what they use; what is refused all the same stays for the kernel to clear.
@@ -442,6 +445,8 @@ void Player::act(Act what)
 	case kReopen:
 		if (dice % 20 == 0) {
 			clear();
+			if (scribbler_)
+				scribbler_->forget_context();
 			// What could not be destroyed goes with the context.
 			device_.reset();
 			open();

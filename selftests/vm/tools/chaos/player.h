@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "device.h"
 #include "objects.h"
+#include "scribbler.h"
 
 namespace vt {
 
@@ -50,7 +51,8 @@ enum Act {
 struct Score {
 	unsigned done[kActs], refused[kActs];
 	unsigned gave_up, said;
-	unsigned good; // completions
+	unsigned good;	 // completions
+	uint64_t stores; // of scribblers
 	bool over;
 	bool is_idle() const;
 	void print() const;
@@ -58,7 +60,8 @@ struct Score {
 
 class Player {
 public:
-	Player(const DeviceChoice &choice, uint64_t seed, Score *score);
+	// hostile: its rings are scribbled into, so it may crash, and do what nobody expects.
+	Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile);
 	~Player();
 	// Until the score says that it is over.
 	void play();
@@ -86,8 +89,10 @@ private:
 	DeviceChoice choice_;
 	std::mt19937_64 random_;
 	Score *score_;
+	bool hostile_;
 	std::unique_ptr<Device> device_;
-	std::vector<Act> acts_; // that the device has
+	std::unique_ptr<Scribbler> scribbler_; // of that device's rings; goes before it
+	std::vector<Act> acts_;		       // that the device has
 	Buffer memory_;
 	std::vector<ibv_pd *> pds_;
 	std::vector<ibv_mr *> mrs_;

@@ -2,7 +2,6 @@
 // See bench.h.
 #include "bench.h"
 
-#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -16,31 +15,6 @@ void need_tern(Env &env, const char *what)
 	// A description may be the administrator's; this is a setting of tern's.
 	std::string setting = std::string(env.device.context()->device->ibdev_path) + "/poll_us";
 	env.both_need(!access(setting.c_str(), F_OK), what);
-}
-
-std::set<RingMap> ring_maps()
-{
-	std::ifstream maps("/proc/self/maps");
-	std::set<RingMap> found;
-	for (std::string line; std::getline(maps, line);) {
-		void *at = nullptr, *end = nullptr;
-		unsigned long offset = 0;
-		if (line.find("/dev/infiniband/uverbs") != std::string::npos &&
-		    sscanf(line.c_str(), "%p-%p %*s %lx", &at, &end, &offset) == 3)
-			found.insert({at,
-				      static_cast<size_t>(static_cast<char *>(end) -
-							  static_cast<char *>(at)),
-				      static_cast<off_t>(offset)});
-	}
-	return found;
-}
-
-RingMap new_ring_map(const std::set<RingMap> &others)
-{
-	for (const RingMap &each : ring_maps())
-		if (!others.count(each))
-			return each;
-	fail("no ring more is mapped");
 }
 
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s)

@@ -5,12 +5,11 @@
 #define TERN_VM_ERRORS_BENCH_H
 
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include <infiniband/verbs.h>
 
 #include "post.h"
+#include "ring_map.h"
 #include "transfer.h"
 
 namespace vt {
@@ -69,22 +68,6 @@ struct ErrorBench {
 
 // On both sides, unless this is tern everywhere: skips the case, as one that needs `what`.
 void need_tern(Env &env, const char *what);
-
-// Where a ring of this process is mapped, and what of the context's command file.
-struct RingMap {
-	void *at;
-	size_t bytes;
-	off_t offset;
-	bool operator<(const RingMap &other) const
-	{
-		return std::tie(at, bytes, offset) < std::tie(other.at, other.bytes, other.offset);
-	}
-};
-
-std::set<RingMap> ring_maps();
-
-// The one that is not among `others`.
-RingMap new_ring_map(const std::set<RingMap> &others);
 
 // The next asynchronous event of the device, acknowledged; none within limit_s: nullopt.
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s);
