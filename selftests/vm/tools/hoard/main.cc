@@ -3,31 +3,17 @@
 // many and why, and keeps them until it is killed.
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <malloc.h>
 #include <map>
 #include <unistd.h>
 
 #include "device.h"
+#include "heap.h"
 #include "objects.h"
 #include "options.h"
 
 namespace {
-
-// libibverbs' part of the objects shall not be what there is no memory for.
-constexpr size_t kHeapBytes = size_t{24} << 20;
-
-void grow_heap()
-{
-	mallopt(M_MMAP_THRESHOLD, 2 * kHeapBytes);
-	mallopt(M_TRIM_THRESHOLD, 2 * kHeapBytes);
-	void *all = malloc(kHeapBytes);
-	vt::require(all, "malloc: %m");
-	memset(all, 1, kHeapBytes);
-	free(all);
-}
 
 // Makes one more, and does not give it back. False: errno says why not.
 using Make = std::function<bool()>;
@@ -72,7 +58,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		grow_heap();
+		// libibverbs' part of the objects shall not be what there is no memory for.
+		vt::grow_heap();
 		vt::Device device(choice);
 		vt::Pd pd = vt::make_pd(device.context());
 		Make make = kinds(device.context(), pd.get()).at(kind);

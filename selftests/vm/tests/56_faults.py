@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whatever the kernel has no memory for, each verb says so, and leaves nothing (debug kernels)."""
+
+from vmtest.lab import LINK
+
+PAIRS = ("tt", "ww")
+LIMIT = 300
+
+_DEBUGFS = "/sys/kernel/debug"
+# Those that may wait for memory fail, too, and single pages; nothing is said of it.
+_SETTINGS = ("failslab/verbose 0", "failslab/ignore-gfp-wait N", "fail_page_alloc/verbose 0",
+             "fail_page_alloc/ignore-gfp-wait N", "fail_page_alloc/min-order 0")
+
+
+def _set_up(t):
+    """False: the kernel has no fault injection."""
+    if not t.run(t.a, "mountpoint -q {0} || mount -t debugfs debugfs {0}; test -d {0}/failslab".format(
+            _DEBUGFS)).ok:
+        return False
+    for setting in _SETTINGS:
+        name, value = setting.split()
+        path = "%s/%s" % (_DEBUGFS, name)
+        old = t.run(t.a, "cat " + path, check=True).out.strip()
+        t.undo.append(lambda path=path, old=old: t.a.run("echo %s >%s" % (old, path)))
+        t.run(t.a, "echo %s >%s" % (value, path), check=True)
+    return True
+
+
+def _faults(t, prefix, options):
+    t.take_tap(t.run(t.a, "/tern/vfault -n eth0 " + options, 250), prefix)
+
+
+def run(t):
+    if not _set_up(t):
+        t.skip("faults", "this kernel injects none")
+        return
+    # Debugging's own, when it has no memory.
+    t.allow_log("ref_tracker: memory allocation failure")
+    kind = LINK[t.lab.driver_of(t.pair, "a")][1]
+    t.undo.append(lambda: t.a.run("ip link del dummy7; true"))
+    t.run(t.a, "ip link add dummy7 type dummy && ip link set dummy7 up", check=True)
+    _faults(t, "", "-a %s -t %s -l dummy7" % (t.a.address, kind))
+    if t.pair == "tt":
+        local = "/sys/class/infiniband/%s/local" % t.dev(t.a)
+        t.undo.append(lambda: t.a.run("echo Y >" + local))
+        t.run(t.a, "echo N >" + local, check=True)
+        _faults(t, "by packets: ", "")
+    t.tool("vverify", "-m rc/write -m rc/send", timeout=60, prefix="afterwards: ")
