@@ -202,8 +202,7 @@ static void describe(struct tern_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->dev.parent = dev->netdev->dev.parent;
-	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ);
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	make_guid(dev);
 	strscpy(ibdev->node_desc, dev->transport->link_type, sizeof(ibdev->node_desc));
 	/*

@@ -103,7 +103,6 @@ static inline void tern_count_anywhere(struct tern_dev *dev, enum tern_counter c
 
 struct tern_ucontext {
 	struct ib_ucontext ibuc;
-	wait_queue_head_t pollers;	/* tern_cq_wait() */
 	struct file *doorbell;		/* referenced; NULL: there is none */
 };
 

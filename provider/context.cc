@@ -2,8 +2,6 @@
 /* An open device: the kernel's user context, feature agreement, the operation table. */
 #include <unistd.h>
 
-#include <cstring>
-
 #include "abi/library.h"
 #include "command.h"
 #include "objects.h"
@@ -67,23 +65,8 @@ bool env_is_set(const char *name)
 	return value && value[0] && !(value[0] == '0' && !value[1]);
 }
 
-/*
- * Whether who spins on empty CQs is made to wait: TERN_POLL says "wait" or
- * "spin", else it is done where there is one CPU.
- */
-bool is_patient()
-{
-	const char *value = getenv("TERN_POLL");
-
-	if (value && !strcmp(value, "spin"))
-		return false;
-	if (value && !strcmp(value, "wait"))
-		return true;
-	return sysconf(_SC_NPROCESSORS_ONLN) == 1;
-}
-
-constexpr uint64_t kFeatures = TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION |
-			       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE;
+constexpr uint64_t kFeatures =
+	TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE;
 
 /* What the kernel says of a context. */
 struct Answer {
@@ -131,7 +114,7 @@ void take(Context *ctx, const Answer &answer)
 	if (ctx->features & TERN_FEATURE_DOORBELL_FILE)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
-	ctx->patient = ctx->features & TERN_FEATURE_CQ_WAIT && is_patient();
+	ctx->one_cpu = sysconf(_SC_NPROCESSORS_ONLN) == 1;
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }
 

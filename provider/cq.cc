@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Completion queues: life and plain polling. Extended polling is in cq_ex.cc.
- * Polling and arming are memory accesses only, but for pauses on machines of
- * one CPU (patience.h).
+ * Polling and arming are memory accesses only, but that who spins where there
+ * is one CPU yields it now and then.
  */
 #include "cq.h"
 
@@ -204,79 +204,42 @@ uint64_t clock_ns(clockid_t clock)
 	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void note_found(Cq *cq)
-{
-	Context *ctx = to_context(cq->vcq.cq.context);
-
-	if (ctx->patient)
-		ctx->found.fetch_add(1, std::memory_order_relaxed);
-}
-
-Patience::Do note_empty(Cq *cq)
-{
-	/* Which CQ this thread polled last, of whatever context. */
-	static thread_local const Cq *polled;
-	Context *ctx = to_context(cq->vcq.cq.context);
-	Patience::Advice advice;
-
-	if (!ctx->patient)
-		return Patience::Do::spin_on;
-	advice = cq->patience.empty(clock_ns(CLOCK_MONOTONIC),
-				    ctx->found.load(std::memory_order_relaxed),
-				    ctx->found_at_post.load(std::memory_order_relaxed),
-				    ctx->under_way.load(std::memory_order_relaxed),
-				    ctx->to_come.load(std::memory_order_relaxed));
-	if (advice.what == Patience::Do::wait) {
-		const bool any_cq = polled != cq;
-
-		cq->ring.set_wait(static_cast<uint32_t>(advice.wait_ns / 1000),
-				  any_cq ? 1 : advice.cqes, any_cq);
-	}
-	polled = cq;
-	return advice.what;
-}
-
 namespace {
 
-void yield(Cq *cq)
-{
-	const uint64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+/*
+ * After so many polls in vain it is worth a system call to see whether somebody else wants
+ * the only CPU: the call takes about as long as some tens of polls.
+ */
+constexpr uint32_t kEmptyRun = 256;
 
-	(void)sched_yield();
-
-	const uint64_t ns = clock_ns(CLOCK_MONOTONIC) - from_ns;
-	Guard guard(cq->lock);
-
-	cq->patience.yielded(ns);
-}
-
-void wait_for_cqe(Cq *cq)
-{
-	const ib_uverbs_poll_cq req = {0, cq->vcq.cq.handle, 1};
-	ib_uverbs_poll_cq_resp resp;
-	const int saved = errno;
-
-	(void)WriteCommand(IB_USER_VERBS_CMD_POLL_CQ, req)
-		.resp(&resp)
-		.run(cq->vcq.cq.context->cmd_fd);
-	errno = saved;
-}
+/* Of this thread: so many polls in a row, on whatever CQs, found nothing. */
+thread_local uint32_t empty_run;
 
 } // namespace
 
-void be_patient(Cq *cq, Patience::Do what)
+void note_found(const Cq *cq)
 {
-	if (what == Patience::Do::yield)
-		yield(cq);
-	else if (what == Patience::Do::wait)
-		wait_for_cqe(cq);
+	if (to_context(cq->vcq.cq.context)->one_cpu)
+		empty_run = 0;
+}
+
+/*
+ * Where there is one CPU what a poller waits for may be another program's to do, or a kernel
+ * thread's, which is not run as long as the poller spins. It does not sleep: it has more to
+ * look after than this CQ, perhaps.
+ */
+void note_empty(const Cq *cq)
+{
+	if (!to_context(cq->vcq.cq.context)->one_cpu || ++empty_run < kEmptyRun)
+		return;
+	empty_run = 0;
+	(void)sched_yield();
 }
 
 /* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
-	Patience::Do what = Patience::Do::spin_on;
 	int n = 0;
 
 	{
@@ -292,14 +255,13 @@ int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 		if (n) {
 			cq->ring.release();
 			note_found(cq);
-		} else if (num_entries > 0) {
-			if (cq->ring.dead())
-				return -1;
-			what = note_empty(cq);
+			return n;
 		}
+		if (num_entries > 0 && cq->ring.dead())
+			return -1;
 	}
-	be_patient(cq, what);
-	return n;
+	note_empty(cq);
+	return 0;
 }
 
 int req_notify_cq(ibv_cq *ibcq, int solicited_only)

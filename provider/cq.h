@@ -26,11 +26,9 @@ void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
 
 uint64_t clock_ns(clockid_t clock);
 
-/* A poll found something, or nothing; the latter says what to do then. CQ locked. */
-void note_found(Cq *cq);
-Patience::Do note_empty(Cq *cq);
-/* What note_empty() said, in the kernel, a few ms at most. CQ not locked. errno stays. */
-void be_patient(Cq *cq, Patience::Do what);
+/* A poll found something, or nothing; then it may yield the CPU, so the CQ is not locked. */
+void note_found(const Cq *cq);
+void note_empty(const Cq *cq);
 
 } // namespace tern
 

@@ -43,10 +43,9 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	cq->lock.lock();
 	err = take(cq);
 	if (err) {
-		const Patience::Do what = err == ENOENT ? note_empty(cq) : Patience::Do::spin_on;
-
 		cq->lock.unlock();
-		be_patient(cq, what);
+		if (err == ENOENT)
+			note_empty(cq);
 		return err;
 	}
 	note_found(cq);

@@ -19,7 +19,6 @@
 #include "doorbell.h"
 #include "lock.h"
 #include "mapping.h"
-#include "patience.h"
 #include "ring.h"
 #include "wqe.h"
 
@@ -30,17 +29,9 @@ struct Context {
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
-	bool patient;	      /* who spins on empty CQs is made to wait */
-	/*
-	 * If patient: polls that found something, and as many when an SQ was posted to
-	 * last; WQEs in that SQ, and completions that these have.
-	 */
-	std::atomic<uint32_t> found;
-	std::atomic<uint32_t> found_at_post;
-	std::atomic<uint32_t> under_way;
-	std::atomic<uint32_t> to_come;
+	bool one_cpu;	      /* who spins on empty CQs is to yield it */
 	/* The library's verbs_context ends with base; how much of this it takes is its affair. */
-	unsigned char library_part[abi::kMaxContextOffset];
+	alignas(ibv_context) unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;
 	unsigned char spare[abi::kRoomForMore * sizeof(void *)];
 };
@@ -68,8 +59,6 @@ struct Cq {
 	const tern_cqe *current;      /* between start_poll and end_poll */
 	uint64_t wallclock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC_RAW, modulo 2^64 */
 
-	Patience patience;
-
 	Lock arm_lock; /* the ring's place, for arming beside a poller; inside lock */
 
 	bool read_wallclock;
@@ -94,7 +83,6 @@ struct Qp {
 
 	Lock sq_lock;
 	ProducerRing sq;
-	Signals signals; /* if the context is patient */
 	/* ibv_wr_*: between wr_start and wr_complete or wr_abort */
 	tern_send_wqe *wr_wqe; /* the request being built, NULL: none */
 	uint32_t wr_mark;      /* where this batch began */

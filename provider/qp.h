@@ -24,25 +24,7 @@ void wr_init(Qp *qp, uint64_t ops);
 /* Publish what was filled into the SQ. True: the doorbell is to be rung, after unlocking. */
 inline bool sq_publish(Qp *qp)
 {
-	Context *ctx = to_context(qp->vqp.qp.context);
-
-	if (ctx->patient)
-		for (uint32_t i = qp->sq.published(); i != qp->sq.mark(); i++)
-			qp->signals.posted(
-				static_cast<const tern_send_wqe *>(qp->sq.filled(i))->flags &
-				TERN_SEND_SIGNALED);
-
-	const bool needs_doorbell = sq_needs_doorbell(qp->sq.publish());
-
-	if (ctx->patient) {
-		const uint32_t under_way = qp->sq.under_way();
-
-		ctx->under_way.store(under_way, std::memory_order_relaxed);
-		ctx->to_come.store(qp->signals.among(under_way), std::memory_order_relaxed);
-		ctx->found_at_post.store(ctx->found.load(std::memory_order_relaxed),
-					 std::memory_order_relaxed);
-	}
-	return needs_doorbell;
+	return sq_needs_doorbell(qp->sq.publish());
 }
 
 } // namespace tern

@@ -123,13 +123,6 @@ public:
 	/* The same for a queue that never wants a doorbell. */
 	void publish_silently() { store_release(mem_.hdr->prod, next_); }
 
-	/* What is filled and not published: from this index to mark(). Of an attached ring. */
-	uint32_t published() const { return load_relaxed(mem_.hdr->prod); }
-	const void *filled(uint32_t index) const { return mem_.slot(index); }
-
-	/* Filled, and not complete yet. Of an attached ring. */
-	uint32_t under_way() const { return next_ - load_relaxed(mem_.hdr->cons); }
-
 private:
 	RingMemory mem_;
 	uint32_t next_; /* index of the next WQE to fill */
@@ -207,17 +200,6 @@ public:
 
 	/* Overran: what is in the ring is all there will ever be. */
 	bool dead() const { return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD; }
-
-	/*
-	 * How long, at most, the next wait in the kernel lasts, for how many CQEs (1 .. 255),
-	 * and whether for this CQ only.
-	 */
-	void set_wait(uint32_t us, uint32_t cqes, bool any_cq)
-	{
-		std::atomic_ref<uint32_t>(mem_.hdr->wait)
-			.store(us | cqes << 16 | (any_cq ? uint32_t{TERN_CQ_WAIT_ANY} : 0),
-			       std::memory_order_relaxed);
-	}
 
 	/*
 	 * Ask for an event at the next completion (solicited: the next solicited

@@ -49,8 +49,7 @@ struct tern_ring_hdr {
 	__u32 flags;		/* written by the kernel: TERN_RING_F_* */
 	__u32 pad2[15];
 	__u32 arm;		/* CQ: written by user space and the kernel (xchg): TERN_CQ_ARM_* */
-	__u32 wait;		/* CQ: written by user space: TERN_CQ_WAIT_*, for the next wait */
-	__u32 pad3[14];
+	__u32 pad3[15];
 };
 #define TERN_RING_HDR_BYTES	256
 
@@ -82,20 +81,6 @@ enum tern_cq_arm {
 	TERN_CQ_ARM_SOLICITED	= 1,
 	TERN_CQ_ARM_ANY		= 2,
 };
-
-/*
- * Waiting for a CQE instead of spinning: IB_USER_VERBS_CMD_POLL_CQ with ne 1.
- * It returns, always without a completion, when the CQ has one, or at latest
- * after as many microseconds as the header's wait says. If it says how many, sends'
- * CQEs that come meanwhile end it when they are so many, or when nothing was posted
- * behind one; a receive's ends it in any case, and so does what was there before.
- */
-enum tern_cq_wait {
-	TERN_CQ_WAIT_US		= 0xffffu,	/* mask */
-	TERN_CQ_WAIT_CQES	= 0xffu << 16,	/* mask: how many; 0 is 1 */
-	TERN_CQ_WAIT_ANY	= 1u << 31,	/* a CQE on any CQ of the context will do */
-};
-#define TERN_CQ_WAIT_MAX_US	4000		/* more is taken for this */
 
 /* ---- work requests ---- */
 struct tern_sge {
@@ -260,7 +245,7 @@ struct tern_mmap {
 enum tern_features {
 	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
-	TERN_FEATURE_CQ_WAIT		= 1u << 2,	/* tern_ring_hdr.wait works */
+	/* 1u << 2 had a meaning once, and is not used again */
 	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is one */
 };
 

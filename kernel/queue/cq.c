@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queue, producer's side: CQEs into the ring, overrun, events as
- * armed, user space's waiting, resize. What kernel consumers do with a CQ is in
- * cq_kernel.c.
+ * armed, resize. What kernel consumers do with a CQ is in cq_kernel.c.
  */
-#include <linux/bitfield.h>
 #include <linux/err.h>
 #include <linux/lockdep.h>
-#include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
-#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
@@ -20,7 +16,7 @@ static_assert(sizeof(struct tern_cqe) == TERN_CQE_BYTES);
 
 DEFINE_PER_CPU(bool, tern_cq_handles);
 
-int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers)
+int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
 {
 	struct tern_ring *ring = tern_ring_create(cqe, TERN_CQE_BYTES);
 
@@ -31,8 +27,7 @@ int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers)
 	cq->ring = ring;
 	cq->prod = 0;
 	cq->cons = 0;
-	cq->user = pollers;
-	cq->pollers = pollers;
+	cq->user = user;
 	cq->dead = false;
 	cq->ibcq.cqe = ring->nslots;
 	return 0;
@@ -117,93 +112,12 @@ static void cq_raise_overrun(struct tern_cq *cq)
 	cq_handler_end();
 }
 
-/* Who waits, for this CQ or for any of the context. */
-struct cq_waiter {
-	struct wait_queue_entry entry;
-	const struct tern_cq *cq;
-	bool any;
-	u32 prod;			/* of cq: what it waits for */
-};
-
-/* What wakes waiters. */
-struct cq_news {
-	const struct tern_cq *cq;
-	u32 prod;
-	bool urgent;
-};
-
-static int cq_wake_one(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
-{
-	const struct cq_waiter *waiter = container_of(entry, struct cq_waiter, entry);
-	const struct cq_news *news = key;
-
-	if (waiter->cq != news->cq ? !waiter->any :
-				     !news->urgent && (s32)(news->prod - waiter->prod) < 0)
-		return 0;
-	return default_wake_function(entry, mode, flags, key);
-}
-
-/* A CQE was published, which made prod so much. */
-static void cq_wake(struct tern_cq *cq, u32 prod, bool urgent)
-{
-	struct cq_news news = { cq, prod, urgent };
-
-	/* After cq_disarm()'s full barrier, against that of who begins to wait. */
-	if (cq->user && waitqueue_active(cq->pollers))
-		__wake_up(cq->pollers, TASK_NORMAL, 0, &news);
-}
-
-/* Is there nothing to wait for any more? */
-static bool cq_is_done(struct tern_cq *cq, u32 *how, u32 *prod)
-{
-	unsigned long irq;
-	bool done;
-
-	spin_lock_irqsave(&cq->lock, irq);
-	*how = READ_ONCE(cq->ring->hdr->wait);
-	*prod = cq->prod;
-	done = cq->dead || cq_unpolled(cq);
-	spin_unlock_irqrestore(&cq->lock, irq);
-	return done;
-}
-
-/*
- * By how much a wait may be longer. Who waits as long as possible does not mind when
- * exactly it ends, and if that is the next tick, no timer of the CPU's is set for it.
- */
-static u64 slack_of(ktime_t limit)
-{
-	return limit < TERN_CQ_WAIT_MAX_US * NSEC_PER_USEC ? limit / 8 : limit;
-}
-
-void tern_cq_wait(struct tern_cq *cq)
-{
-	struct cq_waiter waiter = { .entry = { .func = cq_wake_one, .private = current } };
-	ktime_t limit;
-	u32 how, prod;
-
-	if (cq_is_done(cq, &how, &prod))
-		return;
-	waiter.cq = cq;
-	waiter.any = how & TERN_CQ_WAIT_ANY;
-	waiter.prod = prod + max(FIELD_GET(TERN_CQ_WAIT_CQES, how), 1u);
-	limit = ns_to_ktime(min_t(u32, how & TERN_CQ_WAIT_US, TERN_CQ_WAIT_MAX_US) * NSEC_PER_USEC);
-	add_wait_queue(cq->pollers, &waiter.entry);
-	/* With a full barrier: either the CQE is seen here now, or the waiter by who brings it. */
-	set_current_state(TASK_INTERRUPTIBLE);
-	if (!cq_is_done(cq, &how, &prod))
-		schedule_hrtimeout_range(&limit, slack_of(limit), HRTIMER_MODE_REL);
-	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(cq->pollers, &waiter.entry);
-}
-
-bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool urgent)
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 {
 	bool overrun = false;
 	bool notify = false;
 	bool posted = false;
 	unsigned long irq;
-	u32 prod = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	if (cq->dead) {
@@ -211,7 +125,6 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
 	} else if (cq_has_room(cq)) {
 		cq_append(cq, cqe);
 		notify = cq_disarm(cq, solicited);
-		prod = cq->prod;
 		posted = true;
 	} else {
 		cq->dead = true;
@@ -222,8 +135,6 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
 
 	if (overrun)
 		cq_raise_overrun(cq);
-	if (posted)
-		cq_wake(cq, prod, urgent);
 	if (notify && cq->ibcq.comp_handler) {
 		cq_handler_begin();
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);

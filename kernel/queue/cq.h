@@ -8,7 +8,6 @@
 
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 
 #include "queue/ring.h"
@@ -20,7 +19,6 @@ struct tern_cq {
 	u32 prod;		/* published as hdr->prod */
 	u32 cons;		/* kernel CQ: published as hdr->cons; user CQ: last seen there */
 	bool user;
-	wait_queue_head_t *pollers;	/* user CQ: its context's, which outlives it */
 	bool dead;
 };
 
@@ -39,21 +37,20 @@ static inline bool tern_cq_in_handler(void)
 }
 
 /*
- * At least cqe entries; the number granted is left in ibcq.cqe. pollers: of the
- * user's context; NULL: a kernel CQ. -EINVAL, -ENOMEM; may sleep.
+ * At least cqe entries; the number granted is left in ibcq.cqe. user: user space
+ * polls it. -EINVAL, -ENOMEM; may sleep.
  */
-int tern_cq_init(struct tern_cq *cq, u32 cqe, wait_queue_head_t *pollers);
+int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
 void tern_cq_uninit(struct tern_cq *cq);
 
 /*
  * Append *cqe (timestamp filled in here) and call the completion handler if
  * armed for it: solicited is true for solicited receives and for every error.
- * Urgent ones end all waits; others those that are for no more than are there now.
  * False if the CQ is (or becomes) dead. Context: any up to softirq; the
  * handler is called without the CQ's lock, in the caller's context, which must
  * keep a QP (so, by ib_core's counts, the CQ) from being destroyed meanwhile.
  */
-bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool urgent);
+bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
 
 /*
  * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at
@@ -63,13 +60,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited, bool
  */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
 
-/*
- * A user CQ: sleep as its ring's wait says, until there is a CQE, the CQ is
- * dead, or a signal comes.
- */
-void tern_cq_wait(struct tern_cq *cq);
-
-/* ib_device_ops.poll_cq, req_notify_cq; a user CQ's poll is a wait, and finds nothing. */
+/* ib_device_ops.poll_cq, of kernel CQs, and req_notify_cq. */
 int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 

@@ -88,11 +88,6 @@ int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	unsigned long irq;
 	int n;
 
-	if (cq->user) {
-		tern_cq_wait(cq);
-		return 0;
-	}
-
 	spin_lock_irqsave(&cq->lock, irq);
 	for (n = 0; n < num_entries && cq->cons != cq->prod; n++)
 		cq_fill_wc(&wc[n], tern_ring_slot(cq->ring, cq->cons++));

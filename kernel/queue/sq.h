@@ -92,12 +92,6 @@ static inline bool tern_sq_is_idle(const struct tern_sq *sq)
 	return !sq->draining && !tern_sq_pending(sq);
 }
 
-/* Is there nothing from index on? */
-static inline bool tern_sq_is_done(const struct tern_sq *sq, u32 index)
-{
-	return sq->head == index && !tern_sq_pending(sq);
-}
-
 /*
  * Kernel posters, post_lock held: the slot of the next WQE, its header zeros, NULL if the
  * queue is full; and all that is in it now is the engine's. Room behind the header is for

@@ -46,9 +46,7 @@ bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status stat
 	cqe_set_qp(qp, qp->scq, &cqe);
 	/* Who sees the CQE may post at once: the room must be there before it. wqe is over. */
 	tern_sq_retire(&qp->sq, index + 1);
-	/* With nothing posted behind it, who waits for more may wait in vain. */
-	return tern_cq_post(qp->scq, &cqe, status != IB_WC_SUCCESS,
-			    tern_sq_is_done(&qp->sq, index + 1));
+	return tern_cq_post(qp->scq, &cqe, status != IB_WC_SUCCESS);
 }
 
 bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
@@ -60,7 +58,7 @@ bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_
 		cqe->opcode = TERN_WC_RECV;
 	cqe_set_qp(qp, qp->rcq, cqe);
 	qp->have_rwqe = false;
-	return tern_cq_post(qp->rcq, cqe, solicited || status != IB_WC_SUCCESS, true);
+	return tern_cq_post(qp->rcq, cqe, solicited || status != IB_WC_SUCCESS);
 }
 
 int tern_qp_take_recv(struct tern_qp *qp)

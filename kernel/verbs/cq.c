@@ -14,7 +14,6 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct tern_dev *dev = to_tern_dev(ibcq->device);
 	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
 	struct tern_create_cq_resp resp = {};
-	wait_queue_head_t *pollers = NULL;
 	int err;
 
 	err = tern_udata_check(udata, sizeof(resp));
@@ -31,9 +30,7 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	mutex_init(&obj->resize_lock);
-	if (udata)
-		pollers = &rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->pollers;
-	err = tern_cq_init(&obj->cq, attr->cqe, pollers);
+	err = tern_cq_init(&obj->cq, attr->cqe, udata);
 	if (err)
 		goto uncount;
 	if (!udata)

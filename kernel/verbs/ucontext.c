@@ -20,7 +20,7 @@
 static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
-		       TERN_FEATURE_CQ_WAIT | TERN_FEATURE_DOORBELL_FILE)
+		       TERN_FEATURE_DOORBELL_FILE)
 /* As long as the answer was before it had a doorbell file. */
 #define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
@@ -72,7 +72,6 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (err)
 		return err;
 
-	init_waitqueue_head(&uc->pollers);
 	/* Unknown bits are a newer provider's, which reads from the answer what it may use. */
 	resp.features = req.features & TERN_FEATURES;
 	resp.max_inline = TERN_MAX_INLINE;

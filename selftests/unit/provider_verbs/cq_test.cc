@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Polling, extended polling, arming, resizing.
-#include <chrono>
-#include <cstdlib>
 #include <initializer_list>
 
 #include "verbs_test.h"
@@ -249,102 +247,6 @@ TEST_F(Cqs, CompletionsOfAResetQpAreGone)
 	complete(q.scq, 1, q.qp->qp_num);
 	set_state(q.qp, IBV_QPS_RESET);
 	EXPECT_EQ(ibv_poll_cq(q.scq, 8, wc), 0);
-}
-
-/* Consumers that spin, on a context opened with TERN_POLL=wait. */
-class Spinners : public Cqs {
-protected:
-	void SetUp() override
-	{
-		setenv("TERN_POLL", "wait", 1);
-		Cqs::SetUp();
-	}
-	void TearDown() override
-	{
-		unsetenv("TERN_POLL");
-		Cqs::TearDown();
-	}
-	/* Poll them in turn, in vain, until the kernel was asked to wait; or for so long. */
-	bool spin(std::initializer_list<ibv_cq *> cqs, double seconds = 5)
-	{
-		const auto end =
-			std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-		const int before = kernel.cq_waits;
-		ibv_wc wc;
-
-		while (kernel.cq_waits == before && std::chrono::steady_clock::now() < end) {
-			/* The clock is read now and then only: polls are to follow each other. */
-			for (int i = 0; i < 1000 && kernel.cq_waits == before; i++) {
-				for (ibv_cq *each : cqs)
-					EXPECT_EQ(ibv_poll_cq(each, 1, &wc), 0);
-			}
-		}
-		return kernel.cq_waits != before;
-	}
-	uint32_t how(ibv_cq *waited) { return kernel.object(waited->handle).state; }
-};
-
-TEST_F(Spinners, WaitInTheKernelForTheCqTheySpinOn)
-{
-	ASSERT_TRUE(spin({cq}));
-	EXPECT_GE(how(cq) & TERN_CQ_WAIT_US, 50u);
-	EXPECT_LE(how(cq) & TERN_CQ_WAIT_US, uint32_t{TERN_CQ_WAIT_MAX_US});
-	EXPECT_EQ(how(cq) & ~uint32_t{TERN_CQ_WAIT_US}, 1u << 16);
-	errno = 77;
-	ASSERT_TRUE(spin({cq}));
-	EXPECT_EQ(errno, 77);
-}
-
-TEST_F(Spinners, OnSeveralCqsWaitForAny)
-{
-	ibv_cq *other = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
-
-	ASSERT_NE(other, nullptr);
-	ASSERT_TRUE(spin({cq, other}));
-	EXPECT_TRUE((how(cq) | how(other)) & TERN_CQ_WAIT_ANY);
-	EXPECT_EQ(ibv_destroy_cq(other), 0);
-}
-
-TEST_F(Spinners, OnAnExtendedCqWaitAsWell)
-{
-	ibv_cq_ex *ex = create_ex(IBV_WC_EX_WITH_BYTE_LEN);
-	ibv_poll_cq_attr attr = {};
-
-	ASSERT_NE(ex, nullptr);
-	for (int i = 0; i < 100000000 && !kernel.cq_waits; i++)
-		ASSERT_EQ(ibv_start_poll(ex, &attr), ENOENT);
-	EXPECT_NE(kernel.cq_waits, 0);
-	EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
-}
-
-TEST_F(Spinners, DoNotWaitWhileCompletionsCome)
-{
-	ibv_wc wc;
-
-	for (uint64_t i = 0; i < 20000; i++) {
-		for (int n = 0; n < 40; n++)
-			ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
-		complete(cq, i);
-		ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
-	}
-	/* A busy machine may have been away for a while now and then, but not each time. */
-	EXPECT_LT(kernel.cq_waits, 2000);
-}
-
-TEST_F(Spinners, SpinOnIfTheyAreToldSoOrTheKernelCannotWait)
-{
-	setenv("TERN_POLL", "spin", 1);
-	EXPECT_EQ(ibv_destroy_cq(cq), 0);
-	reopen();
-	cq = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
-	EXPECT_FALSE(spin({cq}, 0.02));
-
-	setenv("TERN_POLL", "wait", 1);
-	kernel.features &= ~uint64_t{TERN_FEATURE_CQ_WAIT};
-	EXPECT_EQ(ibv_destroy_cq(cq), 0);
-	reopen();
-	cq = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
-	EXPECT_FALSE(spin({cq}, 0.02));
 }
 
 } // namespace

@@ -146,7 +146,6 @@ void FakeKernel::reset()
 	ioctls = 0;
 	doorbells = 0;
 	doorbell_commands = 0;
-	cq_waits = 0;
 	last_doorbell = 0;
 	doorbell_fd = -1;
 	closes = 0;
@@ -522,18 +521,6 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		if (!args.core(&req) || !args.put(UVERBS_ATTR_CORE_OUT, resp))
 			return bad("destroy_cq");
 		return destroy(req.cq_handle, "cq");
-	}
-	case IB_USER_VERBS_CMD_POLL_CQ: {
-		ib_uverbs_poll_cq req;
-		struct {
-			uint32_t count, reserved;
-		} resp = {};
-
-		if (!args.core(&req) || req.ne != 1 || !args.put(UVERBS_ATTR_CORE_OUT, resp))
-			return bad("poll_cq");
-		object(req.cq_handle).state = object(req.cq_handle).ring->hdr->wait;
-		cq_waits++;
-		return 0;
 	}
 	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ: {
 		ib_uverbs_req_notify_cq req;

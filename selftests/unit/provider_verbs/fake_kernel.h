@@ -59,7 +59,7 @@ public:
 struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
-	uint32_t state = 0;		/* QP; CQ: how it was waited for, or armed */
+	uint32_t state = 0;		/* QP; CQ: how it was armed */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
@@ -67,9 +67,8 @@ struct FakeObject {
 
 class FakeKernel {
 public:
-	static constexpr uint64_t kAllFeatures = TERN_FEATURE_NO_SYSCALL_ARM |
-						 TERN_FEATURE_ELISION | TERN_FEATURE_CQ_WAIT |
-						 TERN_FEATURE_DOORBELL_FILE;
+	static constexpr uint64_t kAllFeatures =
+		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */
@@ -88,7 +87,6 @@ public:
 	std::atomic<int> ioctls{0};
 	std::atomic<int> doorbells{0}; /* on the doorbell file */
 	std::atomic<int> doorbell_commands{0};
-	std::atomic<int> cq_waits{0};
 	unsigned long last_doorbell = 0; /* QP number */
 	int doorbell_fd = -1;
 	int closes = 0; /* of that number, since the file was handed out */
