@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys: index << 8 | variant. Indices are handed out cyclically from a random
- * start and variants at random, so that a stale key hits nothing for long. For
- * the same reason the newest indices all differ at their ends: those regions
- * are found in an array, without a walk through the tree.
+ * Keys: index << 8 | variant, both at random, so that who knows some knows nothing of
+ * others, and a stale one hits nothing (RFC 5040 8.1.1). The regions published last
+ * are found in an array, without a walk through the tree: a new region's place there
+ * is one that nobody has, if a few throws find one.
  */
 #include <linux/random.h>
 
 #include "charged.h"
 #include "mem/region.h"
 
+/* With half of the places free, all of them miss once in 256 times. */
+#define THROWS			8
 #define KEY_INDEX_LIMIT		XA_LIMIT(1, (1u << (32 - TERN_KEY_VARIANT_BITS)) - 1)
 
 void tern_keys_init(struct tern_keys *keys, struct ib_device *ibdev)
 {
 	xa_init_flags(&keys->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	keys->next = get_random_u32() >> TERN_KEY_VARIANT_BITS;
 	atomic_set(&keys->bound_mw2, 0);
 	keys->ibdev = ibdev;
 }
@@ -26,13 +27,26 @@ void tern_keys_destroy(struct tern_keys *keys)
 	xa_destroy(&keys->xa);
 }
 
+static u32 throw_index(struct tern_keys *keys)
+{
+	struct tern_region __rcu **place;
+	u32 index, throws = 0;
+
+	do {
+		index = get_random_u32() >> TERN_KEY_VARIANT_BITS;
+		place = tern_keys_newest(keys, index);
+	} while (rcu_access_pointer(*place) && ++throws < THROWS);
+	return index;
+}
+
 int tern_key_reserve(struct tern_keys *keys, struct tern_region *region)
 {
+	u32 from = throw_index(keys);
 	u32 index;
 	int err;
 
-	err = xa_alloc_cyclic(&keys->xa, &index, NULL, KEY_INDEX_LIMIT, &keys->next,
-			      TERN_GFP_CHARGED);
+	/* The first from there on that is free, round the end if need be. */
+	err = xa_alloc_cyclic(&keys->xa, &index, NULL, KEY_INDEX_LIMIT, &from, TERN_GFP_CHARGED);
 	if (err < 0)
 		return err;
 	region->key = index << TERN_KEY_VARIANT_BITS | (get_random_u32() & 0xff);

@@ -31,7 +31,6 @@ struct tern_keys {
 	struct xarray xa;	/* index -> struct tern_region, RCU */
 	/* Of all regions whose indices are the same modulo its size, the last published. */
 	struct tern_region __rcu *newest[256];
-	u32 next;		/* cyclic, random start */
 	atomic_t bound_mw2;	/* type 2 windows bound: lets most QPs skip the unbind walk */
 	struct ib_device *ibdev;
 };
