@@ -137,7 +137,8 @@ struct iw_ep {
  */
 struct iw_tx {
 	struct bio_vec out[IW_TX_PAGES];	/* compound; what of each is to be sent */
-	u32 last;			/* the one that is written to */
+	u32 last;			/* the one that is written to; */
+	u32 page_bytes;			/* so large it is */
 	u32 unsent;			/* bytes of all that the socket has not taken */
 	u64 pos;			/* of what is written in the stream, for markers */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */

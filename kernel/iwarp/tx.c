@@ -122,9 +122,23 @@ void iw_tx_uninit(struct iw_tx *tx)
 	tx->bounce = NULL;
 }
 
-/* The page that is written to is full: the next, if there is one. */
-static bool tx_next_page(struct iw_tx *tx)
+/* The largest FPDU in the page that is written to: what it holds, if memory for large ones is short. */
+static inline u32 tx_fpdu_bytes(const struct iw_tx *tx)
 {
+	return min_t(u32, tx->page_bytes, IW_MAX_FPDU_BYTES);
+}
+
+static void tx_resize(struct iw_qp *qp, u32 page_bytes)
+{
+	qp->tx.page_bytes = page_bytes;
+	qp->req.cfg.max_ulpdu = (u16)mpa_ulpdu_max(tx_fpdu_bytes(&qp->tx), qp->terms.tx_markers);
+	qp->resp.cfg.max_ulpdu = qp->req.cfg.max_ulpdu;
+}
+
+/* The page that is written to is full: the next, if there is one. */
+static bool tx_next_page(struct iw_qp *qp)
+{
+	struct iw_tx *tx = &qp->tx;
 	struct bio_vec *last = &tx->out[tx->last];
 
 	if (last->bv_len) {
@@ -138,18 +152,20 @@ static bool tx_next_page(struct iw_tx *tx)
 	if (!last->bv_page)
 		return false;
 	tx->last = last - tx->out;
+	if (unlikely(page_size(last->bv_page) != tx->page_bytes))
+		tx_resize(qp, page_size(last->bv_page));
 	return true;
 }
 
 /* Room for an FPDU of the largest size; false: not now. */
-static inline bool tx_room(struct iw_tx *tx)
+static inline bool tx_room(struct iw_qp *qp)
 {
+	const struct iw_tx *tx = &qp->tx;
 	const struct bio_vec *last = &tx->out[tx->last];
 
-	if (last->bv_page &&
-	    TERN_PAGE_BYTES - last->bv_offset - last->bv_len >= IW_MAX_FPDU_BYTES)
+	if (last->bv_page && tx->page_bytes - last->bv_offset - last->bv_len >= tx_fpdu_bytes(tx))
 		return true;
-	return tx_next_page(tx);
+	return tx_next_page(qp);
 }
 
 /* Where the next FPDU goes, if there is room. */
@@ -433,7 +449,7 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 	/* An end is bounded in time, and all others' turns may take longer. */
 	bool waits = !qp->tx.closing && iw_turn_waits(&qp->turn, next_bytes(qp));
 
-	if (!waits && tx_room(&qp->tx) && sk_stream_memory_free(sk))
+	if (!waits && tx_room(qp) && sk_stream_memory_free(sk))
 		return true;
 	if (!tx_push(qp, sk))
 		return false;
@@ -446,7 +462,7 @@ static bool have_room(struct iw_qp *qp, struct sock *sk)
 		wait_for_room(qp, sk);
 		return false;
 	}
-	if (tx_room(&qp->tx))
+	if (tx_room(qp))
 		return true;
 	mod_delayed_work(iw_wq, &qp->retry, 1);	/* no memory: again */
 	return false;

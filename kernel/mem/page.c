@@ -11,9 +11,12 @@
  * pile, of which the last is taken: however many pages are kept, those in use are
  * no more than are under way. If there is none there is a new one, and beyond
  * TERN_PAGES_KEPT the oldest is left to who else has it. The last QP's end empties
- * all, and a shrinker gives back what is free when memory is short.
+ * all, and a shrinker gives back what is free when memory is short, but for the last
+ * few: large pages are the first of which the kernel has none, and what is sent may be
+ * what frees memory. Where there are none small ones do, which are not kept.
  */
 #include <linux/atomic.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/shrinker.h>
@@ -22,6 +25,7 @@
 #include "mem/page.h"
 
 #define LOOK_AT		8
+#define PAGES_LEFT	4	/* to a CPU by the shrinker: some batches' worth */
 #define SHRINKER_NAME	"tern-pages"
 
 static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
@@ -34,7 +38,8 @@ struct stack {
 	u32 n_free;
 	struct page *pile[TERN_PAGES_KEPT];	/* nobody else has these */
 	struct page *current_page;	/* of which pieces are given out; NULL: none */
-	u32 fill;			/* bytes of it that are */
+	u32 size;			/* of that page */
+	u32 fill;			/* bytes of it that are given out */
 };
 
 static struct stack __percpu *stacks;	/* too large for a module's own share of per-CPU memory */
@@ -72,7 +77,15 @@ static bool is_free(const struct page *page)
 	return page_count(page) == 1;
 }
 
-static struct page *get_locked(struct stack *stack)
+/* For bytes at least. A large one is not worth the reserves for who must not fail. */
+static struct page *new_page(u32 bytes)
+{
+	struct page *page = alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
+
+	return page ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, get_order(bytes));
+}
+
+static struct page *get_locked(struct stack *stack, u32 bytes)
 {
 	u32 i;
 
@@ -83,7 +96,7 @@ static struct page *get_locked(struct stack *stack)
 		stack->pile[stack->n_free++] = take_oldest(stack);
 	if (stack->n_free)
 		return stack->pile[--stack->n_free];
-	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
+	return new_page(bytes);
 }
 
 struct page *tern_page_get(void)
@@ -92,15 +105,15 @@ struct page *tern_page_get(void)
 	struct page *page;
 
 	spin_lock(&stack->lock);
-	page = get_locked(stack);
+	page = get_locked(stack, PAGE_SIZE);
 	spin_unlock(&stack->lock);
 	return page;
 }
 
 static void put_locked(struct stack *stack, struct page *page)
 {
-	/* From the reserves for who frees memory: not to be kept. */
-	if (page_is_pfmemalloc(page)) {
+	/* From the reserves for who frees memory, or too small: not to be kept. */
+	if (page_is_pfmemalloc(page) || page_size(page) < TERN_PAGE_BYTES) {
 		put_page(page);
 		return;
 	}
@@ -130,14 +143,15 @@ static __always_inline void *piece_locked(struct stack *stack, u32 bytes)
 	void *piece;
 
 	stack->fill = ALIGN(stack->fill, SMP_CACHE_BYTES);
-	if (!stack->current_page || stack->fill + bytes > TERN_PAGE_BYTES) {
+	if (!stack->current_page || stack->fill + bytes > stack->size) {
 		if (stack->current_page)
 			put_locked(stack, stack->current_page);
-		stack->current_page = get_locked(stack);
+		stack->current_page = get_locked(stack, bytes);
+		if (!stack->current_page)
+			return NULL;
+		stack->size = page_size(stack->current_page);
 		stack->fill = 0;
 	}
-	if (!stack->current_page)
-		return NULL;
 	piece = filled_to(stack);
 	stack->fill += bytes;
 	get_page(stack->current_page);
@@ -162,7 +176,7 @@ void *tern_page_more(const void *behind, u32 bytes)
 
 	spin_lock(&stack->lock);
 	if (stack->current_page && filled_to(stack) == behind &&
-	    stack->fill + bytes <= TERN_PAGE_BYTES) {
+	    stack->fill + bytes <= stack->size) {
 		more = filled_to(stack);
 		stack->fill += bytes;
 	} else {
@@ -174,6 +188,14 @@ void *tern_page_more(const void *behind, u32 bytes)
 
 /* ---- memory is short ---- */
 
+/* Large pages of a CPU that it may do without. */
+static u32 beyond_left(const struct stack *stack)
+{
+	u32 n = READ_ONCE(stack->n) + READ_ONCE(stack->n_free);
+
+	return n > PAGES_LEFT ? n - PAGES_LEFT : 0;
+}
+
 /* In pages of the kernel's. */
 static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 {
@@ -181,8 +203,7 @@ static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		n += READ_ONCE(per_cpu_ptr(stacks, cpu)->n) +
-		     READ_ONCE(per_cpu_ptr(stacks, cpu)->n_free);
+		n += beyond_left(per_cpu_ptr(stacks, cpu));
 	return n ? n << TERN_PAGE_ORDER : SHRINK_EMPTY;
 }
 
@@ -192,6 +213,7 @@ static u32 give_back(struct stack *stack, u32 most)
 	u32 looked_at, gone = 0;
 
 	spin_lock_bh(&stack->lock);
+	most = min(most, beyond_left(stack));
 	for (; stack->n_free && gone < most; gone++)
 		put_page(stack->pile[--stack->n_free]);
 	for (looked_at = stack->n; looked_at && gone < most; looked_at--) {

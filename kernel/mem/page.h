@@ -3,7 +3,8 @@
  * Pages of 2^TERN_PAGE_ORDER for what goes out, used again when the network stack
  * is done with them. Each CPU keeps TERN_PAGES_KEPT at most, as many as were under
  * way at a time; none while there is no QP, and those that are not in use until the
- * kernel runs short of memory.
+ * kernel runs short of memory, but for a few. Where the kernel has no such pages there
+ * are smaller ones.
  */
 #ifndef TERN_MEM_PAGE_H
 #define TERN_MEM_PAGE_H
@@ -14,7 +15,10 @@
 #define TERN_PAGE_BYTES	(PAGE_SIZE << TERN_PAGE_ORDER)
 #define TERN_PAGES_KEPT	256		/* a power of two: 8 MiB, two full TCP windows */
 
-/* One with no other references, of any content. NULL: no memory. BHs off. */
+/*
+ * One with no other references, of any content: of TERN_PAGE_BYTES, or where the kernel has none
+ * of these of PAGE_SIZE (page_size()). NULL: no memory. BHs off.
+ */
 struct page *tern_page_get(void);
 /* The caller's reference, of a page that nobody will write to any more. BHs off. */
 void tern_page_put(struct page *page);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Short of memory: kept pages are given back, under load too; iWARP while TCP has none."""
+"""Short of memory: kept pages are given back, under load too; no large ones; iWARP while TCP has none."""
 
 PAIRS = ("tt", "ww")
 LIMIT = 210
 
+_DEBUG = "/sys/kernel/debug"
+_FAIL = _DEBUG + "/fail_page_alloc"
 _TRACE = "/sys/kernel/tracing"
 _SHRUNK = _TRACE + "/events/vmscan/mm_shrink_slab_end/enable"
 _ASK = "echo 2 >/proc/sys/vm/drop_caches"
@@ -31,6 +33,29 @@ def _under_load(t):
         t.case("it was asked for until the end", command.running)
         command.kill(9)
         command.wait()
+
+
+def _no_large_pages(t):
+    """From before the first QP until the end none that a softirq asks for, and none is kept."""
+    if any(t.run(guest, "mountpoint -q {0} || mount -t debugfs none {0}; test -d {1}".format(
+            _DEBUG, _FAIL)).rc for guest in t.guests):
+        t.skip("no large pages", "this kernel cannot be told to have none")
+        return
+    # Not of those who may wait for them: that is not what is short.
+    t.undo += [lambda guest=guest: t.run(guest, "echo 0 >%s/probability" % _FAIL)
+               for guest in t.guests]
+    for guest in t.guests:
+        t.run(guest, "set -e; cd %s; echo 1 >min-order; echo Y >ignore-gfp-wait; "
+                     "echo 0 >verbose; echo N >task-filter; echo 1 >interval; echo -1 >times; "
+                     "echo 100 >probability" % _FAIL, check=True)
+    if _by_cm(t):
+        t.pair_case("verified data without large pages", "/tern/viwarp",
+                    "/tern/viwarp " + t.b.address, port=7471, want="verified")
+    else:
+        t.tool("vverify", "-m rc/write -m rc/read -m rc/send -m uc/write",
+               prefix="without large pages: ")
+    for guest in t.guests:
+        t.run(guest, "echo 0 >%s/probability" % _FAIL, check=True)
 
 
 def _given_back(t, guest):
@@ -127,6 +152,8 @@ def _of_many(t):
 
 
 def run(t):
+    t.undo = []
+    _no_large_pages(t)
     _under_load(t)
     _of_a_qp(t)
     if _by_cm(t):
