@@ -101,7 +101,7 @@ enum {
 
 struct iw_req_cfg {
 	u16 ord;		/* READs and atomics under way, at most; 0: none may be posted */
-	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES */
+	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES; may change */
 	u16 max_lent_bytes;	/* payload of a segment whose memory is lent */
 };
 

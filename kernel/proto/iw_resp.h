@@ -27,7 +27,7 @@ enum iw_access {
 
 struct iw_resp_cfg {
 	u16 ird;		/* of the peer's READs and atomics under way, at most */
-	u16 max_ulpdu;		/* bytes */
+	u16 max_ulpdu;		/* bytes; may change */
 	u8  access;		/* enum iw_access: what the QP allows */
 };
 

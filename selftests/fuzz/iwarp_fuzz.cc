@@ -16,6 +16,14 @@
 
 namespace {
 
+// Of the connection, until pages or the path have another size.
+u16 draw_max_ulpdu(Choices &in)
+{
+	static const u16 ulpdus[] = {DDP_CTRL_MAX_BYTES, 100, 1454, 8942, 0xffff};
+
+	return ulpdus[in.below(5)];
+}
+
 // A length near what matters, or any.
 u32 draw_length(Choices &in, u32 max_ulpdu)
 {
@@ -651,6 +659,10 @@ private:
 		case 9:
 			req_.return_loans(in_.byte());
 			break;
+		case 10:
+		case 11:
+			resp_.r.cfg.max_ulpdu = req_.q.cfg.max_ulpdu = draw_max_ulpdu(in_);
+			break;
 		default:
 			break;
 		}
@@ -665,9 +677,8 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const u16 ulpdus[] = {DDP_CTRL_MAX_BYTES, 100, 1454, 8942, 0xffff};
 	Choices in(data, std::min<size_t>(size, 4096));
-	Stream stream(in, ulpdus[in.below(5)]);
+	Stream stream(in, draw_max_ulpdu(in));
 
 	while (in.more())
 		stream.step();

@@ -4,7 +4,9 @@
 // must hold always is in check() of each half and at each verdict.
 #include "fuzz.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
@@ -95,7 +97,6 @@ class Requester {
 public:
 	explicit Requester(Choices &in) : in_(in)
 	{
-		static const u32 windows[] = {1, 2, 3, 7, 64, 1u << 22};
 		rc_req_cfg cfg = {};
 
 		cfg.service = in.below(4) ? BTH_RC : BTH_UC;
@@ -104,8 +105,12 @@ public:
 		cfg.max_rd_atomic = static_cast<u8>(in.below(5));
 		cfg.pmtu = 256u << in.below(5);
 		cfg.sq_psn = psn_add(0xfffff0, in.byte());
-		cfg.window = windows[in.below(6)];
+		cfg.window = draw_window();
+		cfg.max_window = in.below(2) ? draw_window() : 0;
 		cfg.ack_timeout_ns = in.below(4) ? 1000 : 0;
+		most_reads_ = cfg.max_rd_atomic;
+		began_with_ = cfg.window;
+		most_window_ = std::max(cfg.window, cfg.max_window);
 		rc_req_init(&q_, ring_, kEntries, &cfg);
 		if (in.below(2))
 			q_.head = q_.cur = q_.una = q_.tail = first_ = 0xfffffff0;
@@ -144,6 +149,13 @@ public:
 
 private:
 	enum { kEntries = 8 };
+
+	u32 draw_window()
+	{
+		static const u32 windows[] = {1, 2, 3, 7, 64, 1u << 22};
+
+		return windows[in_.below(6)];
+	}
 
 	bool is_rc() const { return q_.cfg.service == BTH_RC; }
 	rc_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
@@ -345,10 +357,36 @@ private:
 		case 3:
 			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), RC_ST_LOC_PROT_ERR);
 			break;
+		case 4:
+			rc_req_set_retries(&q_, in_.below(8), in_.below(8));
+			break;
+		case 5:
+			rc_req_set_ack_timeout(&q_, now_, in_.below(4) ? in_.word() : 0);
+			break;
+		case 6:
+			change_window();
+			break;
 		default:
+			q_.cfg.max_rd_atomic = static_cast<u8>(in_.below(5));
+			most_reads_ = std::max<u32>(most_reads_, q_.cfg.max_rd_atomic);
 			break;
 		}
 		rc_req_is_drained(&q_);
+	}
+
+	// Another, as from packets to none and back; or another limit, as of another path.
+	void change_window()
+	{
+		rc_window window = q_.window;
+
+		if (in_.below(2)) {
+			began_with_ = draw_window();
+			rc_window_init(&window, began_with_, in_.below(2) ? draw_window() : 0);
+		} else {
+			rc_window_limit(&window, std::max(draw_window(), began_with_));
+		}
+		rc_req_set_window(&q_, &window);
+		most_window_ = std::max(most_window_, window.max);
 	}
 
 	// In order, each once; after a failure nothing but a LOCAL that was executed succeeds.
@@ -388,12 +426,13 @@ private:
 		}
 		for (u32 slot = q_.una; slot != q_.head; slot++)
 			rd += at(slot).rd_held;
-		REQUIRE(rd == q_.rd_out && q_.rd_out <= q_.cfg.max_rd_atomic);
+		REQUIRE(rd == q_.rd_out && q_.rd_out <= most_reads_);
 		if (!is_rc())
 			return;
-		REQUIRE(((q_.psn_max - q_.psn_una) & PSN_MASK) <= q_.cfg.window);
+		REQUIRE(q_.window.pkts && q_.window.pkts <= q_.window.max);
+		REQUIRE(((q_.psn_max - q_.psn_una) & PSN_MASK) <= most_window_);
 		// A message is begun within the window and may be half the PSN space long.
-		REQUIRE(((q_.psn_next - q_.psn_una) & PSN_MASK) <= q_.cfg.window + PSN_HALF);
+		REQUIRE(((q_.psn_next - q_.psn_una) & PSN_MASK) <= most_window_ + PSN_HALF);
 	}
 
 	Choices &in_;
@@ -401,6 +440,8 @@ private:
 	rc_sqe ring_[kEntries] = {};
 	int local_runs_[kEntries] = {};
 	u32 first_ = 0, reaped_ = 0;
+	u32 most_reads_, most_window_; // that there may ever have been under way
+	u32 began_with_;	       // the present window
 	u64 now_ = 1;
 	bool failed_ = false;
 };
@@ -417,20 +458,74 @@ public:
 		cfg.access = in.below(4) ? 7 : in.below(8);
 		cfg.pmtu = 256u << in.below(5);
 		cfg.rq_psn = psn_add(0xfffff0, in.byte());
-		rc_resp_init(&r_, res_, &cfg);
+		rc_resp_init(&r_, res_->data(), &cfg);
 	}
 
 	void step()
 	{
 		if (in_.below(4))
 			rx();
-		else
+		else if (in_.below(8))
 			send();
+		else
+			modify();
 		check();
 	}
 
 private:
 	enum { kRes = 4 };
+	using Table = std::array<rc_res, kRes>;
+
+	u32 count() const { return r_.cfg.max_rd_atomic ? r_.cfg.max_rd_atomic : 1; }
+
+	void modify()
+	{
+		if (in_.below(2)) {
+			r_.cfg.access = in_.below(8);
+			r_.cfg.min_rnr_timer = in_.below(32);
+		} else if (r_.cfg.service == BTH_RC) {
+			resize(in_.below(kRes + 1));
+		}
+	}
+
+	// Of what is kept nothing changes; what is not answered yet is kept.
+	void resize(u32 max)
+	{
+		Table &now = *res_, &then = tables_[res_ == &tables_[0]];
+		const u32 had = count();
+		std::array<bool, kRes> answered = {};
+		u32 kept = 0, owed = 0, owed_then = 0;
+
+		for (u32 i = 0; i < had; i++)
+			owed += is_owed(now, i);
+		memset(static_cast<void *>(&then), 0x55, sizeof(then));
+		if (!rc_resp_resize(&r_, then.data(), static_cast<u8>(max))) {
+			REQUIRE(owed > (max ? max : 1u) && count() == had && r_.res == now.data());
+			return;
+		}
+		REQUIRE(r_.cfg.max_rd_atomic == max && r_.res == then.data());
+		for (u32 i = 0; i < count(); i++) {
+			u32 was = 0;
+
+			if (then[i].state == RC_RES_FREE)
+				continue;
+			while (was < had && memcmp(&now[was], &then[i], sizeof(then[i])) != 0)
+				was++;
+			REQUIRE(was < had);
+			answered[i] = answered_[was];
+			kept++;
+		}
+		res_ = &then;
+		answered_ = answered;
+		for (u32 i = 0; i < count(); i++)
+			owed_then += is_owed(then, i);
+		REQUIRE(kept <= had && owed_then == owed);
+	}
+
+	bool is_owed(const Table &table, u32 i) const
+	{
+		return table[i].state == RC_RES_PENDING && !answered_[i];
+	}
 
 	void rx()
 	{
@@ -439,7 +534,7 @@ private:
 		u8 opcode = static_cast<u8>(r_.cfg.service | ops[in_.below(sizeof(ops))]);
 		pkt k = draw_packet(in_, opcode, draw_psn(in_, r_.epsn), r_.cfg.pmtu);
 		const rc_resp before = r_;
-		const std::array<rc_res, kRes> kept = std::to_array(res_);
+		const Table kept = *res_;
 
 		if (r_.cfg.service == BTH_RC && in_.below(4) == 0)
 			k = duplicate();
@@ -456,11 +551,14 @@ private:
 			in_msg_ = false;
 		if (act.kind == RC_ACT_NONE || act.kind == RC_ACT_FATAL) {
 			REQUIRE(act.kind == RC_ACT_NONE || r_.in_error);
-			for (size_t i = 0; i < kRes; i++)
-				if (!res_[i].is_atomic && (kept[i].state != res_[i].state ||
-							   kept[i].next_pkt != res_[i].next_pkt ||
-							   kept[i].end_pkt != res_[i].end_pkt))
-					check_replay(k, res_[i]);
+			for (u32 i = 0; i < count(); i++) {
+				const rc_res &res = (*res_)[i];
+
+				if (!res.is_atomic && (kept[i].state != res.state ||
+						       kept[i].next_pkt != res.next_pkt ||
+						       kept[i].end_pkt != res.end_pkt))
+					check_replay(k, res);
+			}
 			return;
 		}
 		REQUIRE(!before.in_error);
@@ -501,7 +599,7 @@ private:
 	// An earlier READ or atomic again, the whole, a part, or something beside it.
 	pkt duplicate()
 	{
-		const rc_res &res = res_[in_.below(kRes)];
+		const rc_res &res = (*res_)[in_.below(count())];
 		u32 at = in_.below(4) ? 0 : in_.below(res.npkts < 255 ? res.npkts + 1 : 255);
 		pkt k = {};
 
@@ -558,9 +656,10 @@ private:
 			REQUIRE(rc_resp_next(&r_, max, &again) && again.psn == r.psn &&
 				again.npkts == r.npkts && again.kind == r.kind);
 			if (r.kind == RUN_READ_RESP) {
-				const rc_res &res = res_[r.slot];
+				REQUIRE(r.slot < count());
+				const rc_res &res = (*res_)[r.slot];
 
-				REQUIRE(r.slot < kRes && !res.is_atomic);
+				REQUIRE(!res.is_atomic);
 				REQUIRE(r.rkey == res.rkey && r.va == res.va);
 				REQUIRE(r.offset + r.bytes <= res.length);
 				for (u32 i = 0; i < r.npkts; i++) {
@@ -582,9 +681,14 @@ private:
 
 			u32 n = in_.below(4) ? r.npkts : in_.below(r.npkts + 1);
 
+			const Table before = *res_;
+
 			rc_resp_sent(&r_, &r, n);
 			if (r.kind == RUN_READ_RESP && r.last && n == r.npkts)
 				answered_[r.slot] = true;
+			for (u32 i = 0; i < count(); i++)
+				if (before[i].is_atomic && before[i].state != (*res_)[i].state)
+					answered_[i] = true;
 		}
 	}
 
@@ -608,7 +712,9 @@ private:
 	{
 		u32 pending = 0;
 
-		for (const rc_res &res : res_) {
+		for (u32 i = 0; i < count(); i++) {
+			const rc_res &res = (*res_)[i];
+
 			pending += res.state == RC_RES_PENDING;
 			if (res.state == RC_RES_FREE)
 				continue;
@@ -616,14 +722,16 @@ private:
 			REQUIRE(res.start_pkt <= res.next_pkt);
 			REQUIRE(res.state != RC_RES_PENDING || res.next_pkt < res.end_pkt);
 		}
-		REQUIRE(pending == r_.npending && pending <= r_.cfg.max_rd_atomic);
-		REQUIRE(r_.res_next < kRes);
+		// One that is replayed outlives a table of none.
+		REQUIRE(pending == r_.npending && pending <= count());
+		REQUIRE(r_.res_next < count());
 	}
 
 	Choices &in_;
 	rc_resp r_;
-	rc_res res_[kRes] = {};
-	bool answered_[kRes] = {}; // sent to its end once
+	Table tables_[2] = {};
+	Table *res_ = &tables_[0];
+	std::array<bool, kRes> answered_ = {}; // sent to its end once
 	bool in_msg_ = false;
 	u8 kind_ = 0;
 	u32 placed_ = 0, length_ = 0;
