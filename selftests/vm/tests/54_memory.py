@@ -13,6 +13,8 @@ _TCP_MEM = "/proc/sys/net/ipv4/tcp_mem"
 _MANY = 64  # QPs, with an FPDU of 16 KiB under way each
 _FEW_PAGES = 48  # of 4 KiB
 _DELAY = "netem delay 20ms limit 10000"  # so that most QPs have sent a part of an FPDU at a time
+_SLOW = "modprobe sch_netem; tc qdisc replace dev eth0 root " + _DELAY
+_QUICK = "tc qdisc del dev eth0 root 2>/dev/null; true"
 _QUIETLY = "echo 4 >/proc/sys/vm/drop_caches"  # no line in the kernel log each time
 
 
@@ -68,6 +70,9 @@ def _given_back(t, guest):
 
 def _of_a_qp(t):
     """A transfer that stands still, and so sends nothing, but whose QP is there."""
+    # Held up, so that more pages are under way than each CPU may keep.
+    t.run(t.a, _SLOW, check=True)
+    t.undo.append(lambda: t.run(t.a, _QUICK))
     # What was posted goes on to be sent: 8 MiB, not the 128 that ib_write_bw takes by itself.
     server, client = t.endless("ib_write_bw -F -s 1048576 -t 8 -n 5000000%s"
                                % (" -R" if _by_cm(t) else ""),
@@ -82,6 +87,7 @@ def _of_a_qp(t):
         t.case("once", pages < 8, "%d pages\n%s" % (pages, lines))
     finally:
         t.kill(server, client)
+        t.run(t.a, _QUICK)
 
 
 def _tcp_count(t, guest, name):
@@ -133,7 +139,7 @@ def _of_many(t):
         return
     usual = t.run(t.b, "cat " + _TCP_MEM, check=True).out.strip()
     before = _dropped(t)
-    t.run(t.a, "modprobe sch_netem; tc qdisc replace dev eth0 root " + _DELAY, check=True)
+    t.run(t.a, _SLOW, check=True)
     try:
         moving = t.has_grown(t.a, "tx_bytes", 10000000)
         server, client = t.tool_start("vverify", "-m scale/bulk -N %d -S 10 -t 60" % _MANY)
@@ -147,7 +153,7 @@ def _of_many(t):
         t.finish(server)
     finally:
         t.run(t.b, "echo %s >%s" % (usual, _TCP_MEM))
-        t.run(t.a, "tc qdisc del dev eth0 root")
+        t.run(t.a, _QUICK)
     t.case("TCP has dropped what it had no memory for", _dropped(t) > before)
 
 
