@@ -97,8 +97,11 @@ static bool flush(struct iw_qp *qp, u32 *budget)
 
 	tern_sq_draining(&base->sq, false);
 	for (; more && *budget; --*budget) {
-		/* After what the engine has, which may wait for memory that is lent; then it is our turn. */
-		if (qp->ready && qp->req.tail != qp->req.head)
+		/*
+		 * After what the engine has, which may wait for memory that is lent; then it is our
+		 * turn. A dead CQ tells nobody, and there is no end if somebody goes on posting.
+		 */
+		if ((qp->ready && qp->req.tail != qp->req.head) || tern_cq_is_dead(base->scq))
 			ret = 0;
 		else
 			ret = tern_sq_take(&base->sq, base->type, &wqe);

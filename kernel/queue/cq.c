@@ -127,7 +127,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 		notify = cq_disarm(cq, solicited);
 		posted = true;
 	} else {
-		cq->dead = true;
+		WRITE_ONCE(cq->dead, true);
 		WRITE_ONCE(cq->ring->hdr->flags, TERN_RING_F_DEAD);
 		overrun = true;
 	}

@@ -52,6 +52,12 @@ void tern_cq_uninit(struct tern_cq *cq);
  */
 bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
 
+/* Nothing more can be told by it. Racy: it may be a moment later. */
+static inline bool tern_cq_is_dead(const struct tern_cq *cq)
+{
+	return READ_ONCE(cq->dead);
+}
+
 /*
  * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at
  * its free-running index, and the arming. -EINVAL (they do not fit, CQ dead),

@@ -44,6 +44,9 @@ static bool flush_send(struct roce_qp *qp, u32 *budget)
 		roce_complete_send(qp, index, IB_WC_WR_FLUSH_ERR);
 	}
 	for (; *budget; --*budget) {
+		/* There is nobody to tell, and no end if somebody goes on posting. */
+		if (tern_cq_is_dead(qp->base.scq))
+			return false;
 		ret = tern_sq_take(sq, qp->base.type, &wqe);
 		if (ret == 0 || ret == -EOVERFLOW)
 			return false;

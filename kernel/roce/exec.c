@@ -10,15 +10,18 @@
  * looks at all ways in which these steps can follow one another: keep it in step.
  *
  * A holder works to a budget; beyond it the work queue goes on, so that
- * neither softirq time nor a poster's time is hogged.
+ * softirq time is not hogged. But a program that rings copies by itself, within
+ * the host, all that it has posted: its time, its priority, its cgroup.
  */
 #include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "roce/exec.h"
 #include "roce/tick.h"
 #include "uncleared.h"
 
-/* How often a poster goes on with copying, and how many QPs one call runs besides its own. */
+/* How often others than posters go on with copying, and how many QPs one call runs besides its own. */
 #define ROCE_LOCAL_ROUNDS	8
 #define ROCE_LOCAL_CHAIN	8
 
@@ -207,13 +210,28 @@ static bool run(struct roce_qp *qp, u32 budget)
 	return more;
 }
 
+/* The runs of one QP by one caller, until there is no more to do, or somebody else goes on. */
+struct turn {
+	u32 budget;		/* of each */
+	u32 rounds;		/* by which it went on by itself */
+	bool posted;		/* a program is in the kernel because it has posted ... */
+	u32 until;		/* up to here, as of its first run */
+};
+
 /*
- * Budget is spent, but it was our own that we copied: a poster in process context
- * goes on for a while, with BHs on in between, before a work item has to.
+ * Budget is spent on copying within the host. Who posted that goes on until it is done, with
+ * BHs on and others let on their CPU in between, as in a write() to a pipe. Signals are to be
+ * taken in time: then a work item goes on. Others in process context go on for a while.
  */
-static bool goes_on(const struct roce_qp *qp, u32 *rounds)
+static bool goes_on(const struct roce_qp *qp, struct turn *turn)
 {
-	return qp->local.req && in_task() && !need_resched() && ++*rounds < ROCE_LOCAL_ROUNDS;
+	if (!qp->local.req || !in_task())
+		return false;
+	if (!turn->posted)
+		return !need_resched() && ++turn->rounds < ROCE_LOCAL_ROUNDS;
+	if (!turn->rounds++)
+		turn->until = READ_ONCE(qp->base.sq.ring->hdr->prod);
+	return (s32)(turn->until - qp->req.cur) > 0 && !signal_pending(current);
 }
 
 u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock)
@@ -232,13 +250,13 @@ u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->b
  * a mark, our own or of somebody who came meanwhile and went, and no work item for it:
  * that may have come and gone, too, if it was given to another CPU.
  */
-static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct roce_qp **next)
+static bool run_and_unlock(struct roce_qp *qp, struct turn *turn, struct roce_qp **next)
 	__releases(&qp->base.run_lock)
 {
 	u32 wanted = ~0u;
 
-	if (run(qp, budget)) {
-		if (goes_on(qp, rounds)) {
+	if (run(qp, turn->budget)) {
+		if (goes_on(qp, turn)) {
 			/* Who gets the lock before us goes on instead. */
 			atomic_or(TERN_QP_MARK_SEND, &qp->base.marks);
 		} else {
@@ -250,9 +268,8 @@ static bool run_and_unlock(struct roce_qp *qp, u32 budget, u32 *rounds, struct r
 	return roce_run_unlock(qp, next) & wanted;
 }
 
-static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
+static void take_turn(struct roce_qp *qp, struct turn *turn, struct roce_qp **next)
 {
-	u32 rounds = 0;
 	bool again;
 
 	do {
@@ -261,9 +278,18 @@ static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **ne
 			local_bh_enable();
 			return;
 		}
-		again = run_and_unlock(qp, budget, &rounds, next);
+		again = run_and_unlock(qp, turn, next);
 		local_bh_enable();
+		if (turn->posted)
+			cond_resched();
 	} while (again);
+}
+
+static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
+{
+	struct turn turn = { .budget = budget };
+
+	take_turn(qp, &turn, next);
 }
 
 /* A QP that work was brought for, most often the peer; then those that it brought work for. */
@@ -286,26 +312,41 @@ static void run_next(struct roce_qp *next, u32 budget)
 	}
 }
 
-static void run_chain(struct roce_qp *qp, u32 budget)
+static void run_chain(struct roce_qp *qp, struct turn *turn)
 {
 	struct roce_qp *next = NULL;
 
-	run_while_marked(qp, budget, &next);
-	run_next(next, budget);
+	take_turn(qp, turn, &next);
+	run_next(next, turn->budget);
+}
+
+static void leave_marks(struct roce_qp *qp, u32 marks)
+{
+	atomic_or(marks, &qp->base.marks);
+	smp_mb__after_atomic();
 }
 
 void roce_kick(struct roce_qp *qp, u32 marks)
 {
-	if (marks) {
-		atomic_or(marks, &qp->base.marks);
-		smp_mb__after_atomic();
-	}
+	struct turn turn = { .budget = in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ };
+
+	if (marks)
+		leave_marks(qp, marks);
 	if (irqs_disabled() || tern_cq_in_handler()) {
 		/* ib_mad posts so: the IP stack must not be entered. Or: see queue/cq.h. */
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
-	run_chain(qp, in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ);
+	run_chain(qp, &turn);
+}
+
+void roce_kick_posted(struct roce_qp *qp)
+{
+	struct turn turn = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
+
+	might_sleep();
+	leave_marks(qp, TERN_QP_MARK_SEND);
+	run_chain(qp, &turn);
 }
 
 void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
@@ -338,23 +379,24 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	queue_backlog(qp, rx);
 	if (!series->qp) {
-		atomic_or(TERN_QP_MARK_RX, &qp->base.marks);
-		smp_mb__after_atomic();
-		run_chain(qp, ROCE_BUDGET_SOFTIRQ);
+		struct turn turn = { .budget = ROCE_BUDGET_SOFTIRQ };
+
+		leave_marks(qp, TERN_QP_MARK_RX);
+		run_chain(qp, &turn);
 	}
 }
 
 void roce_rx_series_end(struct roce_rx_series *series)
 {
 	struct roce_qp *qp = series->qp;
+	struct turn turn = { .budget = ROCE_BUDGET_SOFTIRQ };
 	struct roce_qp *next = NULL;
-	u32 rounds = 0;
 
 	series->qp = NULL;
 	if (!qp)
 		return;
 	__acquire(&qp->base.run_lock);
-	if (run_and_unlock(qp, ROCE_BUDGET_SOFTIRQ, &rounds, &next))
+	if (run_and_unlock(qp, &turn, &next))
 		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ, &next);
 	run_next(next, ROCE_BUDGET_SOFTIRQ);
 }

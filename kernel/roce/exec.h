@@ -32,6 +32,11 @@ extern struct workqueue_struct *roce_wq;
  */
 void roce_kick(struct roce_qp *qp, u32 marks);
 /*
+ * The same by a program that has posted to its own QP: what is for a QP of this host it
+ * copies by itself, all that is posted, unless there is a signal for it. Sleeps.
+ */
+void roce_kick_posted(struct roce_qp *qp);
+/*
  * The one way to let go of a run lock: QPs that waited for it, and the one left to be run after
  * this one (local.next), are run, the first after the caller (*next, referenced, if that is NULL),
  * others by work items. Returns the marks: if there are any, the caller runs the QP, or has it

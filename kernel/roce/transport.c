@@ -4,6 +4,7 @@
  * table of operations.
  */
 #include <linux/module.h>
+#include <linux/sched.h>
 
 #include "roce/exec.h"
 #include "transport.h"
@@ -51,9 +52,16 @@ static void roce_qp_doorbell(struct tern_qp *base)
 	struct roce_qp *qp = to_roce_qp(base);
 
 	/* A kernel consumer may ring from a handler, inside the very delivery. */
-	if (base->sq.user)
-		roce_local_await(qp);
-	roce_kick(qp, TERN_QP_MARK_SEND);
+	if (!base->sq.user) {
+		roce_kick(qp, TERN_QP_MARK_SEND);
+		return;
+	}
+	roce_local_await(qp);
+	/* The polling thread rings for all programs: it goes on to the next. */
+	if (current->flags & PF_KTHREAD)
+		roce_kick(qp, TERN_QP_MARK_SEND);
+	else
+		roce_kick_posted(qp);
 }
 
 static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)
@@ -98,11 +106,12 @@ int __init tern_roce_init(void)
 	if (!roce_tx_try_batch())
 		pr_info("this kernel accounts for GSO lists wrongly: RoCE packets go to it one by one\n");
 	/*
-	 * Per CPU: a QP goes on where it was interrupted, with warm caches. Writeback to storage
-	 * behind a QP waits for it: its work allocates nothing that it would wait for.
+	 * Per CPU: a QP goes on where it was interrupted, with warm caches. One worker of a CPU at a
+	 * time, of a program's priority: what programs have it do takes no more of a CPU than one of
+	 * them may, with however many QPs. No work waits for another's. Writeback to storage behind a
+	 * QP waits for it: it allocates nothing that would wait for that.
 	 */
-	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_HIGHPRI | WQ_CPU_INTENSIVE |
-				  WQ_MEM_RECLAIM, 0);
+	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_CPU_INTENSIVE | WQ_MEM_RECLAIM, 1);
 	if (!roce_wq)
 		return -ENOMEM;
 	ret = roce_net_init();

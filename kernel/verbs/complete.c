@@ -105,8 +105,12 @@ bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget)
 		return false;	/* the shared queue's WQEs are not this QP's */
 	for (; *budget; --*budget) {
 		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
-		int ret = tern_qp_take_recv(qp);
+		int ret;
 
+		/* Else who goes on posting by his mapping of the ring keeps us here for ever. */
+		if (tern_cq_is_dead(qp->rcq))
+			return false;
+		ret = tern_qp_take_recv(qp);
 		if (ret == 0 || ret == -EOVERFLOW)
 			return false;
 		/* CQ overruns are told once, by the CQ. */

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -88,7 +89,77 @@ void srq_resize(Env &env)
 	env.control.sync();
 }
 
-Register cases([](Cases &list) { list.push_back({"ring/srq-resize", srq_resize}); });
+// How often the work queue went on for a QP of the device.
+uint64_t handoffs(const Device &device)
+{
+	std::ifstream file(std::string("/sys/class/infiniband/") + device.name() +
+			   "/ports/1/hw_counters/work_handoffs");
+	uint64_t n = 0;
+	file >> n;
+	require(!file.fail(), "work_handoffs cannot be read");
+	// The file may be as of some moment before.
+	usleep(20000);
+	return n;
+}
+
+// Posts receives by the mapping alone, as fast as they are taken, until it is killed.
+pid_t start_posting(tern_ring_hdr *hdr, uint32_t ahead)
+{
+	pid_t child = fork();
+	require(child >= 0, "fork: %m");
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	std::atomic_ref<uint32_t> prod(hdr->prod), cons(hdr->cons);
+	for (;;)
+		prod.store(cons.load(std::memory_order_relaxed) + ahead,
+			   std::memory_order_relaxed);
+}
+
+// Nobody flushes into a dead CQ, however much is posted: there would be no end.
+void dead_cq(Env &env)
+{
+	constexpr uint32_t kPosted = 64;
+
+	need_tern(env, "a ring that is mapped");
+	Pd pd = make_pd(env.device.context());
+	Arena arena(pd.get(), 4096);
+	CqOptions tiny;
+	tiny.entries = 8;
+	Cq cq(env.device, tiny);
+	std::set<RingMap> others = ring_maps();
+	LinkOptions options;
+	options.recv_wr = kPosted;
+	Link link(env.device, pd.get(), cq.get(), cq.get(), options);
+	link.to_init();
+	for (uint32_t i = 0; i < kPosted; i++)
+		post_recv(link, i, {arena.sge(0, 64)});
+	tern_ring_hdr *rq = nullptr;
+	for (const RingMap &map : ring_maps())
+		if (!others.count(map) && static_cast<tern_ring_hdr *>(map.at)->prod == kPosted)
+			rq = static_cast<tern_ring_hdr *>(map.at);
+	require(rq, "no ring has %u receives", kPosted);
+	link.move_to(IBV_QPS_ERR);
+	expect_event(env.device, IBV_EVENT_CQ_ERR, env.limit_s);
+
+	uint64_t before = handoffs(env.device);
+	pid_t child = start_posting(rq, kPosted);
+	// Somebody looks at what is posted: more than once, the process may not have begun.
+	for (int i = 0; i < 50; i++) {
+		link.move_to(IBV_QPS_ERR);
+		usleep(2000);
+	}
+	uint64_t after = handoffs(env.device);
+	kill(child, SIGKILL);
+	waitpid(child, nullptr, 0);
+	env.control.sync();
+	require(after == before, "the work queue went on %lu times", after - before);
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"ring/srq-resize", srq_resize});
+	list.push_back({"ring/dead-cq", dead_cq});
+});
 
 } // namespace
 } // namespace vt

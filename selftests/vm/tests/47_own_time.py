@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who posts within the host copies in his own time; work items have a program's priority."""
+
+import re
+
+LIMIT = 150
+PORT = 18515
+MESSAGES = 512
+
+
+def _command(t, options):
+    return "ib_write_bw -F -d %s -x %d -s 1048576 %s" % (
+        t.dev(t.a), t.gid_index(t.a, t.a.address), options)
+
+
+def _own_time(t):
+    """Lists of 32 MiB, posted at once: no work item has any of it."""
+    command = _command(t, "-n %d -l 32 -t 32" % MESSAGES)
+    before = [t.counter(t.a, name) for name in ("local_bytes", "work_handoffs")]
+    server, client = t.pair_run(command, "%s %s" % (command, t.a.address), port=PORT, timeout=60,
+                                at=t.a)
+    t.case("lists of long messages within the host", server.rc == 0 and client.rc == 0,
+           "exit %d, %d\n%s%s" % (server.rc, client.rc, client.out[-800:], client.err[-800:]))
+    moved = [t.counter(t.a, name) - then
+             for name, then in zip(("local_bytes", "work_handoffs"), before)]
+    t.case("all was copied within the host", moved[0] >= MESSAGES << 20, moved)
+    t.case("and by who posted it", not moved[1], moved)
+
+
+def _ticks(t, pid):
+    """What the process has had of the first CPU, which is all that it runs on; and all have."""
+    out = t.run(t.a, "cat /proc/%s/stat; grep ^cpu0 /proc/stat" % pid, check=True).out
+    its, all_of_them = out.splitlines()
+    return (sum(map(int, its.rpartition(")")[2].split()[11:13])),
+            sum(map(int, all_of_them.split()[1:9])))
+
+
+def _beside(t):
+    """A process of the same CPU gets its share: bulk of two QPs, both ways, runs beside it."""
+    command = "taskset 1 " + _command(t, "-D 60 -b -q 2 -l 8 -t 8")
+    server = t.start(t.a, command, 100)
+    t.wait_port(t.a, PORT)
+    client = t.start(t.a, "%s %s" % (command, t.a.address), 100)
+    spinner = t.start(t.a, "echo $$; exec taskset 1 sh -c 'while :; do :; done'", 100)
+    try:
+        t.a.wait_until(t.has_grown(t.a, "local_bytes", 64 << 20), timeout=30)
+        pid = re.search(r"\d+", spinner.output()).group(0)
+        before, moved = _ticks(t, pid), t.counter(t.a, "local_bytes")
+        t.run(t.a, "sleep 5", check=True)
+        spun, spent = (now - then for now, then in zip(_ticks(t, pid), before))
+        moved = t.counter(t.a, "local_bytes") - moved
+        running = server.running and client.running
+    finally:
+        for command in (spinner, client, server):
+            command.kill(9)
+            command.wait(timeout=20)
+    t.case("there was bulk beside it", running and moved, moved)
+    # A quarter, beside two programs and a worker. With a better worker it is next to nothing.
+    t.case("a process on the same CPU had its share of it", spun >= spent / 8,
+           "%d of %d ticks" % (spun, spent))
+
+
+def _workers(t):
+    """Whoever executes the work queue's items has a program's priority."""
+    command = "ib_write_bw -F -d %s -x %d -s 65536 -D 2" % (
+        t.dev(t.a), t.gid_index(t.a, t.a.address))
+    t.run(t.a, "echo N >/sys/class/infiniband/%s/local" % t.dev(t.a), check=True)
+    t.undo.append(lambda: t.run(t.a, "echo Y >/sys/class/infiniband/%s/local" % t.dev(t.a)))
+    t.pair_run(command, "%s %s" % (command, t.a.address), port=PORT, timeout=60, at=t.a)
+    # The rescuer, named after the queue, is for when there is no memory.
+    out = t.run(t.a, "grep -lE '^kworker/[0-9]+:.*tern_roce' /proc/[0-9]*/comm | "
+                     "while read f; do cut -d ')' -f 2 ${f%comm}stat; done").out
+    nices = [line.split()[16] for line in out.splitlines()]
+    t.case("the work queue's workers are no better than programs", nices and set(nices) == {"0"},
+           nices)
+
+
+def run(t):
+    _own_time(t)
+    _beside(t)
+    _workers(t)
