@@ -2,12 +2,15 @@
 /*
  * A model of who runs a RoCE QP (kernel/roce/exec.c and local.c): two QPs of one
  * host that deliver to each other, posters that ring only if DRAINING is not
- * set, one who queries, and work items, in every interleaving of their steps. A
- * step is what is atomic there: one access to a lock, the marks, the ring or a list.
- * (As if memory were sequentially consistent: barriers are not in it.)
+ * set or, with IRQs off or in a completion handler, always and by a work item, one
+ * who queries, a softirq that brings packets, and work items, in every interleaving
+ * of their steps. A step is what is atomic there: one access to a lock, the marks,
+ * the ring or a list. (As if memory were sequentially consistent: barriers are not
+ * in it. Nor are timers, which mark and try as posters do, more QPs than two,
+ * and the end.)
  *
- * However it goes, in the end nothing that was posted is left, no mark, and no QP
- * waits for a lock. Each rule that this hangs on is also switched off: then the
+ * However it goes, in the end nothing that was posted or came is left, no mark, and
+ * no QP waits for a lock. Each rule that this hangs on is also switched off: then the
  * search must find a run that is lost, or it proves nothing.
  */
 #include <array>
@@ -32,9 +35,13 @@ enum class At : uint8_t {
 	kPost,	      /* a poster: prod */
 	kLookAtFlags, /* rings, or relies on whoever drains */
 	kQueryLock,   /* one who queries: waits for the run lock */
+	kPacket,      /* roce_qp_rx(): takes the lock, or ... */
+	kBacklog,     /* ... queue_backlog() */
+	kQueueWork,   /* roce_kick(), with IRQs off */
 	kMark,	      /* roce_kick(), run_next() */
 	kTryLock,     /* run_while_marked() */
 	kTakeMarks,   /* run() */
+	kTakeBacklog, /* rx_backlog() */
 	kLookForWork, /* send_requests(): is anything posted, may more be sent? */
 	kLockOther,   /* lock_other() */
 	kWaitFor,     /* wait_for() */
@@ -56,27 +63,32 @@ struct Context {
 	At at;
 	int8_t qp;	/* being run */
 	int8_t next;	/* to be run after it */
-	uint8_t todo;	/* posts that are to come */
+	uint8_t todo;	/* posts, or packets, that are to come */
 	uint8_t rounds; /* that it goes on by itself */
 	bool has_other;
 	bool more;	 /* the budget is spent, and there is more */
 	bool handed_off; /* to the work item */
 	bool queries;	 /* has the lock without running the QP */
+	bool irqs_off;	 /* and so always rings, and runs nothing */
 	int8_t item;	 /* a worker's: the work item that it is in */
 };
 
 /* enum tern_qp_mark */
 constexpr uint8_t kMarkSend = 1;
 constexpr uint8_t kMarkWork = 2;
+constexpr uint8_t kMarkRx = 4;
 
 constexpr int kPosters = 2;
+constexpr int kQuery = kPosters;
+constexpr int kSoftirq = kQuery + 1;
 constexpr int kWorkers = 2;
-constexpr int kContexts = kPosters + 1 + kWorkers;
+constexpr int kContexts = kSoftirq + 1 + kWorkers;
 
 struct State {
 	std::array<Context, kContexts> c;
 	std::array<int8_t, kQps> lock;	  /* whose */
 	std::array<uint8_t, kQps> posted; /* and not sent */
+	std::array<uint8_t, kQps> backlog;
 	std::array<bool, kQps> draining;
 	std::array<uint8_t, kQps> marks;
 	std::array<int8_t, kQps> waits_for; /* the QP on whose list this one is */
@@ -89,22 +101,26 @@ struct State {
 struct Rules {
 	bool mark_what_is_left = true;	  /* before the lock is let go with work left over */
 	bool query_looks_at_marks = true; /* whoever queried */
+	bool packet_leaves_a_mark = true; /* that joins the backlog */
 	bool work_leaves_its_mark = true; /* of its own, if it finds the lock taken */
 	bool other_looks_at_marks = true; /* whoever delivered */
 	bool look_again = true;		  /* at prod, after DRAINING is off */
 	bool run_waiters = true;
 };
 
-/* Nothing under way; a poster to QP 0 or 1 goes on with its next post. */
-Context idle(int who, uint8_t todo)
+/* Nothing under way; a poster to QP 0 or 1, or the softirq, goes on with its next. */
+Context idle(int who, uint8_t todo, bool irqs_off)
 {
 	Context c = {};
 
-	c.at = todo ? At::kPost : At::kDone;
+	c.at = who == kSoftirq ? At::kPacket : At::kPost;
+	if (!todo)
+		c.at = At::kDone;
 	c.qp = who < kPosters ? static_cast<int8_t>(who) : int8_t{0};
 	c.next = kNone;
 	c.item = kNone;
 	c.todo = todo;
+	c.irqs_off = irqs_off;
 	return c;
 }
 
@@ -129,6 +145,8 @@ private:
 		for (int q = 0; q < kQps; q++) {
 			if (s.posted[q])
 				return "what was posted is not sent";
+			if (s.backlog[q])
+				return "a packet waits for ever";
 			if (s.waits_for[q] != kNone)
 				return "a QP waits for a lock that is free";
 			if (s.marks[q])
@@ -196,7 +214,7 @@ bool Model::step(const State &before, int who)
 		return any;
 	}
 	case At::kPost:
-		c->at = At::kLookAtFlags;
+		c->at = c->irqs_off ? At::kMark : At::kLookAtFlags;
 		/* One, or all at once. */
 		s.posted[c->qp]++;
 		c->todo--;
@@ -206,7 +224,7 @@ bool Model::step(const State &before, int who)
 		break;
 	case At::kLookAtFlags:
 		if (s.draining[c->qp])
-			*c = idle(who, c->todo);
+			*c = idle(who, c->todo, false);
 		else
 			begin_run(c, c->qp, At::kMark);
 		break;
@@ -238,11 +256,33 @@ void Model::step_run(State s, int who)
 	const auto other = static_cast<int8_t>(1 - q);
 
 	switch (c->at) {
+	case At::kPacket:
+		c->at = At::kBacklog;
+		if (s.lock[q] == kNone) {
+			s.lock[q] = me;
+			/* Behind those that wait. */
+			s.backlog[q] += s.backlog[q] > 0;
+			c->todo--;
+			c->at = At::kTakeMarks;
+		}
+		break;
+	case At::kBacklog:
+		s.backlog[q]++;
+		c->todo--;
+		c->at = At::kMark;
+		break;
 	case At::kMark:
-		s.marks[q] |= kMarkSend;
+		if (who != kSoftirq)
+			s.marks[q] |= kMarkSend;
+		else if (rules_.packet_leaves_a_mark)
+			s.marks[q] |= kMarkRx;
 		if (c->item != kNone && c->item < kQps && rules_.work_leaves_its_mark)
 			s.marks[q] |= kMarkWork;
-		c->at = At::kTryLock;
+		c->at = c->irqs_off ? At::kQueueWork : At::kTryLock;
+		break;
+	case At::kQueueWork:
+		s.queued[q] = true;
+		c->at = At::kChain;
 		break;
 	case At::kTryLock:
 		c->at = At::kChain;
@@ -255,6 +295,10 @@ void Model::step_run(State s, int who)
 		break;
 	case At::kTakeMarks:
 		s.marks[q] = 0;
+		c->at = At::kTakeBacklog;
+		break;
+	case At::kTakeBacklog:
+		s.backlog[q] = 0;
 		c->at = At::kLookForWork;
 		break;
 	case At::kLookForWork:
@@ -318,7 +362,10 @@ void Model::step_run(State s, int who)
 		c->more = false;
 		c->at = At::kUnlock;
 		if (more && who < kPosters && c->rounds < 1) {
-			/* goes_on() says yes; or no, for there is somebody else to be run. */
+			/*
+			 * goes_on() says yes (once is enough here); or no, for there is somebody
+			 * else to be run, or a signal.
+			 */
 			State by_item = s;
 
 			by_item.queued[q] = true;
@@ -345,7 +392,8 @@ void Model::step_run(State s, int who)
 	case At::kMarks: {
 		/* Without the rule: as whoever knows by himself that he wanted to go on. */
 		const bool by_itself = c->more && !rules_.mark_what_is_left;
-		const uint8_t wanted = c->handed_off ? kMarkWork : kMarkWork | kMarkSend;
+		const uint8_t wanted = c->handed_off ? kMarkWork :
+						       kMarkWork | kMarkSend | kMarkRx;
 		const bool looks = !c->queries || rules_.query_looks_at_marks;
 
 		c->queries = false;
@@ -360,7 +408,7 @@ void Model::step_run(State s, int who)
 		}
 		if (c->item != kNone)
 			s.executing[c->item] = false;
-		*c = idle(who, c->todo);
+		*c = idle(who, c->todo, c->irqs_off);
 		break;
 	default:
 		wrong(kNoSuchStep);
@@ -373,14 +421,20 @@ struct Scene {
 	const char *what;
 	uint8_t posts[kPosters]; /* to QP 0 and 1 */
 	bool query;		 /* of QP 0 */
+	uint8_t packets;	 /* to QP 0 */
+	bool irqs_off;		 /* the poster to QP 0 */
 };
 
 constexpr Scene kScenes[] = {
-	{"three posts to the QP that waits for locks, and a query", {3, 0}, true},
-	{"three posts to the QP that tries them, and a query", {0, 3}, true},
-	{"a post to each, and a query", {1, 1}, true},
-	{"two and one", {2, 1}, false},
-	{"one and two", {1, 2}, false},
+	{"three posts to the QP that waits for locks, and a query", {3, 0}, true, 0, false},
+	{"three posts to the QP that tries them, and a query", {0, 3}, true, 0, false},
+	{"a post to each, and a query", {1, 1}, true, 0, false},
+	{"two and one", {2, 1}, false, 0, false},
+	{"one and two", {1, 2}, false, 0, false},
+	{"packets, a query, and posts", {2, 0}, true, 2, false},
+	{"packets, and the other's posts", {0, 2}, false, 2, false},
+	{"posts with IRQs off, and a query", {2, 0}, true, 0, true},
+	{"posts with IRQs off, a packet, and the other's", {1, 1}, false, 1, true},
 };
 
 State start(const Scene &scene)
@@ -389,9 +443,10 @@ State start(const Scene &scene)
 
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < kContexts; i++)
-		s.c[i] = idle(i, i < kPosters ? scene.posts[i] : 0);
+		s.c[i] = idle(i, i < kPosters ? scene.posts[i] : 0, !i && scene.irqs_off);
+	s.c[kSoftirq] = idle(kSoftirq, scene.packets, false);
 	if (scene.query)
-		s.c[kPosters].at = At::kQueryLock;
+		s.c[kQuery].at = At::kQueryLock;
 	s.lock.fill(kNone);
 	s.waits_for.fill(kNone);
 	return s;
@@ -429,6 +484,11 @@ TEST(RunLock, WorkLeftWithoutAMarkIsLost)
 TEST(RunLock, QueryThatLooksAtNoMarksLosesARun)
 {
 	expect_lost({.query_looks_at_marks = false});
+}
+
+TEST(RunLock, PacketInTheBacklogWithoutAMarkIsLost)
+{
+	expect_lost({.packet_leaves_a_mark = false});
 }
 
 TEST(RunLock, WorkItemThatFindsTheLockTakenByWhoeverQueuedItIsLost)
