@@ -65,26 +65,34 @@ void iw_qp_terminate(struct iw_qp *qp, int code)
 	spin_unlock_bh(&qp->base.run_lock);
 }
 
-static void reap_completed(struct iw_qp *qp)
+/* True: not all yet. */
+static bool reap_completed(struct iw_qp *qp)
 {
+	u32 left = IW_BUDGET_WQES;
 	enum iw_status status;
 	u32 slot;
 
-	while (iw_req_reap(&qp->req, &slot, &status))
+	while (left && iw_req_reap(&qp->req, &slot, &status)) {
 		/* enum iw_status has the values of enum ib_wc_status */
 		iw_complete_send(qp, slot, (enum ib_wc_status)status);
+		left--;
+	}
 	/* Those without a CQE */
 	tern_sq_retire(&qp->base.sq, slot + 1);
+	return !left;
 }
 
-static inline void reap(struct iw_qp *qp)
+static inline bool reap(struct iw_qp *qp)
 {
+	bool more = false;
+
 	if (qp->tx.lender)
 		iw_lend_settle(qp);
 	if (iw_req_completed(&qp->req))
-		reap_completed(qp);
+		more = reap_completed(qp);
 	if (iw_req_in_error(&qp->req))
 		iw_qp_error(qp);
+	return more;
 }
 
 /* ERR: all that is posted and will be. True: budget spent. */
@@ -132,7 +140,7 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	bool pending = qp->rx_pending;
 	bool rx = why >= IW_BYTES || pending;
-	u32 budget = 1024;
+	u32 budget = IW_BUDGET_WQES;
 	bool more = false;
 
 	if (qp->base.dead)
@@ -143,11 +151,11 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	if (qp->ready) {
 		if (rx)
 			more |= iw_rx(qp, sk, why);
-		reap(qp);
+		more |= reap(qp);
 		more |= iw_tx_run(qp, sk, why);
 		if (rx)
 			iw_rx_end(qp, sk);
-		reap(qp);
+		more |= reap(qp);
 		/* The endpoint waits for it with the peer's FIN. */
 		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))
 			iw_ep_kick(qp->ep);

@@ -34,6 +34,10 @@
 #define IW_MAX_FPDU_BYTES	16384
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
+/* Of small ones so many in, each with a receive and a completion, say: a millisecond's worth. */
+#define IW_BUDGET_FPDUS		4096
+/* WQEs that a visit takes and has not begun, that it begins with, and that it completes. */
+#define IW_BUDGET_WQES		1024
 #define IW_RCVBUF_BYTES		(512 << 10)
 /*
  * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of

@@ -710,6 +710,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	bool settle = why == IW_SETTLE || told_short;
 	struct cursor c = {};
 	u32 unfinished = 0;
+	u32 fpdus = 0;
 	u32 taken = 0;
 	bool more = false;
 
@@ -740,7 +741,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 			unfinished = bytes;
 			break;
 		}
-		more = taken >= IW_BUDGET_BYTES;
+		more = taken >= IW_BUDGET_BYTES || fpdus++ >= IW_BUDGET_FPDUS;
 		if (more || !rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu)) {
 			WRITE_ONCE(qp->rx_pending, true);
 			break;

@@ -88,7 +88,9 @@ static void take_posted(struct iw_qp *qp)
 	u32 n = 0;
 	int ret;
 
-	while (tern_sq_pending(sq) && (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+	/* No more than one run begins with. */
+	while (qp->req.head - qp->req.cur < IW_BUDGET_WQES && tern_sq_pending(sq) &&
+	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
 		if (ret == -EOVERFLOW) {
 			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
@@ -487,7 +489,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	struct iw_tx *tx = &qp->tx;
 	u64 budget_end = tx->pos + IW_BUDGET_BYTES;
-	u32 budget = 1024;
+	u32 budget = IW_BUDGET_WQES;
 
 	if (tx->fin)
 		return false;

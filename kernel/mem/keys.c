@@ -17,7 +17,7 @@
 void tern_keys_init(struct tern_keys *keys, struct ib_device *ibdev)
 {
 	xa_init_flags(&keys->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	atomic_set(&keys->bound_mw2, 0);
+	spin_lock_init(&keys->bound_lock);
 	keys->ibdev = ibdev;
 }
 

@@ -19,6 +19,7 @@
 #define TERN_MEM_MEM_H
 
 #include <linux/completion.h>
+#include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
@@ -31,7 +32,7 @@ struct tern_keys {
 	struct xarray xa;	/* index -> struct tern_region, RCU */
 	/* Of all regions whose indices are the same modulo its size, the last published. */
 	struct tern_region __rcu *newest[256];
-	atomic_t bound_mw2;	/* type 2 windows bound: lets most QPs skip the unbind walk */
+	spinlock_t bound_lock;	/* which type 2 windows are bound through which QP; IRQs off */
 	struct ib_device *ibdev;
 };
 
@@ -77,6 +78,7 @@ struct tern_region {
 	struct tern_region *mr;	/* bound region; holds mr->bound_windows */
 	atomic_t bound_windows;	/* regions: dereg/rereg is -EBUSY while not 0 */
 	u32 bound_qpn;		/* MW2 */
+	struct list_head bound_node;	/* MW2, bound: in its QP's tern_mem_ctx.bound */
 };
 
 struct tern_mr {
@@ -120,7 +122,11 @@ struct tern_mem_ctx {
 	struct tern_keys *keys;
 	const struct ib_pd *pd;
 	u32 qpn;
+	struct list_head bound;	/* type 2 windows, under keys->bound_lock */
 };
+
+void tern_mem_ctx_init(struct tern_mem_ctx *ctx, struct tern_keys *keys, const struct ib_pd *pd,
+		       u32 qpn);
 
 struct tern_span {
 	struct tern_region *region;	/* memory; NULL: zero bytes, nothing held */
@@ -217,9 +223,12 @@ static inline int tern_sges_read(const struct tern_mem_ctx *ctx, const struct te
 int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 access);
 /* remote: SEND_WITH_INV from the peer; user MRs and type 1 windows cannot be invalidated. */
 int tern_mem_invalidate(const struct tern_mem_ctx *ctx, u32 key, bool remote);
-int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
+int tern_mem_bind(struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
 		  u64 addr, u64 length, u32 access);
-/* A QP was destroyed: type 2 windows bound through it become FREE (IBTA 10.6.7). */
-void tern_mem_unbind_qp(struct tern_keys *keys, u32 qpn);
+/*
+ * A QP is being destroyed, nothing is executed for it any more: type 2 windows bound through it
+ * become FREE (IBTA 10.6.7). Sleeps.
+ */
+void tern_mem_unbind_qp(struct tern_mem_ctx *ctx);
 
 #endif

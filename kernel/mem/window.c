@@ -2,9 +2,11 @@
 /*
  * Memory windows: rights to a part of a region. Type 1 may be bound again and
  * again; type 2 (2B: tied to the QP that bound it) from free only. A bound
- * window holds its MR by bound_windows; lock order is window, then MR.
+ * window holds its MR by bound_windows; lock order is window, then MR, or the lock
+ * of the lists of what is bound through QPs.
  */
 #include <linux/err.h>
+#include <linux/sched.h>
 
 #include "mem/bounds.h"
 #include "mem/region.h"
@@ -33,8 +35,11 @@ struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct ter
 {
 	struct tern_region *mr = window->mr;
 
-	if (mr && window->kind == TERN_REGION_MW2)
-		atomic_dec(&keys->bound_mw2);
+	if (mr && window->kind == TERN_REGION_MW2) {
+		spin_lock(&keys->bound_lock);
+		list_del(&window->bound_node);
+		spin_unlock(&keys->bound_lock);
+	}
 	window->mr = NULL;
 	window->access = 0;
 	window->state = state;
@@ -104,7 +109,7 @@ static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 }
 
 /* window->lock held; bound to nothing. mr, counted in; or NULL: it stays so. */
-static void window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_region *window,
+static void window_bind_locked(struct tern_mem_ctx *ctx, struct tern_region *window,
 			       struct tern_region *mr, const struct window_bind *bind)
 {
 	WRITE_ONCE(window->key, bind->new_rkey);
@@ -117,12 +122,15 @@ static void window_bind_locked(const struct tern_mem_ctx *ctx, struct tern_regio
 	window->length = bind->length;
 	window->block_off = mr->block_off + (bind->addr - mr->iova);
 	window->bound_qpn = ctx->qpn;
-	if (window->kind == TERN_REGION_MW2)
-		atomic_inc(&ctx->keys->bound_mw2);
+	if (window->kind == TERN_REGION_MW2) {
+		spin_lock(&ctx->keys->bound_lock);
+		list_add_tail(&window->bound_node, &ctx->bound);
+		spin_unlock(&ctx->keys->bound_lock);
+	}
 	window->state = TERN_REGION_VALID;
 }
 
-static int window_bind(const struct tern_mem_ctx *ctx, struct tern_region *window,
+static int window_bind(struct tern_mem_ctx *ctx, struct tern_region *window,
 		       const struct window_bind *bind)
 {
 	struct tern_region *mr = NULL, *old;
@@ -154,7 +162,7 @@ static int window_bind(const struct tern_mem_ctx *ctx, struct tern_region *windo
 	return err;
 }
 
-int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
+int tern_mem_bind(struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lkey,
 		  u64 addr, u64 length, u32 access)
 {
 	const struct window_bind bind = {
@@ -176,14 +184,35 @@ int tern_mem_bind(const struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32
 	return err;
 }
 
-static void window_unbind_qp(struct tern_keys *keys, struct tern_region *window, u32 qpn)
+void tern_mem_ctx_init(struct tern_mem_ctx *ctx, struct tern_keys *keys, const struct ib_pd *pd,
+		       u32 qpn)
+{
+	ctx->keys = keys;
+	ctx->pd = pd;
+	ctx->qpn = qpn;
+	INIT_LIST_HEAD(&ctx->bound);
+}
+
+static struct tern_region *first_bound(struct tern_mem_ctx *ctx)
+{
+	struct tern_region *window;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ctx->keys->bound_lock, irq);
+	window = list_first_entry_or_null(&ctx->bound, struct tern_region, bound_node);
+	spin_unlock_irqrestore(&ctx->keys->bound_lock, irq);
+	return window;
+}
+
+/* Unless its owner has been quicker. Under RCU. */
+static void window_unbind_qp(struct tern_mem_ctx *ctx, struct tern_region *window)
 {
 	struct tern_region *mr = NULL;
 	unsigned long irq;
 
 	spin_lock_irqsave(&window->lock, irq);
-	if (window->state == TERN_REGION_VALID && window->bound_qpn == qpn)
-		mr = tern_window_unbind_locked(keys, window, TERN_REGION_CLOSING);
+	if (window->state == TERN_REGION_VALID && window->bound_qpn == ctx->qpn)
+		mr = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_CLOSING);
 	spin_unlock_irqrestore(&window->lock, irq);
 
 	if (mr) {
@@ -192,17 +221,16 @@ static void window_unbind_qp(struct tern_keys *keys, struct tern_region *window,
 	}
 }
 
-void tern_mem_unbind_qp(struct tern_keys *keys, u32 qpn)
+void tern_mem_unbind_qp(struct tern_mem_ctx *ctx)
 {
-	struct tern_region *region;
-	unsigned long index;
+	struct tern_region *window;
 
-	if (!atomic_read(&keys->bound_mw2))
-		return;
-
-	rcu_read_lock();
-	xa_for_each(&keys->xa, index, region)
-		if (region->kind == TERN_REGION_MW2)
-			window_unbind_qp(keys, region, qpn);
-	rcu_read_unlock();
+	do {
+		rcu_read_lock();
+		window = first_bound(ctx);
+		if (window)
+			window_unbind_qp(ctx, window);
+		rcu_read_unlock();
+		cond_resched();
+	} while (window);
 }

@@ -169,6 +169,7 @@ static void arm_timer(struct roce_qp *qp)
 static bool run(struct roce_qp *qp, u32 budget)
 {
 	u32 marks = atomic_read(&qp->base.marks);
+	bool unreaped = false;
 	bool more;
 
 	/* what is left from now on is looked for once the lock is free */
@@ -197,12 +198,14 @@ static bool run(struct roce_qp *qp, u32 budget)
 		if (ack_waits && !qp->hold.until_ns)
 			more |= roce_resp_send(qp, &budget);
 		roce_batch_send(qp);
-		roce_req_reap(qp);
+		unreaped = roce_req_reap(qp);
 	} else {
 		more |= roce_ud_send(qp, &budget);
 		roce_check_drained(qp);
 	}
-	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
+	if (unreaped)
+		more = true;
+	else if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE)
 		more |= roce_flush(qp, &budget);
 	roce_tx_end_turn(&qp->tx);
 	arm_timer(qp);

@@ -15,6 +15,8 @@
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */
 #define ROCE_BUDGET_SOFTIRQ	128
 #define ROCE_BUDGET_PROCESS	1024
+/* WQEs that it has taken and not begun to send, and that it completes. */
+#define ROCE_BUDGET_WQES	1024
 
 /* The local stack refused a packet and will not call back: look again after this. */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
@@ -131,7 +133,8 @@ bool roce_flush(struct roce_qp *qp, u32 *budget);
 bool roce_req_send(struct roce_qp *qp, u32 *budget);
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx);
 void roce_req_timer(struct roce_qp *qp);
-void roce_req_reap(struct roce_qp *qp);
+/* Complete what is over. True: not all of it yet; nothing behind it is to be flushed before. */
+bool roce_req_reap(struct roce_qp *qp);
 /* SQD: raise the event once everything begun is complete. */
 void roce_check_drained(struct roce_qp *qp);
 

@@ -156,12 +156,12 @@ static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 /*
  * Do both name each other? A packet does not say which QP sent it, so by the wire whoever
  * has the peer's address and knows QPN and PSN is taken for the peer. Here it is known.
- * Both locked.
+ * While the other is not locked it may just become one, or cease to be.
  */
 static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
 {
 	return other->base.type == qp->base.type &&
-	       other->base.attr.dest_qp_num == qp->base.qpn;
+	       data_race(other->base.attr.dest_qp_num) == qp->base.qpn;
 }
 
 /*
@@ -170,28 +170,34 @@ static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
  */
 static bool find_other(struct roce_qp *qp, struct tern_dev *dev, struct roce_qp **other)
 {
-	enum tern_counter lost = TERN_CNT_RX_NO_QP;
 	struct tern_qp *base;
+	struct roce_qp *to;
 
 	*other = NULL;
 	/* as rx.c */
 	if (!(READ_ONCE(dev->netdev->flags) & IFF_UP))
 		return true;
 	base = tern_qp_lookup(dev, qp->base.attr.dest_qp_num);
-	if (base && base != &qp->base) {
-		if (!lock_other(qp, to_roce_qp(base)))
-			return false;
-		if (base->dead || !is_peer(qp, to_roce_qp(base))) {
-			if (!base->dead)
-				lost = TERN_CNT_RX_BAD_PATH;
-			unlock_other(qp, to_roce_qp(base));
-			base = NULL;
-		}
+	if (!base) {
+		tern_count(dev, TERN_CNT_RX_NO_QP);
+		return true;
 	}
-	if (base)
-		*other = to_roce_qp(base);
-	else
-		tern_count(dev, lost);
+	to = to_roce_qp(base);
+	if (to == qp) {
+		*other = to;
+		return true;
+	}
+	/* None but the peer locks it, or waits for it: strangers may be many. */
+	if (is_peer(qp, to)) {
+		if (!lock_other(qp, to))
+			return false;
+		if (!base->dead && is_peer(qp, to)) {
+			*other = to;
+			return true;
+		}
+		unlock_other(qp, to);
+	}
+	tern_count(dev, READ_ONCE(base->dead) ? TERN_CNT_RX_NO_QP : TERN_CNT_RX_BAD_PATH);
 	return true;
 }
 

@@ -5,17 +5,19 @@
  * delivery of a received packet to all of them.
  *
  * Locks: mcast_lock, then the RTNL (so nothing here may be called under the
- * RTNL), then table_lock. Delivery is under RCU only; members are freed after
- * a grace period, and so are QPs.
+ * RTNL). Delivery is under RCU only; members are freed after a grace period,
+ * and so are QPs.
+ *
+ * Programs choose groups, so they are found in a table that grows, by a hash that
+ * nobody can foresee; and what a QP is attached to is on a list of its own.
  *
  * Memberships are those of the device's own netdev. A program that uses a
  * group through a VLAN on it joins by itself or by rdma_cm; its packets are
  * then delivered here like others.
  */
-#include <linux/hash.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
-#include <linux/jhash.h>
+#include <linux/rhashtable.h>
 #include <linux/rtnetlink.h>
 #include <net/ip6_route.h>
 #include <net/sock.h>
@@ -26,8 +28,7 @@
 #include "transport.h"
 
 struct roce_group {
-	struct hlist_node hash_node;	/* roce_net.groups */
-	struct list_head dev_node;	/* roce_dev.groups */
+	struct rhlist_head node;	/* roce_net.groups: each device has its own */
 	struct rcu_head rcu;
 	union ib_gid mgid;
 	struct tern_dev *dev;
@@ -38,16 +39,27 @@ struct roce_group {
 
 struct roce_member {
 	struct hlist_node node;
+	struct list_head qp_node;	/* roce_qp.memberships */
 	struct rcu_head rcu;
 	struct roce_qp *qp;
+	struct roce_group *group;
 };
 
-static u32 mgid_hash(const union ib_gid *mgid)
-{
-	u32 words[4];
+static const struct rhashtable_params group_params = {
+	.key_len = sizeof_field(struct roce_group, mgid),
+	.key_offset = offsetof(struct roce_group, mgid),
+	.head_offset = offsetof(struct roce_group, node),
+	.automatic_shrinking = true,
+};
 
-	memcpy(words, mgid, sizeof(words));
-	return hash_32(jhash2(words, ARRAY_SIZE(words), 0), ROCE_GROUP_HASH_BITS);
+int roce_mcast_net_init(struct roce_net *rn)
+{
+	return rhltable_init(&rn->groups, &group_params);
+}
+
+void roce_mcast_net_uninit(struct roce_net *rn)
+{
+	rhltable_destroy(&rn->groups);
 }
 
 /* ---- membership of the netdev ---- */
@@ -130,12 +142,18 @@ static void group_leave(struct roce_dev *rd, struct roce_group *group)
 
 static struct roce_group *group_find(struct roce_dev *rd, const union ib_gid *mgid)
 {
+	struct rhlist_head *list, *pos;
 	struct roce_group *group;
 
-	list_for_each_entry(group, &rd->groups, dev_node)
-		if (!memcmp(&group->mgid, mgid, sizeof(*mgid)))
-			return group;
-	return NULL;
+	rcu_read_lock();
+	list = rhltable_lookup(&rd->rn->groups, mgid, group_params);
+	rhl_for_each_entry_rcu(group, pos, list, node)
+		if (group->dev == rd->dev)
+			goto found;
+	group = NULL;
+found:
+	rcu_read_unlock();
+	return group;
 }
 
 static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *mgid)
@@ -152,24 +170,23 @@ static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *
 	group->dev = rd->dev;
 
 	err = group_join(rd, group);
-	if (err) {
-		kfree(group);
-		return ERR_PTR(err);
-	}
+	if (err)
+		goto free;
+	err = rhltable_insert(&rd->rn->groups, &group->node, group_params);
+	if (err)
+		goto leave;
 	rd->num_groups++;
-	list_add(&group->dev_node, &rd->groups);
-	spin_lock(&rd->rn->table_lock);
-	hlist_add_head_rcu(&group->hash_node, &rd->rn->groups[mgid_hash(mgid)]);
-	spin_unlock(&rd->rn->table_lock);
 	return group;
+leave:
+	group_leave(rd, group);
+free:
+	kfree(group);
+	return ERR_PTR(err);
 }
 
 static void group_destroy(struct roce_dev *rd, struct roce_group *group)
 {
-	spin_lock(&rd->rn->table_lock);
-	hlist_del_rcu(&group->hash_node);
-	spin_unlock(&rd->rn->table_lock);
-	list_del(&group->dev_node);
+	rhltable_remove(&rd->rn->groups, &group->node, group_params);
 	rd->num_groups--;
 	group_leave(rd, group);
 	kfree_rcu(group, rcu);
@@ -186,9 +203,11 @@ static struct roce_member *member_find(struct roce_group *group, const struct te
 }
 
 /* The group goes with its last member. */
-static void member_remove(struct roce_dev *rd, struct roce_group *group,
-			  struct roce_member *member)
+static void member_remove(struct roce_dev *rd, struct roce_member *member)
 {
+	struct roce_group *group = member->group;
+
+	list_del(&member->qp_node);
 	hlist_del_rcu(&member->node);
 	kfree_rcu(member, rcu);
 	if (!--group->num_members)
@@ -226,6 +245,8 @@ int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
 		goto out;
 	}
 	group->num_members++;
+	member->group = group;
+	list_add(&member->qp_node, &member->qp->memberships);
 	hlist_add_head_rcu(&member->node, &group->members);
 	member = NULL;
 out:
@@ -245,35 +266,32 @@ int roce_mcast_detach(struct tern_qp *qp, const union ib_gid *mgid)
 	if (group)
 		member = member_find(group, qp);
 	if (member)
-		member_remove(rd, group, member);
+		member_remove(rd, member);
 	mutex_unlock(&rd->mcast_lock);
 	return member ? 0 : -EINVAL;
 }
 
 void roce_mcast_detach_all(struct tern_qp *qp)
 {
+	struct list_head *memberships = &to_roce_qp(qp)->memberships;
 	struct roce_dev *rd = to_roce_dev(qp->dev);
-	struct roce_group *group, *next;
-	struct roce_member *member;
 
-	mutex_lock(&rd->mcast_lock);
-	list_for_each_entry_safe(group, next, &rd->groups, dev_node) {
-		member = member_find(group, qp);
-		if (member)
-			member_remove(rd, group, member);
+	/* Nobody attaches it any more. Others have their turn in between. */
+	while (!list_empty(memberships)) {
+		mutex_lock(&rd->mcast_lock);
+		member_remove(rd, list_first_entry(memberships, struct roce_member, qp_node));
+		mutex_unlock(&rd->mcast_lock);
 	}
-	mutex_unlock(&rd->mcast_lock);
 }
 
 void roce_mcast_dev_init(struct roce_dev *rd)
 {
 	mutex_init(&rd->mcast_lock);
-	INIT_LIST_HEAD(&rd->groups);
 }
 
 void roce_mcast_dev_uninit(struct roce_dev *rd)
 {
-	WARN_ON(!list_empty(&rd->groups));
+	WARN_ON(rd->num_groups);
 	if (rd->mcast_sock6)
 		sock_release(rd->mcast_sock6);
 	mutex_destroy(&rd->mcast_lock);
@@ -281,17 +299,14 @@ void roce_mcast_dev_uninit(struct roce_dev *rd)
 
 /* ---- reception ---- */
 
-static bool group_takes(const struct roce_group *group, const union ib_gid *mgid, int iif)
+struct tern_dev *roce_mcast_find(struct roce_net *rn, const union ib_gid *mgid, int iif)
 {
-	return !memcmp(&group->mgid, mgid, sizeof(*mgid)) && roce_gid_on_netdev(group->dev, iif);
-}
+	struct rhlist_head *list, *pos;
+	struct roce_group *group;
 
-struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *mgid, int iif)
-{
-	const struct roce_group *group;
-
-	hlist_for_each_entry_rcu(group, &rn->groups[mgid_hash(mgid)], hash_node)
-		if (group_takes(group, mgid, iif))
+	list = rhltable_lookup(&rn->groups, mgid, group_params);
+	rhl_for_each_entry_rcu(group, pos, list, node)
+		if (roce_gid_on_netdev(group->dev, iif))
 			return group->dev;
 	return NULL;
 }
@@ -312,14 +327,16 @@ static void deliver_clone(const struct roce_rx *rx, const struct roce_group *gro
 }
 
 /* Work is bounded by max_mcast_qp_attach times the devices on one netdev. */
-void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
+void roce_mcast_deliver(struct roce_net *rn, const union ib_gid *mgid, int iif,
 			struct roce_rx *rx, struct roce_rx_series *series)
 {
-	const struct roce_group *group;
 	const struct roce_member *member;
+	struct rhlist_head *list, *pos;
+	struct roce_group *group;
 
-	hlist_for_each_entry_rcu(group, &rn->groups[mgid_hash(mgid)], hash_node) {
-		if (!group_takes(group, mgid, iif))
+	list = rhltable_lookup(&rn->groups, mgid, group_params);
+	rhl_for_each_entry_rcu(group, pos, list, node) {
+		if (!roce_gid_on_netdev(group->dev, iif))
 			continue;
 		hlist_for_each_entry_rcu(member, &group->members, node)
 			deliver_clone(rx, group, member, series);

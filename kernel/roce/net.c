@@ -234,7 +234,7 @@ static int __net_init roce_net_create(struct net *net)
 
 	mutex_init(&rn->lock);
 	spin_lock_init(&rn->table_lock);
-	return 0;
+	return roce_mcast_net_init(rn);
 }
 
 /* No device starts here any more; those that there are, link/ now stops. */
@@ -254,6 +254,7 @@ static void __net_exit roce_net_destroy(struct net *net)
 	/* A socket must not outlive its namespace even if link/ let us down. */
 	if (WARN_ON(rn->links))
 		sockets_close(rn);
+	roce_mcast_net_uninit(rn);
 	mutex_destroy(&rn->lock);
 }
 

@@ -16,6 +16,7 @@
 
 #include <linux/mutex.h>
 #include <linux/net.h>
+#include <linux/rhashtable-types.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
@@ -23,7 +24,6 @@
 #include "roce.h"
 
 #define ROCE_GID_HASH_BITS	7
-#define ROCE_GROUP_HASH_BITS	5
 /* So many addresses have a socket of their own. */
 #define ROCE_NET_ADDRESSES	16
 
@@ -35,9 +35,9 @@ struct roce_net {
 	unsigned int links;		/* devices started */
 	bool dying;
 
-	spinlock_t table_lock;		/* writers of the tables; readers: RCU */
+	spinlock_t table_lock;		/* writers of the next; readers: RCU */
 	struct hlist_head gids[1 << ROCE_GID_HASH_BITS];	/* struct roce_gid */
-	struct hlist_head groups[1 << ROCE_GROUP_HASH_BITS];	/* struct roce_group */
+	struct rhltable groups;		/* struct roce_group, by address */
 };
 
 /* tern_dev.transport_data */
@@ -50,7 +50,6 @@ struct roce_dev {
 	struct roce_gate gate;
 
 	struct mutex mcast_lock;	/* the rest */
-	struct list_head groups;
 	unsigned int num_groups;
 	struct socket *mcast_sock6;	/* holds the MLD memberships; made at the first join */
 };
@@ -120,12 +119,14 @@ bool roce_source_from_path(const struct roce_source *src, const struct roce_path
 struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path);
 
 /* ---- mcast.c ---- */
+int roce_mcast_net_init(struct roce_net *rn);
+void roce_mcast_net_uninit(struct roce_net *rn);
 void roce_mcast_dev_init(struct roce_dev *rd);
 void roce_mcast_dev_uninit(struct roce_dev *rd);
 /* A device with members in the group, for accounting what comes next. Under RCU. */
-struct tern_dev *roce_mcast_find(const struct roce_net *rn, const union ib_gid *mgid, int iif);
+struct tern_dev *roce_mcast_find(struct roce_net *rn, const union ib_gid *mgid, int iif);
 /* Give rx to every attached QP; consumes rx->skb. Under RCU, BHs off. */
-void roce_mcast_deliver(const struct roce_net *rn, const union ib_gid *mgid, int iif,
+void roce_mcast_deliver(struct roce_net *rn, const union ib_gid *mgid, int iif,
 			struct roce_rx *rx, struct roce_rx_series *series);
 
 /* ---- gro.c ---- */

@@ -66,6 +66,7 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	int ret;
 
 	roce_exec_init(qp);
+	INIT_LIST_HEAD(&qp->memberships);
 	if (roce_is_connected(qp)) {
 		qp->sqe = tern_table_alloc(base->sq.ring->nslots, sizeof(*qp->sqe));
 		if (!qp->sqe)
@@ -272,6 +273,12 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	}
 
 	spin_lock_bh(&base->run_lock);
+	/* SQE is left with nothing of what came before in the engine, which begins anew. */
+	while (!base->dead && base->state == IB_QPS_SQE && roce_req_reap(qp)) {
+		roce_qp_unlock(qp);
+		cond_resched();
+		spin_lock_bh(&base->run_lock);
+	}
 	if (base->dead) {
 		ret = -EINVAL;
 		goto unlock;

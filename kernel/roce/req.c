@@ -75,16 +75,21 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
 	}
 }
 
-/* All that is posted goes to the engine; its ring is as large as the queue. */
+/*
+ * What is posted goes to the engine, whose ring is as large as the queue; but no more of it than
+ * one run may send.
+ */
 static void take_posted(struct roce_qp *qp)
 {
+	const struct rc_req *req = &qp->req;
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
 	struct rc_sqe s;
 	u32 n = 0;
 	int ret;
 
-	while ((ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+	while (req->head - req->cur < ROCE_BUDGET_WQES &&
+	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
 		if (ret == -EOVERFLOW) {
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
@@ -202,7 +207,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			take_posted(qp);
 		if (!may_send(qp))
 			return false;
-		if (!*budget)
+		if (!*budget && req->cur != req->head)
 			return true;	/* draining stays on: the work queue goes on */
 		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
 		if (req->cur == req->head ||
@@ -339,25 +344,25 @@ void roce_req_timer(struct roce_qp *qp)
 		count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
 }
 
-void roce_req_reap(struct roce_qp *qp)
+bool roce_req_reap(struct roce_qp *qp)
 {
+	u32 left = ROCE_BUDGET_WQES;
 	enum rc_status status;
-	bool any = false;
 	u32 slot;
 
 	if (!qp->req_ready)
-		return;
-	while (rc_req_reap(&qp->req, &slot, &status)) {
+		return false;
+	while (left && rc_req_reap(&qp->req, &slot, &status)) {
 		/* enum rc_status has the values of enum ib_wc_status */
 		roce_complete_send(qp, slot, (enum ib_wc_status)status);
 		if (status == RC_ST_RETRY_EXC_ERR)
 			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
 		else if (status == RC_ST_RNR_RETRY_EXC_ERR)
 			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
-		any = true;
+		left--;
 	}
 	/* Those without a CQE */
-	if (any)
+	if (left < ROCE_BUDGET_WQES)
 		tern_sq_retire(&qp->base.sq, slot + 1);
 
 	if (rc_req_in_error(&qp->req)) {
@@ -365,9 +370,10 @@ void roce_req_reap(struct roce_qp *qp)
 			roce_sq_error(qp);
 		else
 			roce_qp_error(qp);
-		return;
+	} else if (left) {
+		roce_check_drained(qp);
 	}
-	roce_check_drained(qp);
+	return !left;
 }
 
 void roce_check_drained(struct roce_qp *qp)

@@ -314,6 +314,7 @@ struct roce_qp {
 	bool resp_ready;		/* RTR reached since RESET */
 
 	struct roce_local local;
+	struct list_head memberships;	/* of multicast groups, under mcast_lock */
 	bool comm_est;
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 

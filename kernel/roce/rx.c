@@ -200,7 +200,7 @@ static void rx_prefetch(const struct roce_qp *qp, const struct roce_rx *rx)
 }
 
 /* To its QP, if it has one. Ends rx. */
-static __always_inline void rx_deliver(const struct roce_net *rn, const struct rx_dest *to,
+static __always_inline void rx_deliver(struct roce_net *rn, const struct rx_dest *to,
 				       struct roce_rx *rx, struct roce_rx_series *series)
 {
 	struct tern_qp *qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
@@ -229,7 +229,7 @@ drop:
 }
 
 /* One packet to dev; skb->data is at the UDP header. */
-static void rx_packet(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+static void rx_packet(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
 		      struct sk_buff *skb, struct roce_rx_series *series)
 {
 	struct roce_rx rx TERN_UNCLEARED;
@@ -322,7 +322,7 @@ static void cut_headers(const struct sk_buff *skb, u8 *headers, u32 bytes, u32 b
 }
 
 /* Each of the packets where it is. skb->data is at the UDP header. Frees skb. */
-static void rx_uncut(const struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+static void rx_uncut(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
 		     struct sk_buff *skb, struct roce_rx_series *series)
 {
 	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + PKT_HDR_MAX_BYTES] __aligned(8);
@@ -360,7 +360,7 @@ static void rx_uncut(const struct roce_net *rn, struct tern_dev *dev, const stru
 }
 
 /* What came through the stack at a time: a packet or a batch of them. */
-static void rx_all(const struct roce_net *rn, struct sk_buff *skb)
+static void rx_all(struct roce_net *rn, struct sk_buff *skb)
 {
 	struct roce_rx_series series = {};
 	struct sk_buff *next = NULL;
@@ -413,7 +413,7 @@ end:
 
 int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
 {
-	const struct roce_net *rn;
+	struct roce_net *rn;
 
 	rcu_read_lock();
 	rn = rcu_dereference_sk_user_data(sk);

@@ -260,7 +260,7 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = qpn_reserve(dev, qp);
 	if (err)
 		goto uninit;
-	qp->mem = (struct tern_mem_ctx){ .keys = &dev->keys, .pd = qp->pd, .qpn = qp->qpn };
+	tern_mem_ctx_init(&qp->mem, &dev->keys, qp->pd, qp->qpn);
 	err = dev->transport->qp_create(qp, init);
 	if (err)
 		goto unreserve;
@@ -376,7 +376,7 @@ int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	qp_unpublish(qp);
 	dev->transport->qp_quiesce(qp);
 	tern_events_stop(&qp->events);
-	tern_mem_unbind_qp(&dev->keys, qp->qpn);
+	tern_mem_unbind_qp(&qp->mem);
 	unmap_queues(iq);
 	tern_clean_cqs(qp, ibqp);
 	queues_uninit(qp);

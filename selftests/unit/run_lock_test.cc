@@ -392,8 +392,7 @@ void Model::step_run(State s, int who)
 	case At::kMarks: {
 		/* Without the rule: as whoever knows by himself that he wanted to go on. */
 		const bool by_itself = c->more && !rules_.mark_what_is_left;
-		const uint8_t wanted = c->handed_off ? kMarkWork :
-						       kMarkWork | kMarkSend | kMarkRx;
+		const uint8_t wanted = c->handed_off ? kMarkWork : kMarkWork | kMarkSend | kMarkRx;
 		const bool looks = !c->queries || rules_.query_looks_at_marks;
 
 		c->queries = false;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that write into a ring what no provider does. All they may do harm to is
-// themselves; that the kernel log is silent, and the CPU theirs again, the tests see.
+// Programs that write into a ring what no provider does, or very much. All they may do harm to
+// is themselves; that the kernel log is silent, and the CPU theirs again, the tests see.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -89,19 +88,6 @@ void srq_resize(Env &env)
 	env.control.sync();
 }
 
-// How often the work queue went on for a QP of the device.
-uint64_t handoffs(const Device &device)
-{
-	std::ifstream file(std::string("/sys/class/infiniband/") + device.name() +
-			   "/ports/1/hw_counters/work_handoffs");
-	uint64_t n = 0;
-	file >> n;
-	require(!file.fail(), "work_handoffs cannot be read");
-	// The file may be as of some moment before.
-	usleep(20000);
-	return n;
-}
-
 // Posts receives by the mapping alone, as fast as they are taken, until it is killed.
 pid_t start_posting(tern_ring_hdr *hdr, uint32_t ahead)
 {
@@ -112,8 +98,7 @@ pid_t start_posting(tern_ring_hdr *hdr, uint32_t ahead)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	std::atomic_ref<uint32_t> prod(hdr->prod), cons(hdr->cons);
 	for (;;)
-		prod.store(cons.load(std::memory_order_relaxed) + ahead,
-			   std::memory_order_relaxed);
+		prod.store(cons.load(std::memory_order_relaxed) + ahead, std::memory_order_relaxed);
 }
 
 // Nobody flushes into a dead CQ, however much is posted: there would be no end.
@@ -156,9 +141,34 @@ void dead_cq(Env &env)
 	require(after == before, "the work queue went on %lu times", after - before);
 }
 
+// A queue is not flushed in one go, but in order, and all of it: its first message waits for a
+// receive, and so do all behind it.
+void flush_many(Env &env)
+{
+	constexpr uint32_t kMany = 4096;
+
+	need_tern(env, "a count of how often a flush goes on");
+	LinkOptions options = impatient();
+	options.send_wr = kMany;
+	CqOptions large;
+	large.entries = kMany;
+	ErrorBench b(env, options, kAllAccess, large);
+	if (env.client) {
+		for (uint32_t id = 0; id < kMany; id++)
+			post(b.bench.link, {.id = id, .sges = {b.bench.arena.sge(0, 1)}});
+		uint64_t before = handoffs(env.device);
+		b.bench.link.move_to(IBV_QPS_ERR);
+		for (uint32_t id = 0; id < kMany; id++)
+			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
+		require(handoffs(env.device) > before, "it was flushed in one go");
+	}
+	env.control.sync();
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"ring/srq-resize", srq_resize});
 	list.push_back({"ring/dead-cq", dead_cq});
+	list.push_back({"ring/flush-many", flush_many});
 });
 
 } // namespace

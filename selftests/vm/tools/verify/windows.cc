@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "pattern.h"
 #include "post.h"
@@ -37,19 +38,29 @@ struct WindowBench {
 		return o;
 	}
 
-	// Owner: bind bytes [offset, +length) by a work request; the new rkey.
-	uint32_t bind(uint64_t offset, uint64_t length, unsigned access = kWindowAccess)
+	// Owner: bind a window through a link, by a work request; the new rkey.
+	uint32_t bind_one(const Link &link, ibv_mw *window, const ibv_mw_bind_info &info,
+			  ibv_wc_status status)
 	{
-		Work w{.opcode = IBV_WR_BIND_MW, .id = 1, .mw = mw.get()};
-		w.new_rkey = ibv_inc_rkey(mw->rkey);
-		w.bind = {target.mr(), target.va(offset), length, access};
-		int error = try_post(bench.link, w);
+		Work w{.opcode = IBV_WR_BIND_MW, .id = 1, .mw = window};
+		w.new_rkey = ibv_inc_rkey(window->rkey);
+		w.bind = info;
+		int error = try_post(link, w);
 		if (error)
 			refuse("posting BIND_MW", error);
-		Completion c = bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+		Completion c = bench.cq.expect(status, 1, env.limit_s);
+		if (status != IBV_WC_SUCCESS)
+			return window->rkey;
 		require(c.opcode == IBV_WC_BIND_MW, "BIND_MW completed with opcode %d", c.opcode);
-		mw->rkey = w.new_rkey;
+		window->rkey = w.new_rkey;
 		return w.new_rkey;
+	}
+
+	// The same with its own window and link, to bytes [offset, +length).
+	uint32_t bind(uint64_t offset, uint64_t length, unsigned access = kWindowAccess)
+	{
+		return bind_one(bench.link, mw.get(),
+				{target.mr(), target.va(offset), length, access}, IBV_WC_SUCCESS);
 	}
 
 	// Both sides: what bind() gives the owner.
@@ -206,6 +217,32 @@ void type2_other_qp(Env &env)
 	env.control.sync();
 }
 
+// Those bound through a QP are free once it is destroyed (IBTA 10.6.7), and no others: only
+// what is free can be bound.
+void type2_qp_destroyed(Env &env)
+{
+	constexpr int kWindows = 8;
+
+	WindowBench w(env, IBV_MW_TYPE_2);
+	Link other(env.device, w.bench.pd.get(), w.bench.cq.get(), w.bench.cq.get(), {});
+	other.connect(env.control);
+	ibv_mw_bind_info info = {w.target.mr(), w.target.va(0), 4096, kWindowAccess};
+	std::vector<Mw> windows;
+	for (int i = 0; i < kWindows; i++) {
+		windows.emplace_back(ibv_alloc_mw(w.bench.pd.get(), IBV_MW_TYPE_2));
+		require(windows[i] != nullptr, "ibv_alloc_mw: %m");
+		w.bind_one(i % 2 ? other : w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
+	}
+	// One goes before it.
+	windows[3].reset();
+	env.control.sync();
+	other.destroy();
+	for (int i : {1, 5, 7})
+		w.bind_one(w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
+	w.bind_one(w.bench.link, windows[0].get(), info, IBV_WC_MW_BIND_ERR);
+	env.control.sync();
+}
+
 // A window that grants reading only; the flag of its region's own side changes nothing.
 void type2_rights(Env &env)
 {
@@ -271,6 +308,7 @@ Register cases([](Cases &list) {
 	list.push_back({"mw/type2-send-inv", [](Env &env) { type2_send_inv(env, false); }});
 	list.push_back({"mw/type2-send-inv-modern", [](Env &env) { type2_send_inv(env, true); }});
 	list.push_back({"mw/type2-other-qp", type2_other_qp});
+	list.push_back({"mw/type2-qp-destroyed", type2_qp_destroyed});
 	list.push_back({"mw/type2-rights", type2_rights});
 	list.push_back({"mw/bind-rereg", bind_rereg});
 	list.push_back({"mw/region-after-window", mr_after_window});
