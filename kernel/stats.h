@@ -22,6 +22,7 @@
 	X(RX_MALFORMED,		"rx_malformed")					\
 	X(RX_NO_QP,		"rx_no_qp")					\
 	X(RX_BAD_PATH,		"rx_bad_path")	/* P_Key, Q_Key, address or state of the QP do not fit */ \
+	X(RX_WAITED,		"rx_waited")	/* the QP was busy */		\
 	X(RX_BACKLOG_DROPPED,	"rx_backlog_dropped")				\
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
 	X(RX_CNP,		"rp_cnp_handled")				\

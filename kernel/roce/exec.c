@@ -46,12 +46,18 @@ static void queue_backlog(struct roce_qp *qp, struct roce_rx *rx)
 	if (unlikely(!skb))
 		goto dropped;
 	skb_queue_tail(&qp->backlog, skb);
+	tern_count(qp->base.dev, TERN_CNT_RX_WAITED);
 	return;
 dropped:
 	tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
 }
 
-void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
+/*
+ * Is it of a kind that the QP takes, and from who may send it that? Without the run lock the
+ * answer may be wrong while the QP is being modified: "no" is a packet lost, as it would be had it
+ * come a moment before or after; and after a "yes" it is asked again.
+ */
+static bool takes(const struct roce_qp *qp, const struct roce_rx *rx)
 {
 	static const u8 service[] = {
 		[IB_QPT_GSI] = BTH_UD,
@@ -59,24 +65,27 @@ void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 		[IB_QPT_UC] = BTH_UC,
 		[IB_QPT_UD] = BTH_UD,
 	};
-	struct tern_dev *dev = qp->base.dev;
+	enum ib_qp_state state = READ_ONCE(qp->base.state);
 	const struct pkt *k = &rx->k;
 
-	if (qp->base.state < IB_QPS_RTR || qp->base.state == IB_QPS_ERR ||
+	if (state < IB_QPS_RTR || state == IB_QPS_ERR ||
 	    (k->opcode & BTH_SERVICE_MASK) != service[qp->base.type] ||
-	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff)) {
-		tern_count(dev, TERN_CNT_RX_BAD_PATH);
+	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
+		return false;
+	if (roce_is_connected(qp))
+		return qp->resp_ready && roce_rx_from_path(rx, &qp->path);
+	return k->qkey == (qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey);
+}
+
+void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	if (!takes(qp, rx)) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
 	if (!roce_is_connected(qp)) {
 		roce_ud_rx(qp, rx);
-		return;
-	}
-	if (!qp->resp_ready || !roce_rx_from_path(rx, &qp->path)) {
-		tern_count(dev, TERN_CNT_RX_BAD_PATH);
-		return;
-	}
-	if (k->op_flags & OPF_REQUEST) {
+	} else if (rx->k.op_flags & OPF_REQUEST) {
 		/* Answers go back the way the newest request came. */
 		WRITE_ONCE(qp->local.resp, !rx->skb);
 		roce_resp_rx(qp, rx);
@@ -377,6 +386,12 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
 		roce_rx_one(qp, rx);
+		roce_rx_done(rx);
+		return;
+	}
+	/* Strangers are not to fill the backlog. */
+	if (!takes(qp, rx)) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		roce_rx_done(rx);
 		return;
 	}

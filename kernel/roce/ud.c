@@ -171,17 +171,12 @@ static int place(struct roce_qp *qp, const struct roce_rx *rx)
 void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	const struct pkt *k = &rx->k;
-	u32 qkey = qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey;
 	struct tern_cqe cqe = {
 		.opcode = TERN_WC_RECV,
 		.byte_len = k->payload_bytes + GRH_BYTES,
 		.src_qp = k->sqpn,
 	};
 
-	if (k->qkey != qkey) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
-		return;
-	}
 	if (roce_take_recv(qp) != 1) {
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
 		return;

