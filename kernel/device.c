@@ -227,6 +227,7 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 		goto dealloc;
 	}
 	dev->transport = transport;
+	dev->peer_timeout_s = transport->peer_timeout_s;
 	dev->netdev = netdev;
 	dev->net = dev_net(netdev);
 	describe(dev);

@@ -50,6 +50,7 @@ struct tern_dev {
 	struct ib_device ibdev;
 	const struct tern_transport_ops *transport;
 	u32 poll_us;			/* how long the polling thread looks in vain; 0: no thread */
+	u32 peer_timeout_s;		/* verbs/peer.c; read with READ_ONCE() */
 	struct net_device *netdev;	/* held from creation to the end of dealloc_driver */
 	netdevice_tracker netdev_tracker;
 	struct net *net;		/* netns of netdev; the link dies before it */
@@ -261,10 +262,12 @@ void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);
 	&tern_attr_board_id.attr,	\
 	&tern_attr_hca_type.attr,	\
 	&tern_attr_hw_rev.attr,		\
+	&tern_attr_peer_timeout.attr,	\
 	&tern_attr_poll_us.attr
 extern struct device_attribute tern_attr_board_id;
 extern struct device_attribute tern_attr_hca_type;
 extern struct device_attribute tern_attr_hw_rev;
+extern struct device_attribute tern_attr_peer_timeout;
 extern struct device_attribute tern_attr_poll_us;
 void tern_poll_note(struct tern_dev *dev, unsigned int napi_id);
 

@@ -28,6 +28,7 @@ struct tern_transport_ops {
 	u8 node_type;				/* RDMA_NODE_* */
 	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
 	bool any_netdev;			/* else Ethernet interfaces only */
+	u32 peer_timeout_s;			/* of a new device; verbs/peer.c */
 	const struct ib_device_ops *ib_ops;	/* verbs of its own kind; NULL: none */
 	const struct tern_limits *limits;
 

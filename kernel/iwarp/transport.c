@@ -143,6 +143,8 @@ const struct tern_transport_ops tern_iwarp_transport = {
 	.qp_bytes = sizeof(struct iw_qp),
 	.limits = &limits,
 	.any_netdev = true,
+	/* Storage gives a server up after one to three minutes, TCP alone after 15. */
+	.peer_timeout_s = 120,
 	.ib_ops = &iw_ib_ops,
 	.port_immutable = iw_port_immutable,
 	.dev_start = iw_dev_start,

@@ -77,6 +77,8 @@ const struct tern_transport_ops tern_roce_transport = {
 	.part_id = 1,
 	.node_type = RDMA_NODE_IB_CA,
 	.qp_bytes = sizeof(struct roce_qp),
+	/* By InfiniBand's book it would be minutes, with rdma_cm's defaults. */
+	.peer_timeout_s = 60,
 	.ib_ops = &roce_dev_ops,
 	.limits = &limits,
 	.port_immutable = roce_port_immutable,

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How long a silent peer is waited for: a device's file says it."""
+
+PAIRS = ("tt", "ww")
+LIMIT = 60
+
+_DEFAULT_S = {"tt": 60, "ww": 120}
+_RANGE_S = (5, 7200)
+
+
+def _file(t):
+    return "/sys/class/infiniband/%s/peer_timeout" % t.dev(t.a)
+
+
+def _said(t):
+    file = _file(t)
+    default = _DEFAULT_S[t.pair]
+    t.case("%d s by default" % default, t.run(t.a, "cat " + file).out == "%d\n" % default)
+    least, most = _RANGE_S
+    for bad in ("", "-1", "0", "never", "0x10", str(least - 1), str(most + 1), str((1 << 32) + 9)):
+        # dd says why; a shell's echo may not.
+        result = t.run(t.a, "echo '%s' | dd conv=notrunc of=%s" % (bad, file))
+        t.case("refused: '%s'" % bad, result.rc and "Invalid argument" in result.err, result.err)
+    t.case("and nothing came of it", t.run(t.a, "cat " + file).out == "%d\n" % default)
+    for good in _RANGE_S:
+        t.case("%d reads back" % good, t.run(t.a, "echo %d >%s && cat %s" % (good, file, file)).out
+               == "%d\n" % good)
+    result = t.run(t.a, "exec setpriv --reuid 1001 --regid 1 --clear-groups "
+                        "dd if=/dev/zero count=0 of=" + file)
+    t.case("only root's to write", result.rc and "Permission denied" in result.err, result.err)
+
+
+def run(t):
+    _said(t)
