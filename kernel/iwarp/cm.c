@@ -17,9 +17,6 @@ MODULE_PARM_DESC(iwarp_crc, "iWARP: ask for CRCs (Y); without, they are used if 
 /* rtr: what the initiator can send first, or the responder can take as that. */
 static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8 rtr)
 {
-	/* Who lets no READ in cannot take one as the first message. */
-	if (!param->ird)
-		rtr &= ~MPA_RTR_READ;
 	ep->offer = (struct mpa_offer){
 		.revision = 2,
 		.crc = READ_ONCE(want_crc),
@@ -493,8 +490,8 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (param->private_data_len > MPA_MAX_PRIVATE_BYTES - MPA_ENHANCED_BYTES)
 		goto fail;
 	set_offer(ep, param, MPA_RTR_WRITE | MPA_RTR_READ);
-	if (mpa_accept(&ep->offer, &ep->frame, &terms, &reply) != MPA_AGREED)
-		goto fail;
+	/* Even if it has no first message that we know: it is told, and the one to end it. */
+	mpa_accept(&ep->offer, &ep->frame, &terms, &reply);
 	err = connect_qp(ep, cm_id, param->qpn);
 	if (err)
 		goto fail;

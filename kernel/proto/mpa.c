@@ -173,18 +173,23 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 	/* Never more than the initiator lets in, nor offered more than it will use. */
 	terms->ord = fit_depth(mine->ord, request->ird);
 	reply->ord = terms->ord;
-	if (request->p2p) {
-		u8 both = request->rtr & mine->rtr;
-
-		if (!both)
-			return MPA_NO_RTR;
-		reply->p2p = true;
-		reply->rtr = both;
-		terms->p2p = true;
-		/* The initiator chooses among both: any of them may come. */
-		terms->rtr = both;
+	if (!request->p2p)
+		return MPA_AGREED;
+	reply->p2p = true;
+	terms->p2p = true;
+	/* The initiator chooses among both: any of them may come. */
+	terms->rtr = request->rtr & mine->rtr;
+	reply->rtr = terms->rtr;
+	/* A Read takes a place of the queue, be there none for the application's (RFC 6581 9.1). */
+	if (terms->rtr & MPA_RTR_READ && !terms->ird) {
+		terms->ird = 1;
+		reply->ird = 1;
 	}
-	return MPA_AGREED;
+	if (terms->rtr)
+		return MPA_AGREED;
+	/* It hears what we know, and ends the stream with a Terminate (RFC 6581 9.2). */
+	reply->rtr = mine->rtr;
+	return MPA_NO_RTR;
 }
 
 void mpa_reject(const struct mpa_offer *mine, const struct mpa_frame *request,

@@ -108,7 +108,8 @@ void mpa_request(const struct mpa_offer *mine, struct mpa_frame *f);
 
 /*
  * The responder's view of a request: the terms if mine is accepted, and the
- * reply that says so. MPA_NO_RTR: reject.
+ * reply that says so. MPA_NO_RTR: the initiator will not like it, and end the
+ * stream; the reply is to be sent all the same.
  */
 enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame *request,
 			    struct mpa_terms *terms, struct mpa_frame *reply);

@@ -28,8 +28,6 @@ Outcome negotiate(const mpa_offer &initiator, const mpa_offer &responder)
 	mpa_request(&initiator, &f);
 	o.request = over_the_wire(f);
 	o.accept = mpa_accept(&responder, &o.request, &o.responder, &f);
-	if (o.accept != MPA_AGREED)
-		mpa_reject(&responder, &o.request, &f);
 	o.reply = over_the_wire(f);
 	o.finish = mpa_finish(&initiator, &o.reply, &o.initiator);
 	return o;
@@ -178,14 +176,16 @@ TEST(MpaNegotiation, EachPairOfRtrSetsHasItsChoice)
 
 			EXPECT_TRUE(o.request.p2p);
 			EXPECT_EQ(o.request.rtr, a);
+			EXPECT_TRUE(o.reply.p2p && o.responder.p2p && !o.reply.reject);
 			if (!both) {
 				EXPECT_EQ(o.accept, MPA_NO_RTR);
-				EXPECT_TRUE(o.reply.reject);
-				EXPECT_EQ(o.finish, MPA_REJECTED);
+				// It is the initiator that ends it, told what there would be.
+				EXPECT_EQ(o.reply.rtr, b);
+				EXPECT_EQ(o.finish, MPA_NO_RTR);
 				continue;
 			}
 			EXPECT_EQ(o.accept, MPA_AGREED);
-			EXPECT_TRUE(o.reply.p2p && o.responder.p2p && o.initiator.p2p);
+			EXPECT_TRUE(o.initiator.p2p);
 			EXPECT_EQ(o.reply.rtr, both);
 			EXPECT_EQ(o.responder.rtr, both);
 			EXPECT_EQ(o.finish, MPA_AGREED);
@@ -194,6 +194,26 @@ TEST(MpaNegotiation, EachPairOfRtrSetsHasItsChoice)
 									  MPA_RTR_READ);
 		}
 	}
+}
+
+TEST(MpaNegotiation, AFirstMessageThatIsAReadFindsAPlaceWhateverTheDepth)
+{
+	for (u8 rtr = 0; rtr <= kAllRtr; rtr++) {
+		for (u16 ird : {0, 1, 8}) {
+			mpa_offer first = offer(2, 0, 0), second = offer(2, ird, 0);
+
+			first.p2p = true;
+			first.rtr = rtr;
+			Outcome o = negotiate(first, second);
+			u16 want = rtr & MPA_RTR_READ && !ird ? 1 : ird;
+
+			EXPECT_EQ(o.reply.ird, want);
+			EXPECT_EQ(o.responder.ird, want);
+		}
+	}
+	// Who speaks first by something else has no need of it.
+	Outcome o = negotiate(offer(2, 0, 0), offer(2, 0, 0));
+	EXPECT_EQ(o.responder.ird, 0);
 }
 
 TEST(MpaNegotiation, WithoutPeerToPeerThereIsNoRtr)

@@ -75,10 +75,11 @@ class Server:
         """TCP alone."""
         return iw.Peer(self.address, PORT, 10 * SLOW, **how)
 
-    def connect(self, receives=RECEIVES, job=NOTHING, rtr=True, rcvbuf=None, maxseg=None, **how):
+    def connect(self, receives=RECEIVES, job=NOTHING, depth=DEPTH, rtr=True, rcvbuf=None,
+                maxseg=None, **how):
         """MPA done, and the first message sent."""
         peer = self.begin(rcvbuf=rcvbuf, maxseg=maxseg)
-        peer.send(iw.mpa(private=bytes([receives, job]), **how))
+        peer.send(iw.mpa(private=bytes([receives, job, depth]), **how))
         peer.flags, peer.revision, peer.ird, peer.ord, private = peer.reply()
         peer.regions = [Region(private[at:at + 24]) for at in range(0, 144, 24)]
         peer.markers = bool(how.get("flags", 0) & iw.MARKERS)

@@ -13,6 +13,31 @@ from hostile import (ATOMIC_AT_PEER, DEPTH, READ_FROM_PEER, RECEIVE_BYTES, RECEI
 
 # ---- start-up
 
+def _first_message(s, flags):
+    """Of peer-to-peer mode."""
+    def is_read():
+        """It finds a place where READs are not let in otherwise (RFC 6581 9.1)."""
+        with s.connect(depth=0, rtr=False, p2p=(0x8000, 0x4000), ord_=0) as peer:
+            if (peer.ird, peer.ord) != (0x8001, 0x4000):
+                raise Wrong("the reply's IRD %#x, ORD %#x" % (peer.ird, peer.ord))
+            peer.send(iw.fpdu(iw.read_request(0, 0, 0)))
+            if peer.segment().opcode != iw.READ_RESP:
+                raise Wrong("the READ is not answered")
+            peer.finish()
+            s.expect_end(peer)
+    s.case("mpa/first_message_is_a_read", is_read)
+
+    def none():
+        """It is for the initiator to end it: he is told which there would be (9.2)."""
+        with s.connect(rtr=False, p2p=(0xc000, 0)) as peer:
+            if peer.flags != flags or peer.ird & 0xc000 != 0x8000 or peer.ord & 0xc000 != 0xc000:
+                raise Wrong("the reply's flags %#x, IRD %#x, ORD %#x" % (
+                    peer.flags, peer.ird, peer.ord))
+            peer.send(iw.fpdu(iw.terminate(0x2007)))
+            s.expect_end(peer)
+    s.case("mpa/no_common_first_message", none)
+
+
 def mpa(s):
     """Start-up frames."""
     good = iw.mpa(private=b"\x10\0")
@@ -44,7 +69,7 @@ def mpa(s):
     s.case("mpa/reserved_flags", lambda: accepts(iw.CRC | 0xf, 1))
     both = iw.CRC | iw.ENHANCED
     s.case("mpa/enhanced", lambda: accepts(both, 2, want_flags=both))
-    s.closed("mpa/no_common_first_message", iw.mpa(private=b"\x10\0", p2p=(0xc000, 0)))
+    _first_message(s, both)
 
     def with_markers():
         with s.connect(flags=iw.CRC | iw.ENHANCED | iw.MARKERS) as peer:

@@ -26,13 +26,14 @@ using vt::require;
 
 constexpr uint16_t kPort = 7300;
 constexpr uint16_t kControlPort = 7301;
-constexpr uint8_t kDepth = 4; // READs and atomics under way, either way
+constexpr uint8_t kDepth = 4;
 constexpr int kCqEntries = 4096;
 
 // What the request's private data ask for; without them: all receives, nothing else.
 struct Wish {
 	uint8_t receives;
-	uint8_t job; // Job
+	uint8_t job;   // Job
+	uint8_t depth; // READs and atomics under way, either way
 };
 
 enum Job : uint8_t { kNothing, kReadFromPeer, kAtomicAtPeer, kSendToPeer };
@@ -121,9 +122,8 @@ void Target::cm_event()
 
 void Target::request(vt::CmEvent *event)
 {
-	Wish wish = {vt::kReceives, kNothing};
-	if (event->data.size() >= sizeof(wish))
-		event->read(&wish, sizeof(wish));
+	Wish wish = {vt::kReceives, kNothing, kDepth};
+	event->read(&wish, std::min(event->data.size(), sizeof(wish)));
 	requests_++;
 	Connection owner(event->request.release());
 	if (!accept(event->id, wish)) {
@@ -153,7 +153,7 @@ bool Target::accept(rdma_cm_id *id, const Wish &wish)
 	for (int i = 0; i < vt::kRegions; i++)
 		regions[static_cast<size_t>(i)] = memory_->remote(static_cast<vt::Region>(i));
 	rdma_conn_param param =
-		vt::CmOffer{.depth = kDepth, .data = regions.data(), .bytes = sizeof(regions)}
+		vt::CmOffer{.depth = wish.depth, .data = regions.data(), .bytes = sizeof(regions)}
 			.param();
 	return !rdma_accept(id, &param);
 }
