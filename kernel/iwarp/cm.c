@@ -6,6 +6,7 @@
  */
 #include <linux/moduleparam.h>
 #include <net/ip.h>
+#include <net/request_sock.h>
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
@@ -66,8 +67,10 @@ static int send_frame(struct iw_ep *ep, struct mpa_frame *f, const void *data, u
 /* FPDUs from here on. */
 static int ep_open(struct iw_ep *ep, const struct mpa_terms *terms, bool active)
 {
-	int err = iw_qp_start(ep->qp, ep, terms, active);
+	int err;
 
+	iw_sock_open(ep->sock->sk, READ_ONCE(ep->dev->peer_timeout_s));
+	err = iw_qp_start(ep->qp, ep, terms, active);
 	if (err)
 		return err;
 	ep->state = IW_EP_OPEN;
@@ -183,7 +186,7 @@ static int start_connect_anywhere(struct iw_ep *ep, const struct iw_cm_id *cm_id
 	struct socket *sock;
 	int err;
 
-	err = iw_sock_create(ep->dev, from.ss_family, &sock);
+	err = iw_sock_create(ep->dev, from.ss_family, IW_RCVBUF_BYTES, &sock);
 	if (err)
 		return err;
 	iw_sock_release(ep->sock);
@@ -201,14 +204,14 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (param->private_data_len > MPA_MAX_PRIVATE_BYTES - MPA_ENHANCED_BYTES)
 		return -EINVAL;
-	ep = iw_ep_create(dev, cm_id->m_remote_addr.ss_family);
+	ep = iw_ep_create(dev, cm_id->m_remote_addr.ss_family, IW_RCVBUF_BYTES);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	iw_ep_lock(ep);
 	set_offer(ep, param, MPA_RTR_WRITE);
 	/* Kept where the peer's frame comes later. */
 	memcpy(ep->buf, param->private_data, param->private_data_len);
-	ep->frame.private_bytes = param->private_data_len;
+	ep->own_bytes = param->private_data_len;
 
 	err = connect_qp(ep, cm_id, param->qpn);
 	if (err)
@@ -223,7 +226,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	cm_id->add_ref(cm_id);
 	cm_id->provider_data = ep;
 	ep->cm_id = cm_id;
-	iw_ep_start_timer(ep, IW_MPA_TIMEOUT);
+	iw_ep_start_timer(ep, READ_ONCE(dev->peer_timeout_s) * HZ);
 	iw_ep_unlock(ep);
 	iw_ep_kick(ep);
 	iw_ep_put(ep);		/* the QP has one */
@@ -241,7 +244,6 @@ static void step_connecting(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct mpa_frame request;
-	u16 bytes = ep->frame.private_bytes;
 	int err;
 
 	switch (sk->sk_state) {
@@ -256,12 +258,13 @@ static void step_connecting(struct iw_ep *ep)
 		return;
 	}
 	mpa_request(&ep->offer, &request);
-	err = send_frame(ep, &request, ep->buf, bytes);
+	err = send_frame(ep, &request, ep->buf, ep->own_bytes);
 	if (err) {
 		iw_ep_end(ep, err);
 		return;
 	}
 	ep->state = IW_EP_WAIT_REPLY;
+	iw_ep_start_timer(ep, IW_ANSWER_TIMEOUT);
 }
 
 /* The peer's reply will not do: it is told why, iw_cm that there is no connection. */
@@ -307,7 +310,12 @@ static void step_reply(struct iw_ep *ep)
 		iw_ep_reset(ep, err);
 		return;
 	}
-	iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0);
+	err = iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0);
+	if (err) {
+		iw_ep_forget_cm_id(ep);
+		iw_ep_reset(ep, err);
+		return;
+	}
 	ep_run(ep);
 }
 
@@ -340,7 +348,8 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	struct iw_ep *ep;
 	int err;
 
-	ep = iw_ep_create(to_tern_dev(cm_id->device), cm_id->m_local_addr.ss_family);
+	ep = iw_ep_create(to_tern_dev(cm_id->device), cm_id->m_local_addr.ss_family,
+			  IW_START_RCVBUF_BYTES);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	iw_ep_lock(ep);
@@ -419,16 +428,43 @@ static void adopt(struct iw_ep *listener, struct socket *sock)
 	iw_ep_put(ep);
 }
 
-static void step_listening(struct iw_ep *ep)
+/* The connection that has been silent for longest goes. False: all have sent their requests. */
+static bool make_room(struct iw_ep *listener)
 {
-	struct socket *sock;
+	struct iw_ep *child;
 
-	/* Beyond that they wait in TCP's queue. */
-	while (ep->num_children < IW_MAX_PENDING && !kernel_accept(ep->sock, &sock, O_NONBLOCK))
-		adopt(ep, sock);
+	list_for_each_entry(child, &listener->children, child) {
+		if (child->spoken)
+			continue;
+		list_del_init(&child->child);
+		listener->num_children--;
+		/* It is there as long as it is on the list; the rest is its own work. */
+		iw_ep_kick(child);
+		return true;
+	}
+	return false;
 }
 
-/* Tell iw_cm of a request. -ENOMEM: it has no room for one more now. */
+static void step_listening(struct iw_ep *ep)
+{
+	const struct sock *sk = ep->sock->sk;
+	struct socket *sock;
+
+	for (;;) {
+		/* Beyond that they wait in TCP's queue. */
+		if (ep->num_children >= IW_MAX_PENDING &&
+		    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
+			break;
+		if (kernel_accept(ep->sock, &sock, O_NONBLOCK))
+			break;
+		adopt(ep, sock);
+	}
+}
+
+/*
+ * Tell iw_cm of a request. -ENOMEM: it has no room for one more now. -ECONNABORTED: the listener is
+ * gone, or has given the connection up.
+ */
 static int announce(struct iw_ep *ep)
 {
 	struct iw_cm_event event = { .event = IW_CM_EVENT_CONNECT_REQUEST };
@@ -442,8 +478,10 @@ static int announce(struct iw_ep *ep)
 	event.provider_data = (void *)(uintptr_t)ep->request;
 	err = -ECONNABORTED;
 	iw_ep_lock_listener(listener);
-	if (listener->cm_id)
+	if (listener->cm_id && !list_empty(&ep->child)) {
+		ep->spoken = true;
 		err = listener->cm_id->event_handler(listener->cm_id, &event);
+	}
 	iw_ep_unlock(listener);
 	if (err && iw_request_take(ep->request))
 		iw_ep_put(ep);
@@ -455,7 +493,7 @@ static void step_request(struct iw_ep *ep)
 	enum mpa_error frame = read_frame(ep, false);
 	int err;
 
-	if (frame == MPA_MORE)
+	if (frame == MPA_MORE && !list_empty_careful(&ep->child))
 		return;
 	if (frame != MPA_OK) {
 		iw_ep_reset(ep, -EPROTO);

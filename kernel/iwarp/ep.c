@@ -35,7 +35,7 @@ struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
 	return ep;
 }
 
-struct iw_ep *iw_ep_create(struct tern_dev *dev, int family)
+struct iw_ep *iw_ep_create(struct tern_dev *dev, int family, int rcvbuf)
 {
 	struct socket *sock;
 	struct iw_ep *ep;
@@ -43,7 +43,7 @@ struct iw_ep *iw_ep_create(struct tern_dev *dev, int family)
 
 	if (family != AF_INET && family != AF_INET6)
 		return ERR_PTR(-EAFNOSUPPORT);
-	err = iw_sock_create(dev, family, &sock);
+	err = iw_sock_create(dev, family, rcvbuf, &sock);
 	if (err)
 		return ERR_PTR(err);
 	ep = iw_ep_alloc(dev, sock);
@@ -186,14 +186,29 @@ void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event)
 	event->private_data_len = (u8)min_t(u16, ep->frame.private_bytes, U8_MAX);
 }
 
-void iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status)
+int iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event event = { .event = type, .status = status };
+	int err;
 
+	if (!ep->cm_id)
+		return 0;
 	if (type == IW_CM_EVENT_CONNECT_REPLY && (!status || status == -ECONNREFUSED))
 		iw_ep_describe(ep, &event);
-	if (ep->cm_id)
-		ep->cm_id->event_handler(ep->cm_id, &event);
+	if (type == IW_CM_EVENT_ESTABLISHED) {
+		/* What was agreed on, in the terms of iw_ep_describe(). */
+		event.ird = ep->qp->base.attr.max_rd_atomic;
+		event.ord = ep->qp->base.attr.max_dest_rd_atomic;
+	}
+	err = ep->cm_id->event_handler(ep->cm_id, &event);
+	if (!err || WARN_ON_ONCE(!event.private_data_len))
+		return err;
+	/* It copies private data; for an event without it keeps an entry. It must hear of it. */
+	event.private_data = NULL;
+	event.private_data_len = 0;
+	event.status = status ?: err;
+	ep->cm_id->event_handler(ep->cm_id, &event);
+	return err;
 }
 
 void iw_ep_forget_cm_id(struct iw_ep *ep)

@@ -39,6 +39,8 @@
 /* WQEs that a visit takes and has not begun, that it begins with, and that it completes. */
 #define IW_BUDGET_WQES		1024
 #define IW_RCVBUF_BYTES		(512 << 10)
+/* Until a connection is accepted: an MPA frame, and what a packet takes beside its bytes. */
+#define IW_START_RCVBUF_BYTES	4096
 /*
  * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of
  * the stream, instead of TCP's 2^-10 s, for ACKs held back slow that pace as
@@ -60,11 +62,15 @@
  * it ends the stream: verbs programs know RNR, and post late.
  */
 #define IW_NO_RECV_WAIT		(5 * HZ)
-/* The peer's MPA frame, and the end of an orderly close, have to come within it. */
+/* An initiator's MPA frame has to come within it: it is sent as soon as TCP is connected. */
 #define IW_MPA_TIMEOUT		(10 * HZ)
-#define IW_CLOSE_TIMEOUT	(5 * HZ)
-/* iw_cm's answer to a request, after the listener's end. */
+/*
+ * An application's answer to a request: of the peer's, for the reply to come; of ours, after the
+ * listener's end. As long as adapters wait for it.
+ */
 #define IW_ANSWER_TIMEOUT	(60 * HZ)
+/* The end of an orderly close, as long as nothing goes on. */
+#define IW_CLOSE_TIMEOUT	(5 * HZ)
 /* A request that iw_cm had no room for. */
 #define IW_BACKLOG_RETRY	msecs_to_jiffies(10)
 /*
@@ -82,7 +88,10 @@
  * would wait for ever: after so long the initiator is taken for ready.
  */
 #define IW_HOLD_MAX		(HZ / 2)
-/* Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. */
+/*
+ * Connections of a listener that iw_cm has not answered yet; iw_cm counts its own. With so many,
+ * those that are silent make room for others.
+ */
 #define IW_MAX_PENDING		1024
 
 struct iw_lender;
@@ -127,11 +136,14 @@ struct iw_ep {
 	struct mpa_offer offer;
 	struct mpa_frame frame;		/* the peer's */
 	u32 have;
+	u16 own_bytes;			/* CONNECTING: buf has our own private data */
 	u8 buf[MPA_FRAME_BYTES + MPA_MAX_PRIVATE_BYTES];
 
 	struct iw_ep *listener;		/* referenced: WAIT_REQUEST, REQUESTED */
-	struct list_head children;	/* of a listener; under its lock */
-	struct list_head child;
+	/* Under the listener's lock: */
+	struct list_head children;	/* of a listener, oldest first */
+	struct list_head child;		/* empty: the listener waits for it no more */
+	bool spoken;			/* a child has sent its request */
 	u32 num_children;
 };
 
@@ -247,8 +259,8 @@ static inline void iw_ep_unlock(struct iw_ep *ep) __releases(&ep->lock)
 }
 /* sock, with TCP's own callbacks, is the endpoint's, or released. NULL: no memory. */
 struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
-/* With a new socket; ERR_PTR(-EAFNOSUPPORT), or the socket's error. */
-struct iw_ep *iw_ep_create(struct tern_dev *dev, int family);
+/* With a new socket, its receive buffer of rcvbuf; ERR_PTR(-EAFNOSUPPORT), or its error. */
+struct iw_ep *iw_ep_create(struct tern_dev *dev, int family, int rcvbuf);
 void iw_ep_get(struct iw_ep *ep);
 void iw_ep_put(struct iw_ep *ep);
 /* Take a step soon. From any context. */
@@ -272,7 +284,8 @@ void iw_ep_retry(struct iw_ep *ep, unsigned long delay);
 void iw_ep_bound_end(struct iw_ep *ep);
 /* Addresses, and what the peer's frame says. */
 void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event);
-void iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status);
+/* Error: iw_cm had no memory for it, and was told of a connection that failed instead. */
+int iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status);
 void iw_ep_forget_cm_id(struct iw_ep *ep);
 void iw_ep_leave_listener(struct iw_ep *ep);
 /* The end, with a FIN. status: why, for an iw_cm that waits for a connection. */
@@ -281,8 +294,10 @@ void iw_ep_end(struct iw_ep *ep, int status);
 void iw_ep_reset(struct iw_ep *ep, int status);
 
 /* ---- sock.c: may sleep ---- */
-int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock);
+int iw_sock_create(struct tern_dev *dev, int family, int rcvbuf, struct socket **sock);
 void iw_sock_prepare(struct sock *sk);
+/* There will be FPDUs; a peer that is silent for so long is dead. */
+void iw_sock_open(struct sock *sk, u32 peer_timeout_s);
 /* For the netdev that its connection goes by. The socket is locked. */
 void iw_sock_set_pacing(struct sock *sk);
 /*

@@ -19,15 +19,9 @@ void iw_sock_prepare(struct sock *sk)
 	/* Segments are built in softirqs, too. */
 	sk->sk_allocation = GFP_ATOMIC;
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, IW_UNSENT_BYTES);
-	/*
-	 * FPDUs are taken whole if they can be, so the window should have room for the
-	 * largest from the start; TCP's own tuning goes on from there.
-	 */
-	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES)
-		WRITE_ONCE(sk->sk_rcvbuf, IW_RCVBUF_BYTES);
 }
 
-int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
+int iw_sock_create(struct tern_dev *dev, int family, int rcvbuf, struct socket **sock)
 {
 	struct sock *sk;
 	int err;
@@ -38,8 +32,44 @@ int iw_sock_create(struct tern_dev *dev, int family, struct socket **sock)
 	sk = (*sock)->sk;
 	sock_set_reuseaddr(sk);
 	/* Inherited by what a listener accepts. */
+	WRITE_ONCE(sk->sk_rcvbuf, rcvbuf);
 	iw_sock_prepare(sk);
 	return 0;
+}
+
+/*
+ * A peer that has something to acknowledge is given up by TCP's own timer, one that has not is
+ * asked from half of the time on, and has five chances to answer.
+ */
+static void set_peer_timeout(struct sock *sk, u32 seconds)
+{
+	tcp_sock_set_keepidle(sk, seconds / 2);
+	tcp_sock_set_keepintvl(sk, max(seconds / 10, 1U));
+	tcp_sock_set_user_timeout(sk, seconds * MSEC_PER_SEC);
+	sock_set_keepalive(sk);
+}
+
+void iw_sock_open(struct sock *sk, u32 peer_timeout_s)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 window;
+
+	set_peer_timeout(sk, peer_timeout_s);
+	/*
+	 * FPDUs are taken whole if they can be, so the window should have room for the largest from
+	 * the start; TCP's own tuning goes on from there. What an accepted connection began with is
+	 * less: it gets what it would have, had it begun with this.
+	 */
+	lock_sock(sk);
+	if (sk->sk_rcvbuf < IW_RCVBUF_BYTES)
+		WRITE_ONCE(sk->sk_rcvbuf, IW_RCVBUF_BYTES);
+	window = tcp_win_from_space(sk, sk->sk_rcvbuf);
+	if (tp->window_clamp < window)
+		WRITE_ONCE(tp->window_clamp, window);
+	window = min_t(u32, window, U16_MAX);
+	if (tp->rcv_ssthresh < window)
+		WRITE_ONCE(tp->rcv_ssthresh, window);
+	release_sock(sk);
 }
 
 void iw_sock_set_pacing(struct sock *sk)

@@ -14,7 +14,7 @@
  * again after 1 and after 3 seconds. So less would give up peers that are there.
  */
 #define PEER_TIMEOUT_MIN_S	5
-/* After which Linux asks an idle TCP peer, where asked to; who waits longer need not look at all. */
+/* After which Linux asks an idle TCP peer; who waits longer need not look at all. */
 #define PEER_TIMEOUT_MAX_S	7200
 
 static struct tern_dev *dev_of(struct device *device)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long a silent peer is waited for: a device's file says it."""
+"""How long a silent peer is waited for: a device's file says it, and connections end by it."""
 
 PAIRS = ("tt", "ww")
-LIMIT = 60
+LIMIT = 150
 
 _DEFAULT_S = {"tt": 60, "ww": 120}
 _RANGE_S = (5, 7200)
@@ -30,5 +30,31 @@ def _said(t):
     t.case("only root's to write", result.rc and "Permission denied" in result.err, result.err)
 
 
+def _dead(t, what, busy):
+    """b is as good as dead to a: nothing that it sends finds the way."""
+    file = "/tmp/busy"
+    cut = "ip route %%s blackhole %s/32" % t.a.address
+    t.undo = [lambda: t.run(t.b, cut % "del")]
+    t.run(t.a, "rm -f " + file)
+    server = t.start(t.b, "exec /tern/vcm answer", 100)
+    t.wait_cm_listen(t.b)
+    client = t.start(t.a, "/tern/vcm watch %s %s" % (t.b.address, file), 100)
+    client.wait_for("connected", 30)
+    t.run(t.b, cut % "add", check=True)
+    if busy:
+        t.run(t.a, "touch " + file, check=True)
+    # By default TCP looks after two hours, or gives up after a quarter of one.
+    t.finish(client, 60)
+    t.case("a dead peer is noticed, " + what, "DISCONNECTED" in client.output(), client.output())
+    server.kill(9)
+    server.wait(timeout=20)
+    t.undo_now()
+
+
 def run(t):
     _said(t)
+    if t.pair == "ww":
+        t.run(t.a, "echo %d >%s" % (_RANGE_S[0], _file(t)), check=True)
+        _dead(t, "with nothing under way", busy=False)
+        _dead(t, "with something under way", busy=True)
+    t.run(t.a, "echo %d >%s" % (_DEFAULT_S[t.pair], _file(t)), check=True)

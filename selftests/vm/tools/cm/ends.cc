@@ -9,7 +9,9 @@
 namespace vt {
 namespace {
 
-constexpr double kLimitS = 30;
+constexpr double kLimitS = 60;
+// Private data of every request.
+constexpr char kMine[] = "mine";
 
 } // namespace
 
@@ -36,6 +38,12 @@ ibv_wc Queues::wait() const
 		require(now_s() < deadline, "no completion comes");
 	}
 	return wc;
+}
+
+int Caller::connect(uint32_t qpn, uint8_t depth)
+{
+	return CmChannel::ask(
+		id(), {.depth = depth, .qpn = qpn, .data = kMine, .bytes = sizeof(kMine)});
 }
 
 CmEvent Caller::outcome()

@@ -4,6 +4,7 @@
 #define TERN_VM_ENDS_H
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cm.h"
@@ -38,9 +39,11 @@ public:
 	void make_queues(uint32_t depth) { queues_ = std::make_unique<Queues>(id(), depth); }
 	const Queues &queues() const { return *queues_; }
 	// 0 or errno. qpn: of a QP that is not ours to make.
-	int connect(uint32_t qpn = 0) { return CmChannel::ask(id(), {.qpn = qpn}); }
+	int connect(uint32_t qpn = 0, uint8_t depth = 1);
 	// What came of it.
 	CmEvent outcome();
+	// The next event, if one comes by then.
+	std::optional<CmEvent> next(double limit_s) { return cm_.next(limit_s); }
 
 private:
 	CmChannel cm_;
@@ -57,12 +60,15 @@ public:
 	CmId wait_request();
 	// Listens no more; requests taken remain.
 	void stop() { id_.reset(); }
-	void accept(rdma_cm_id *id) { cm_.accept(id, {}); }
+	CmEvent accept(rdma_cm_id *id, uint8_t depth = 1)
+	{
+		return cm_.accept(id, {.depth = depth});
+	}
 	// The connection is over.
 	void wait_end() { cm_.expect(RDMA_CM_EVENT_DISCONNECTED); }
 
 private:
-	CmChannel cm_{30};
+	CmChannel cm_{60};
 	CmId id_;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -21,6 +22,8 @@ constexpr char kPort[] = "7490";
 constexpr uint32_t kMessages = 32;
 // Much for TCP to have room for exactly that.
 constexpr uint32_t kBytes = 30000;
+// READs under way, as either end of a call offers them.
+constexpr uint8_t kCallDepth = 3, kAnswerDepth = 5;
 
 using Words = std::vector<std::string>;
 
@@ -42,13 +45,32 @@ int hold(const Words &words)
 	return 0;
 }
 
-int claim(const Words &words)
+int claim_qp(uint32_t qpn, const std::string &host)
 {
-	Caller caller(words[1], kPort);
-	int error = caller.connect(number(words[0]));
+	Caller caller(host, kPort);
+	int error = caller.connect(qpn);
 
 	printf("%s\n", error ? strerror(error) : "taken");
 	return 0;
+}
+
+int claim(const Words &words) { return claim_qp(number(words[0]), words[1]); }
+
+int bequeath(const Words &words)
+{
+	Caller caller(words[0], kPort);
+	int status = 1;
+
+	caller.make_queues(1);
+	uint32_t qpn = caller.queues().qp()->qp_num;
+	pid_t child = fork();
+	if (!child) {
+		claim_qp(qpn, words[0]);
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
 }
 
 // ---- a connection, from a port of one's choice ----
@@ -58,20 +80,63 @@ int call(const Words &words)
 	Caller caller(words[0], kPort, static_cast<uint16_t>(number(words[1])));
 
 	caller.make_queues(1);
-	int error = caller.connect();
-	printf("%s\n", error ? strerror(error) : rdma_event_str(caller.outcome().type));
+	int error = caller.connect(0, kCallDepth);
+	if (error) {
+		printf("%s\n", strerror(error));
+		return 0;
+	}
+	CmEvent event = caller.outcome();
+	printf("%s, %zu bytes of private data\n", rdma_event_str(event.type), event.data.size());
 	return 0;
 }
 
-int answer(const Words &)
+// After so many seconds.
+int dally(const Words &words)
 {
 	Listener listener(kPort, 8);
 	CmId id = listener.wait_request();
 	Queues queues(id.get(), 1);
 
-	listener.accept(id.get());
+	sleep(number(words[0]));
+	CmEvent event = listener.accept(id.get(), kAnswerDepth);
+	printf("depths %u %u\n", event.depth_out, event.depth_in);
+	fflush(stdout);
 	listener.wait_end();
 	return 0;
+}
+
+int answer(const Words &) { return dally({"0"}); }
+
+// ---- a connection whose peer vanishes ----
+
+// Until its end; sends something as soon as there is such a file.
+int watch(const Words &words)
+{
+	Caller caller(words[0], kPort);
+	bool sent = false;
+
+	caller.make_queues(1);
+	Arena memory(caller.queues().pd(), 1);
+	require(!caller.connect(), "rdma_connect: %m");
+	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	printf("connected\n");
+	fflush(stdout);
+	for (;;) {
+		std::optional<CmEvent> event = caller.next(0.1);
+		if (event) {
+			printf("%s\n", rdma_event_str(event->type));
+			return 0;
+		}
+		if (sent || access(words[1].c_str(), F_OK))
+			continue;
+		ibv_sge sge = memory.sge(0, 1);
+		ibv_send_wr wr = {}, *bad;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_SEND;
+		require(!ibv_post_send(caller.queues().qp(), &wr, &bad), "ibv_post_send failed");
+		sent = true;
+	}
 }
 
 // ---- many at once, and a listener that refuses them all ----
@@ -103,7 +168,7 @@ int refuse_all(const Words &words)
 	Listener listener(kPort, 1);
 
 	for (uint32_t i = 0; i < number(words[0]); i++)
-		CmChannel::reject(listener.wait_request().get(), nullptr, 0);
+		CmChannel::reject(listener.wait_request().get(), "no", 2);
 	return 0;
 }
 
@@ -162,9 +227,9 @@ uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 	return kMessages;
 }
 
-int leave(const Words &words)
+int send_to(const std::string &host, int then)
 {
-	Caller caller(words[0], kPort);
+	Caller caller(host, kPort);
 
 	caller.make_queues(1);
 	Arena memory(caller.queues().pd(), kBytes);
@@ -172,8 +237,46 @@ int leave(const Words &words)
 	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
 	printf("%u messages\n", send_until_behind(caller, memory));
 	fflush(stdout);
-	raise(SIGKILL);
-	return 1;
+	if (then)
+		raise(then);
+	printf("%s\n", rdma_event_str(caller.outcome().type));
+	return 0;
+}
+
+int leave(const Words &words) { return send_to(words[0], SIGKILL); }
+int stay(const Words &words) { return send_to(words[0], 0); }
+
+// ---- many requests under way to a peer that closes its half and reads nothing ----
+
+int lend(const Words &words)
+{
+	constexpr uint32_t kDepth = 64, kLong = 128 << 10;
+	Caller caller(words[0], kPort);
+	unsigned done = 0, flushed = 0;
+
+	caller.make_queues(kDepth);
+	Arena memory(caller.queues().pd(), kLong);
+	require(!caller.connect(), "rdma_connect: %m");
+	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	for (uint32_t i = 0; i < kDepth; i++) {
+		ibv_sge sge = memory.sge(0, kLong);
+		ibv_send_wr wr = {}, *bad;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_SEND;
+		require(!ibv_post_send(caller.queues().qp(), &wr, &bad), "ibv_post_send failed");
+	}
+	printf("posted\n");
+	fflush(stdout);
+	for (uint32_t i = 0; i < kDepth; i++) {
+		if (caller.queues().wait().status == IBV_WC_SUCCESS)
+			done++;
+		else
+			flushed++;
+	}
+	printf("%u done, %u flushed\n", done, flushed);
+	printf("%s\n", rdma_event_str(caller.outcome().type));
+	return 0;
 }
 
 int inherit(const Words &)
@@ -218,13 +321,18 @@ struct Word {
 constexpr Word kWords[] = {
 	{"hold", "HOST", 1, hold},	 // makes a QP toward it, says its number, waits
 	{"claim", "QPN HOST", 2, claim}, // has a QP connected that it did not make
+	{"bequeath", "HOST", 1, bequeath}, // has its child have one connected
 	{"call", "HOST LOCAL-PORT", 2, call},
 	{"answer", "", 0, answer},
+	{"dally", "SECONDS", 1, dally}, // answers after that long
+	{"watch", "HOST FILE", 2, watch},
 	{"crowd", "COUNT HOST", 2, crowd},
 	{"refuse", "COUNT", 1, refuse_all},
 	{"desert", "", 0, desert},
 	{"leave", "HOST", 1, leave}, // sends, and is killed
 	{"inherit", "", 0, inherit}, // gets it
+	{"stay", "HOST", 1, stay},   // sends as much, and waits for the end
+	{"lend", "HOST", 1, lend},
 };
 
 [[noreturn]] void usage()

@@ -20,7 +20,13 @@ constexpr int kPortsToTry = 10;
 CmEvent take(rdma_cm_event *event)
 {
 	const rdma_conn_param &param = event->param.conn;
-	CmEvent taken = {event->event, event->status, event->id, {}, {}};
+	CmEvent taken = {event->event,
+			 event->status,
+			 event->id,
+			 {},
+			 {},
+			 param.initiator_depth,
+			 param.responder_resources};
 	if (taken.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		taken.request.reset(taken.id);
 	// What it points to goes with the event.
@@ -167,11 +173,11 @@ CmEvent CmChannel::connect_refused(rdma_cm_id *id, const CmOffer &offer)
 	return expect(RDMA_CM_EVENT_REJECTED);
 }
 
-void CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
+CmEvent CmChannel::accept(rdma_cm_id *id, const CmOffer &offer)
 {
 	rdma_conn_param param = offer.param();
 	require(!rdma_accept(id, &param), "rdma_accept: %m");
-	expect(RDMA_CM_EVENT_ESTABLISHED);
+	return expect(RDMA_CM_EVENT_ESTABLISHED);
 }
 
 void CmChannel::reject(rdma_cm_id *id, const void *why, uint8_t bytes)

@@ -37,6 +37,7 @@ struct CmEvent {
 	rdma_cm_id *id;
 	CmId request; // the same, of a CONNECT_REQUEST: it is new
 	std::vector<char> data;
+	unsigned depth_out, depth_in; // READs under way, ours and the peer's
 
 	// What the private data begin with.
 	void read(void *to, size_t bytes) const;
@@ -61,7 +62,7 @@ public:
 	static int ask(rdma_cm_id *id, const CmOffer &offer);
 	// Connects or accepts, until the connection stands.
 	CmEvent connect(rdma_cm_id *id, const CmOffer &offer);
-	void accept(rdma_cm_id *id, const CmOffer &offer);
+	CmEvent accept(rdma_cm_id *id, const CmOffer &offer);
 	// The other end refuses; the event says why.
 	CmEvent connect_refused(rdma_cm_id *id, const CmOffer &offer);
 	static void reject(rdma_cm_id *id, const void *why, uint8_t bytes);
