@@ -8,12 +8,25 @@
 #include <net/ip.h>
 #include <net/request_sock.h>
 #include <net/tcp.h>
+#include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
 
 static bool want_crc = true;
 module_param_named(iwarp_crc, want_crc, bool, 0644);
 MODULE_PARM_DESC(iwarp_crc, "iWARP: ask for CRCs (Y); without, they are used if the peer asks");
+
+/* iw_cm is rdma_cm's alone: what is behind an identifier is rdma_cm's own. */
+static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
+{
+	return cm_id->context;
+}
+
+/* Ports and addresses are those of the link's network namespace, and so for who is in it. */
+static bool is_in_namespace(const struct iw_cm_id *cm_id)
+{
+	return net_eq(rdma_id(cm_id)->route.addr.dev_addr.net, to_tern_dev(cm_id->device)->net);
+}
 
 /* rtr: what the initiator can send first, or the responder can take as that. */
 static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8 rtr)
@@ -98,7 +111,7 @@ static int connect_qp(struct iw_ep *ep, struct iw_cm_id *cm_id, u32 qpn)
 
 	if (!qp)
 		return -EINVAL;
-	if (!iw_qp_is_callers(qp)) {
+	if (!iw_qp_is_callers(qp, rdma_id(cm_id))) {
 		err = -EPERM;
 		goto put;
 	}
@@ -204,6 +217,9 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (param->private_data_len > MPA_MAX_PRIVATE_BYTES - MPA_ENHANCED_BYTES)
 		return -EINVAL;
+	/* Before Linux 6.5 rdma_cm finds a link by its hardware address, wherever that is. */
+	if (!is_in_namespace(cm_id))
+		return -ENODEV;
 	ep = iw_ep_create(dev, cm_id->m_remote_addr.ss_family, IW_RCVBUF_BYTES);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
@@ -348,6 +364,9 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	struct iw_ep *ep;
 	int err;
 
+	/* One on any address is asked of all links; those of other namespaces are not meant. */
+	if (!is_in_namespace(cm_id))
+		return is_wildcard(&cm_id->m_local_addr) ? 0 : -ENODEV;
 	ep = iw_ep_create(to_tern_dev(cm_id->device), cm_id->m_local_addr.ss_family,
 			  IW_START_RCVBUF_BYTES);
 	if (IS_ERR(ep))
@@ -382,6 +401,8 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 	struct iw_ep *ep = cm_id->provider_data;
 	struct iw_ep *child;
 
+	if (!ep)
+		return 0;	/* not in its namespace */
 	iw_ep_lock(ep);
 	ep->state = IW_EP_DEAD;
 	iw_sock_detach(ep);

@@ -96,6 +96,7 @@
 
 struct iw_lender;
 struct iw_qp;
+struct rdma_cm_id;
 
 enum iw_ep_state {
 	IW_EP_LISTENING,
@@ -195,8 +196,6 @@ struct iw_qp {
 	bool last_wqe_told;
 	refcount_t cm_refs;		/* iw_cm's and our own: destroy waits */
 	struct completion cm_gone;
-	struct pid *owner;		/* who created it */
-	kuid_t owner_uid;
 };
 
 static inline struct iw_qp *to_iw_qp(struct tern_qp *qp)
@@ -349,8 +348,8 @@ int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more
 /* By number, referenced: struct ib_qp stays until iw_qp_unfind(). */
 struct iw_qp *iw_qp_find(struct tern_dev *dev, u32 qpn);
 void iw_qp_unfind(struct iw_qp *qp);
-/* May the calling process have it connected? */
-bool iw_qp_is_callers(const struct iw_qp *qp);
+/* May the caller of rdma_cm, with that identifier, have it connected? */
+bool iw_qp_is_callers(const struct iw_qp *qp, const struct rdma_cm_id *id);
 struct ib_qp *iw_get_qp(struct ib_device *ibdev, int qpn);
 void iw_qp_add_ref(struct ib_qp *ibqp);
 void iw_qp_rem_ref(struct ib_qp *ibqp);

@@ -3,10 +3,12 @@
  * iWARP QPs as verbs/ and iw_cm see them: create, modify, query, quiesce,
  * release. To RTS a QP comes by its connection alone (iw_qp_start()), once.
  */
-#include <linux/cred.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <rdma/rdma_cm.h>
 
 #include "charged.h"
 #include "iwarp/iwarp.h"
@@ -56,14 +58,23 @@ void iw_qp_rem_ref(struct ib_qp *ibqp)
 	iw_qp_unfind(to_iw_qp(to_tern_qp(ibqp)));
 }
 
-/*
- * rdma_cm takes a process's word for which QP to connect. It must not be
- * somebody else's, or the kernel's.
- */
-bool iw_qp_is_callers(const struct iw_qp *qp)
+static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
 {
-	return (current->flags & PF_KTHREAD) || qp->owner == task_tgid(current) ||
-	       uid_eq(qp->owner_uid, current_euid());
+	return file->private_data == ufile;
+}
+
+/*
+ * rdma_cm takes a process's word for which QP to connect, but for the kernel's, which are made with
+ * its identifier. A program's is for who has the file open by which it was made, and could as well
+ * destroy it.
+ */
+bool iw_qp_is_callers(const struct iw_qp *qp, const struct rdma_cm_id *id)
+{
+	const struct tern_qp *base = &qp->base;
+
+	if (!base->user)
+		return READ_ONCE(id->qp) == base->ibqp;
+	return iterate_fd(current->files, 0, is_file_of, base->pd->uobject->ufile);
 }
 
 /* ---- create, destroy ---- */
@@ -96,8 +107,6 @@ int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 	iw_ack_init(&qp->ack);
 	refcount_set(&qp->cm_refs, 1);
 	init_completion(&qp->cm_gone);
-	qp->owner = get_pid(task_tgid(current));
-	qp->owner_uid = current_euid();
 	become_idle(base);
 	return 0;
 }
@@ -163,7 +172,6 @@ void iw_qp_release(struct tern_qp *base)
 	iw_tx_uninit(&qp->tx);
 	kfree_skb(qp->rx_part);
 	tern_pages_unuse();
-	put_pid(qp->owner);
 	kvfree(qp->sqe);
 	kvfree(qp->irq);
 }

@@ -1,15 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP: what connecting meets: other families, others' QPs, taken ports, a full backlog."""
+"""iWARP: what connecting meets: other families, namespaces, others' QPs, taken ports, a full backlog."""
 
 import re
 
 from riglib.rping import rping
 
 PAIRS = ("ww",)
-LIMIT = 150
+LIMIT = 200
 
 _TRACING = "/sys/kernel/tracing"
 _CROWD = 48
+# 1024 are waited for at a time (IW_MAX_PENDING), 10 s each (IW_MPA_TIMEOUT).
+_SILENT = """import resource, select, socket, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+began = time.monotonic()
+sockets = [socket.create_connection((sys.argv[1], 7490), 20) for _ in range(1100)]
+took = time.monotonic() - began
+poll = select.poll()
+for s in sockets:
+    poll.register(s, select.POLLIN)
+first = poll.poll(20000)
+age = time.monotonic() - began
+name = "silent/the_oldest_of_1100_goes_at_once"
+print("TAP version 13\\n1..1")
+if took > 5:
+    print("ok 1 %s # SKIP connecting took %.0f s" % (name, took))
+else:
+    ok = first and age < 9.5 and sockets[0].fileno() in dict(first)
+    print("%sok 1 %s\\n# after %.1f s, %d" % ("" if ok else "not ", name, age, len(first)))
+"""
 
 
 def _both_families(t):
@@ -21,16 +40,19 @@ def _both_families(t):
 def _owners(t):
     """A QP's number is no secret, so it must be no use to others."""
     as_user = "exec setpriv --reuid %d --regid 1 --clear-groups /tern/vcm "
+    refused = "Operation not permitted"
     holder = t.start(t.a, as_user % 1001 + "hold " + t.b.address, 60)
     holder.wait_for("QP", 20)
     qpn = re.search(r"QP (\d+)", holder.output()).group(1)
-    for who, uid, want in (("another user", 1002, "Operation not permitted"),
-                           ("root", 0, "Operation not permitted"), ("its user", 1001, "taken")):
+    for who, uid in (("another user", 1002), ("root", 0), ("its user", 1001)):
         result = t.run(t.a, as_user % uid + "claim %s %s" % (qpn, t.b.address))
-        t.case("%s has a QP of another process connected: %s" % (who, want), want in result.out,
-               result.out + result.err)
+        t.case("%s has a QP of another process connected: %s" % (who, refused),
+               refused in result.out, result.out + result.err)
     holder.kill(15)
     holder.wait(timeout=20)
+    # Who has the device's file could do anything to the QP.
+    result = t.run(t.a, as_user % 1001 + "bequeath " + t.b.address)
+    t.case("its child, who has its files, may", "taken" in result.out, result.out + result.err)
 
 
 def _taken_ports(t):
@@ -79,8 +101,103 @@ def _backlog(t):
         t.case("the queue was full meanwhile", full > 0)
 
 
+def _patience(t):
+    """The application's answer may take longer than a handshake; then it knows what was agreed on."""
+    server = t.start(t.b, "/tern/vcm dally 15", 90)
+    t.wait_cm_listen(t.b)
+    result = t.run(t.a, "/tern/vcm call %s 0" % t.b.address, 80)
+    t.case("an answer after 15 s is an answer", "RDMA_CM_EVENT_ESTABLISHED" in result.out,
+           result.out + result.err)
+    t.finish(server, 30)
+    # vcm's own: the caller offers 3 READs under way, the other end 5.
+    t.case("the passive side knows the depths", "depths 3 5\n" in server.output(), server.output())
+
+
+def _refused(t):
+    result = t.run(t.a, "/tern/vcm call %s 0" % t.b.address)
+    t.case("nobody listens: what comes with the refusal is not our own",
+           result.out == "RDMA_CM_EVENT_REJECTED, 0 bytes of private data\n",
+           result.out + result.err)
+
+
+def _silent(t):
+    """Connections that say nothing make room for others, the oldest first."""
+    server = t.start(t.b, "exec /tern/vcm answer", 60)
+    t.wait_cm_listen(t.b)
+    result = t.run(t.a, ["python3", "-c", _SILENT, t.b.address], 50)
+    t.take_tap(result)
+    result = t.run(t.a, "/tern/vcm call %s 0" % t.b.address, 40)
+    t.case("and who has something to say is heard", "RDMA_CM_EVENT_ESTABLISHED" in result.out,
+           result.out + result.err)
+    server.kill(15)
+    server.wait(timeout=20)
+
+
+def _namespaces(t):
+    """Links' ports and addresses are those of their namespace, and nobody else's."""
+    t.undo = [lambda: t.run(t.a, "ip netns del n1")]
+    t.run(t.a, "ip netns add n1 && ip -n n1 link set lo up", check=True)
+    blocker = t.start(t.a, ["python3", "-c", "import socket,time\ns=socket.socket()\n"
+                            "s.bind(('',7490))\ns.listen()\nprint('bound.',flush=True)\n"
+                            "time.sleep(60)"], 60)
+    blocker.wait_for("bound.", 20)
+    listener = t.start(t.a, "exec nsenter --net=/run/netns/n1 /tern/vcm answer", 60)
+    t.wait_cm_listen(t.a)
+    t.case("a port taken in the link's namespace does not keep others from listening",
+           listener.running, listener.output())
+    blocker.kill(9)
+    blocker.wait(timeout=20)
+    listener.kill(15)
+    listener.wait(timeout=20)
+    listener = t.start(t.a, "exec nsenter --net=/run/netns/n1 /tern/vcm answer", 60)
+    t.wait_cm_listen(t.a)
+    ports = t.run(t.a, "cat /proc/net/tcp /proc/net/tcp6", check=True).out
+    t.case("a listener of another namespace opens no port in the link's",
+           ":%04X" % 7490 not in ports, ports)
+    listener.kill(15)
+    listener.wait(timeout=20)
+    # Before Linux 6.5 rdma_cm goes by the hardware address alone.
+    t.run(t.a, "ip -n n1 link add eth0 address $(cat /sys/class/net/eth0/address) type dummy && "
+               "ip -n n1 addr add %s/24 dev eth0 && ip -n n1 link set eth0 up && "
+               "ip -n n1 neigh add %s lladdr 02:00:00:00:00:99 dev eth0" % (
+                   t.a.address, t.b.address), check=True)
+    server = t.start(t.b, "exec /tern/vcm answer", 60)
+    t.wait_cm_listen(t.b)
+    result = t.run(t.a, "nsenter --net=/run/netns/n1 /tern/vcm call %s 0" % t.b.address, 40)
+    t.case("nor does another namespace connect by the link",
+           result.out and "ESTABLISHED" not in result.out, result.out + result.err)
+    server.kill(15)
+    server.wait(timeout=20)
+    t.undo_now()
+
+
+def _short_of_memory(t):
+    """iw_cm copies a reply's private data. Without memory for that it hears of a failure all the same."""
+    slab = "/sys/kernel/debug/failslab"
+    if t.run(t.a, "[ -d %s ]" % slab).rc:
+        t.skip("replies that iw_cm has no memory for", "no failslab in this kernel")
+        return
+    server = t.start(t.b, "exec /tern/vcm refuse 100000", 100)
+    t.wait_cm_listen(t.b)
+    t.undo = [lambda: t.run(t.a, "echo 0 >%s/probability" % slab)]
+    # By default of allocations that cannot wait alone.
+    t.run(t.a, "cd %s && echo -1 >times && echo 0 >verbose && echo 20 >probability" % slab, check=True)
+    result = t.run(t.a, "/tern/vcm crowd %d %s" % (_CROWD, t.b.address), 90)
+    t.undo_now()
+    counts = re.findall(r"^(\d+) RDMA_CM_EVENT_", result.out, re.M)
+    t.case("each of %d hears what became of it, short of memory" % _CROWD,
+           sum(map(int, counts)) == _CROWD, result.out + result.err)
+    server.kill(15)
+    server.wait(timeout=20)
+
+
 def run(t):
     _both_families(t)
+    _refused(t)
+    _namespaces(t)
     _owners(t)
     _taken_ports(t)
+    _patience(t)
+    _silent(t)
     _backlog(t)
+    _short_of_memory(t)
