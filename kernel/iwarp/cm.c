@@ -605,32 +605,39 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool fin_in, fin_out, closing;
+	bool fin_in, fin_out, closing, lent;
 
 	iw_sock_lock(sk);
 	iw_run(qp, sk, IW_SETTLE);
-	closing = READ_ONCE(qp->tx.closing);
-	fin_out = READ_ONCE(qp->tx.fin);
 	/*
 	 * What came before the peer's FIN is taken first; whoever takes it comes here
 	 * again. Unless it is our end, too: then it may be that nobody wants it.
 	 */
-	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) && (closing || !READ_ONCE(qp->rx_pending));
+	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) &&
+		 (READ_ONCE(qp->tx.closing) || !READ_ONCE(qp->rx_pending));
+	if (fin_in) {
+		iw_qp_peer_closed(qp);
+		iw_run(qp, sk, IW_SETTLE);
+	}
+	closing = READ_ONCE(qp->tx.closing);
+	fin_out = READ_ONCE(qp->tx.fin);
+	lent = READ_ONCE(qp->req.num_lent);
 	iw_sock_unlock(sk);
 
 	if (sk->sk_state == TCP_CLOSE || sk->sk_err) {
 		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin_in) {
-		if (ep->state == IW_EP_OPEN)
-			iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
-		iw_ep_end(ep, 0);
-		return;
-	}
+	if (fin_in && ep->state == IW_EP_OPEN)
+		iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
 	if (closing && ep->state == IW_EP_OPEN) {
 		ep->state = IW_EP_DRAINING;
 		iw_ep_bound_end(ep);
+	}
+	/* What has completed is TCP's by now; the rest it may still read from where that lies. */
+	if (fin_in && fin_out && !lent) {
+		iw_ep_end(ep, 0);
+		return;
 	}
 	if (fin_out && ep->state == IW_EP_DRAINING) {
 		ep->state = IW_EP_CLOSING;

@@ -33,6 +33,22 @@ void iw_qp_begin_end(struct iw_qp *qp)
 		iw_ep_kick(qp->ep);
 }
 
+void iw_qp_drain(struct iw_qp *qp)
+{
+	struct tern_qp *base = &qp->base;
+
+	/* In ERR the connection is on its way out anyway. */
+	if (base->state != IB_QPS_RTS)
+		return;
+	/* What is posted later is flushed at the end (RFC 5041 6.2.1). */
+	iw_tx_take_posted(qp);
+	if (base->state != IB_QPS_RTS)
+		return;		/* what is posted broke the queue */
+	iw_qp_begin_end(qp);
+	base->attr.qp_state = IB_QPS_SQD;
+	WRITE_ONCE(base->state, IB_QPS_SQD);
+}
+
 void iw_qp_error(struct iw_qp *qp)
 {
 	struct tern_qp *base = &qp->base;
@@ -139,6 +155,7 @@ static void hand_off(struct iw_qp *qp)
 static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 {
 	bool pending = qp->rx_pending;
+	bool lent = qp->tx.fin && qp->req.num_lent;
 	bool rx = why >= IW_BYTES || pending;
 	u32 budget = IW_BUDGET_WQES;
 	bool more = false;
@@ -155,9 +172,13 @@ static bool run_locked(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		more |= iw_tx_run(qp, sk, why);
 		if (rx)
 			iw_rx_end(qp, sk);
+		/* Nobody will answer it. */
+		if (qp->rx_over && qp->req.rd_out)
+			iw_qp_error(qp);
 		more |= reap(qp);
-		/* The endpoint waits for it with the peer's FIN. */
-		if (pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN))
+		/* The endpoint waits for either with the peer's FIN. */
+		if ((pending && !qp->rx_pending && (sk->sk_shutdown & RCV_SHUTDOWN)) ||
+		    (lent && !qp->req.num_lent))
 			iw_ep_kick(qp->ep);
 	}
 	if (qp->base.state == IB_QPS_ERR)

@@ -187,6 +187,7 @@ struct iw_qp {
 	bool rx_pending;		/* a whole FPDU was left in the socket */
 	u32 rx_held;			/* bytes read that TCP has not got back */
 	u32 rx_left;			/* bytes that were there, but not read, at the last look */
+	bool rx_over;			/* the peer has closed its half; all before is taken */
 	struct sk_buff *rx_part;	/* the beginning of an FPDU; it has left the socket */
 	/* From iw_rx() to iw_rx_end(): */
 	u32 rx_unfinished;		/* bytes of the FPDU that is not whole yet; 0: unknown */
@@ -365,6 +366,8 @@ void iw_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask);
 int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *terms, bool active);
 /* The connection is over: ERR. */
 void iw_qp_closed(struct iw_qp *qp);
+/* The peer has closed its half, and all that it sent before was taken. BHs off. */
+void iw_qp_peer_closed(struct iw_qp *qp);
 
 /* ---- exec.c: who runs, and what ---- */
 /* From any context: all there is to do, or the work item if the socket is taken. */
@@ -385,8 +388,9 @@ void iw_acker_fn(struct work_struct *work);
 /* A Terminate of that code, and the end. It goes out when the QP runs next. */
 void iw_qp_terminate(struct iw_qp *qp, int code);
 /* run_lock held. */
-/* After what is posted (SQD) or written (ERR): FIN. */
+/* After what is posted by now (SQD) or written (ERR): FIN. */
 void iw_qp_begin_end(struct iw_qp *qp);
+void iw_qp_drain(struct iw_qp *qp);
 void iw_qp_error(struct iw_qp *qp);
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);
 void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);
@@ -401,6 +405,8 @@ void iw_rx_end(struct iw_qp *qp, struct sock *sk);
 /* Between the two: will iw_rx_end() have an ACK sent? */
 bool iw_ack_due(const struct iw_qp *qp, struct sock *sk);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
+/* What is posted is the engine's from now on. */
+void iw_tx_take_posted(struct iw_qp *qp);
 /* The socket locked, but nobody else is at the QP any more. */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 void iw_tx_uninit(struct iw_tx *tx);

@@ -260,6 +260,23 @@ void iw_qp_closed(struct iw_qp *qp)
 	iw_kick(qp);
 }
 
+/*
+ * RFC 5041 6.2.1: what was posted by then goes out all the same, but for what needs an answer. Who
+ * was to speak first and never did has closed without a connection.
+ */
+void iw_qp_peer_closed(struct iw_qp *qp)
+{
+	spin_lock(&qp->base.run_lock);
+	if (!qp->base.dead && !qp->rx_over) {
+		qp->rx_over = true;
+		if (qp->tx.hold)
+			iw_qp_error(qp);
+		else
+			iw_qp_drain(qp);
+	}
+	spin_unlock(&qp->base.run_lock);
+}
+
 /* ---- modify, query ---- */
 
 /*
@@ -307,12 +324,7 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 		goto unlock;
 	}
 	if (next == IB_QPS_SQD) {
-		/* In ERR the connection is on its way out anyway. */
-		if (base->state == IB_QPS_RTS) {
-			iw_qp_begin_end(qp);
-			base->attr.qp_state = IB_QPS_SQD;
-			WRITE_ONCE(base->state, IB_QPS_SQD);
-		}
+		iw_qp_drain(qp);
 		goto unlock;
 	}
 	if (next == IB_QPS_RESET && qp->ep) {

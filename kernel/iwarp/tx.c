@@ -80,7 +80,7 @@ static bool may_begin(const struct iw_qp *qp, u8 op)
 	       (op != IW_OP_READ && op != IW_OP_CMP_SWAP && op != IW_OP_FETCH_ADD);
 }
 
-static void take_posted(struct iw_qp *qp)
+void iw_tx_take_posted(struct iw_qp *qp)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
@@ -412,6 +412,12 @@ static bool may_send(const struct iw_qp *qp)
 	return (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) && !qp->tx.hold;
 }
 
+/* At the end only what was posted before is sent. */
+static bool may_take(const struct iw_qp *qp)
+{
+	return may_send(qp) && !qp->tx.closing;
+}
+
 /*
  * RFC 5041 5.3: a message goes out whole before the next begins; between two
  * tagged ones a peer could not even tell which a segment is of. A Terminate
@@ -501,8 +507,8 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	for (;;) {
 		bool any = false;
 
-		if (may_send(qp))
-			take_posted(qp);
+		if (may_take(qp))
+			iw_tx_take_posted(qp);
 		/* Draining stays on: the work item goes on, or room brings us back. */
 		if (!budget-- || (s64)(tx->pos - budget_end) >= 0)
 			return tx_push(qp, sk);
@@ -526,7 +532,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		if (qp->req.cur != qp->req.head)
 			break;
 		tern_sq_draining(&qp->base.sq, false);
-		if (!tern_sq_pending(&qp->base.sq) || !may_send(qp))
+		if (!tern_sq_pending(&qp->base.sq) || !may_take(qp))
 			break;
 		tern_sq_draining(&qp->base.sq, true);
 	}

@@ -45,6 +45,15 @@ def stream(s):
                 s.expect_end(peer)
     s.case("stream/fin_in_an_fpdu", fins)
 
+    # What an end waits for that the other has closed will not come.
+    for name, how in (("a_response", {"job": READ_FROM_PEER}),
+                      ("the_first_message", {"job": SEND_TO_PEER, "rtr": False})):
+        def instead(how=how):
+            with s.connect(**how) as peer:
+                peer.finish()
+                s.expect_end(peer)
+        s.case("stream/fin_instead_of_" + name, instead)
+
     def before_reply():
         with s.begin() as peer:
             peer.send(start + RTR + iw.fpdu(iw.untagged(13)))

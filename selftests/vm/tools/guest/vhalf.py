@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""An iWARP server that closes its half of a connection: runs in a guest.
+
+usage: vhalf.py ADDRESS PORT FILE read|mute
+
+Answers one client and reads nothing until FILE is there. Then it sends a FIN, and reads what comes to
+the end, and says how many whole Sends that were; or it is mute, and reads nothing until it is killed.
+"""
+
+import os
+import socket
+import sys
+import time
+
+import iwpeer as iw
+
+# For `read`, little: what has completed is not all TCP's then. For `mute`, much: TCP fills packets.
+_RCVBUF = {"read": 16384, "mute": 1 << 20}
+_FLAGS = {"read": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED}
+
+
+def main():
+    """0, or an exception."""
+    address, port, file, what = sys.argv[1:]
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RCVBUF[what])
+    listener.bind((address, int(port)))
+    listener.listen()
+    stream = iw.Stream(listener.accept()[0], 60)
+    stream.frame(iw.REQUEST)
+    # vcm lets one READ in.
+    stream.send(iw.mpa(key=iw.REPLY, flags=_FLAGS[what], ord_=1))
+    while not os.path.exists(file):
+        time.sleep(0.1)
+    stream.finish()
+    if what == "mute":
+        time.sleep(600)
+    got, how = stream.end()
+    print("%d messages" % sum(segment.opcode == iw.SEND and segment.last for segment in got))
+    print(how)
+
+
+if __name__ == "__main__":
+    main()
