@@ -244,6 +244,12 @@ bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_
  * completed so; -EOVERFLOW: the ring is broken.
  */
 int tern_qp_take_recv(struct tern_qp *qp);
+/* Would that be other than 0? Of a queue that is not shared. */
+static inline bool tern_qp_recv_is_posted(const struct tern_qp *qp)
+{
+	return qp->have_rwqe || tern_rq_is_posted(&qp->rq);
+}
+
 /* LOCAL_INV, BIND_MW, REG_MR; any other opcode, malformed WQEs for one, is LOC_QP_OP_ERR. */
 enum ib_wc_status tern_qp_execute_local(struct tern_qp *qp, const struct tern_send_wqe *wqe);
 /* Flush the receive queue, unless it is shared. True: budget spent, more to do. */

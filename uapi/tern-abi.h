@@ -63,9 +63,9 @@ enum tern_ring_flags {
 	/* CQ: overran; no further CQE will come (IBV_EVENT_CQ_ERR was raised). */
 	TERN_RING_F_DEAD	= 1u << 1,
 	/*
-	 * RQ: the QP is in the error state and nobody else will look at the
-	 * ring. A poster stores prod, executes a full barrier, reads flags and,
-	 * if this is set, rings the QP's doorbell so that the WQE is flushed.
+	 * RQ: a message waits for a WQE, or the QP is in the error state, and nobody
+	 * else will look at the ring soon. A poster stores prod, executes a full barrier,
+	 * reads flags and, if this is set, rings the QP's doorbell.
 	 */
 	TERN_RING_F_KICK	= 1u << 2,
 };

@@ -385,9 +385,38 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 	place(r, k, act);
 }
 
+u64 rc_resp_recv_wait_ns(u8 ack_timeout_field)
+{
+	u64 timeout_ns = rc_ack_timeout_ns(ack_timeout_field);
+
+	/* A quarter is left for the way there and back, and for the peer to be late. */
+	if (!timeout_ns || timeout_ns / 4 > RC_RESP_RECV_WAIT_NS)
+		return RC_RESP_RECV_WAIT_NS;
+	return timeout_ns / 4;
+}
+
+bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns)
+{
+	u64 waited, left, next = RC_RESP_RECV_LOOK_NS;
+
+	if (!r->recv_since_ns)
+		r->recv_since_ns = now_ns;
+	waited = now_ns - r->recv_since_ns;
+	if (waited >= r->cfg.recv_wait_ns || r->cfg.service != BTH_RC) {
+		r->recv_since_ns = 0;
+		return false;
+	}
+	left = r->cfg.recv_wait_ns - waited;
+	if (next < waited)
+		next = waited;
+	r->recv_look_ns = now_ns + (next < left ? next : left);
+	return true;
+}
+
 void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
 		    u64 atomic_orig)
 {
+	r->recv_since_ns = 0;
 	if (act->kind == RC_ACT_READ || act->kind == RC_ACT_ATOMIC) {
 		resource_commit(r, k, act, atomic_orig);
 		return;
@@ -399,6 +428,7 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 
 void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why)
 {
+	r->recv_since_ns = 0;
 	if (r->cfg.service == BTH_UC) {
 		r->in_msg = false;
 		r->epsn = psn_add(k->psn, k->npkts);

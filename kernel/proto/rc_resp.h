@@ -35,7 +35,18 @@ struct rc_resp_cfg {
 	u32 dqpn;
 	u32 pmtu;		/* bytes */
 	u32 rq_psn;
+	u64 recv_wait_ns;	/* rc_resp_recv_wait_ns(); 0: RNR NAKs are sent at once */
 };
+
+/*
+ * So long, at most, may a request that finds no receive WQE wait for one. By an RNR NAK the
+ * requester is told to wait for up to 655 ms, which is what rdma_cm has it told, and nothing can
+ * call it sooner; a program that is about to post takes a thousandth of that. A device with such a
+ * responder has at least this for its Local CA ACK Delay, so that requesters give it time.
+ */
+#define RC_RESP_RECV_WAIT_NS	16000000
+/* A queue of which nobody tells when something is posted is looked at after so long, and again after twice. */
+#define RC_RESP_RECV_LOOK_NS	50000
 
 enum rc_res_state {
 	RC_RES_FREE,
@@ -75,6 +86,8 @@ struct rc_resp {
 	bool nak_due;
 	u8  nak_syndrome;
 	u32 nak_psn;
+	u64 recv_since_ns;	/* the expected request waits for a receive WQE; 0: it does not */
+	u64 recv_look_ns;	/* and is to be looked at again then */
 	/* the message being received */
 	bool in_msg;
 	bool is_write;
@@ -140,6 +153,26 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
 /* The action was carried out; atomic_orig is the old value of RC_ACT_ATOMIC. */
 void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
 		    u64 atomic_orig);
+
+/*
+ * There is no receive WQE for the request. True: it waits. The caller keeps it, and all requests
+ * that come behind it, and gives them to rc_resp_rx() again, in order, when a receive may have been
+ * posted and at rc_resp_recv_look_ns() at the latest. (If it drops one, that was lost on the wire.)
+ * False: it is a matter for rc_resp_fail().
+ */
+bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns);
+
+/* When to give it the request that waits again. 0: none does. */
+static inline u64 rc_resp_recv_look_ns(const struct rc_resp *r)
+{
+	return r->recv_since_ns && !r->in_error ? r->recv_look_ns : 0;
+}
+
+/*
+ * For cfg.recv_wait_ns: what a requester may wait whose ACK timer is no shorter than ours, a field
+ * of modify_qp. How long the peer's is nobody tells, but most often both have the same.
+ */
+u64 rc_resp_recv_wait_ns(u8 ack_timeout_field);
 
 /*
  * It was not. RC: queues the NAK; all but RC_FAIL_RNR are fatal (in_error).

@@ -42,6 +42,12 @@ void tern_rq_reset(struct tern_rq *rq);
  */
 int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit);
 
+/* Is there one to be taken, or a broken ring? By who takes; of a queue that is not resized. */
+static inline bool tern_rq_is_posted(const struct tern_rq *rq)
+{
+	return READ_ONCE(rq->ring->hdr->prod) != READ_ONCE(rq->head);
+}
+
 /* Set or clear TERN_RING_F_KICK; after setting, take what came meanwhile. */
 void tern_rq_kick_wanted(struct tern_rq *rq, bool on);
 /* Kernel posters, after a full barrier: is a doorbell due? */

@@ -88,7 +88,10 @@ void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 	} else if (rx->k.op_flags & OPF_REQUEST) {
 		/* Answers go back the way the newest request came. */
 		WRITE_ONCE(qp->local.resp, !rx->skb);
-		roce_resp_rx(qp, rx);
+		if (unlikely(!skb_queue_empty(&qp->kept)))
+			roce_resp_rx_behind(qp, rx);
+		else
+			roce_resp_rx(qp, rx);
 	} else {
 		roce_req_rx(qp, rx);
 	}
@@ -168,6 +171,12 @@ static void arm_timer(struct roce_qp *qp)
 		qp->hold.until_ns = 0;
 	if (qp->hold.until_ns && (!want || qp->hold.until_ns < want))
 		want = qp->hold.until_ns;
+	if (unlikely(!skb_queue_empty(&qp->kept))) {
+		u64 look = rc_resp_recv_look_ns(&qp->resp);
+
+		if (look && (!want || look < want))
+			want = look;
+	}
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
 		return;
 	qp->timer_ns = want;
@@ -186,12 +195,13 @@ static bool run(struct roce_qp *qp, u32 budget)
 		marks = atomic_xchg(&qp->base.marks, 0);
 
 	if (qp->base.dead) {
-		skb_queue_purge(&qp->backlog);
+		roce_purge_backlog(qp);
 		return false;
 	}
 
 	WRITE_ONCE(qp->cpu, smp_processor_id());
-	more = rx_backlog(qp, &budget);
+	more = roce_resp_has_kept(qp) && roce_resp_resume(qp, &budget);
+	more |= rx_backlog(qp, &budget);
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;
 		qp->retry_tx_ns = 0;
@@ -437,6 +447,7 @@ static enum hrtimer_restart timer_fn(struct hrtimer *timer)
 void roce_exec_init(struct roce_qp *qp)
 {
 	skb_queue_head_init(&qp->backlog);
+	__skb_queue_head_init(&qp->kept);
 	INIT_WORK(&qp->work, work_fn);
 	roce_local_init(qp);
 	hrtimer_setup(&qp->timer, timer_fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
@@ -445,6 +456,7 @@ void roce_exec_init(struct roce_qp *qp)
 void roce_purge_backlog(struct roce_qp *qp)
 {
 	skb_queue_purge(&qp->backlog);
+	__skb_queue_purge(&qp->kept);
 }
 
 void roce_exec_stop(struct roce_qp *qp)
@@ -452,5 +464,5 @@ void roce_exec_stop(struct roce_qp *qp)
 	/* dead: none of them starts another */
 	cancel_work_sync(&qp->work);
 	hrtimer_cancel(&qp->timer);
-	skb_queue_purge(&qp->backlog);
+	roce_purge_backlog(qp);
 }

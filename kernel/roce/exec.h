@@ -50,6 +50,7 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock);
 void roce_exec_init(struct roce_qp *qp);
 /* No timer, work or queued packet is left; dead must be set before. Sleeps. */
 void roce_exec_stop(struct roce_qp *qp);
+/* And what the responder keeps. */
 void roce_purge_backlog(struct roce_qp *qp);
 /* What came for qp: service, P_Key, state and sender are checked. Does not consume an skb. */
 void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx);
@@ -141,6 +142,16 @@ void roce_check_drained(struct roce_qp *qp);
 /* ---- resp.c: RC and UC responder ---- */
 
 void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx);
+/* In its stead while qp->kept is not empty: behind those that wait for a receive WQE. */
+void roce_resp_rx_behind(struct roce_qp *qp, const struct roce_rx *rx);
+/* Those go on as far as they can. True: budget spent, more to do. */
+bool roce_resp_resume(struct roce_qp *qp, u32 *budget);
+
+static inline bool roce_resp_has_kept(const struct roce_qp *qp)
+{
+	return unlikely(!skb_queue_empty(&qp->kept) || qp->local.peer_waits);
+}
+
 bool roce_resp_send(struct roce_qp *qp, u32 *budget);
 /* The QP ends, or begins anew: the peer is not to miss an ACK that waits. */
 void roce_resp_wait_no_more(struct roce_qp *qp);
@@ -205,7 +216,8 @@ static inline void roce_local_close(struct roce_qp *qp)
 
 /*
  * All of a run to the peer, and its answers back, or, of short ones, later by
- * roce_local_settle(). -EFAULT: the WQE's memory refuses.
+ * roce_local_settle(). -EFAULT: the WQE's memory refuses. -EAGAIN: the peer has no receive
+ * WQE, and qp is run when it may have one.
  */
 int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget);
 void roce_local_fetch(struct roce_qp *qp, u32 *budget);
@@ -219,6 +231,8 @@ static inline bool roce_local_settle(struct roce_qp *qp, u32 *budget)
 	return true;
 }
 
+/* The peer, which waits for a receive WQE of qp's, is run after it. */
+void roce_local_call_peer(struct roce_qp *qp);
 /* All of a run back to the peer. -EFAULT: its memory is no longer readable. */
 int roce_local_respond(struct roce_qp *qp, const struct run *run, u32 *sent);
 /* UD. 0: sent; -EAGAIN: by the stack; -EFAULT: the WQE's memory refuses. */

@@ -234,6 +234,8 @@ void roce_local_reset(struct roce_qp *qp)
 {
 	qp->local.req = false;
 	qp->local.resp = false;
+	qp->local.peer_waits = false;
+	qp->local.waits_for_recv = false;
 }
 
 static void turn(struct roce_qp *qp, bool local)
@@ -401,6 +403,23 @@ static bool source_is_readable(struct roce_source *src, u32 n, u8 small[ROCE_LOC
 	return true;
 }
 
+/* Should nobody call us: whether to has a receive WQE. */
+static void look_again(struct roce_qp *qp, struct roce_qp *to)
+{
+	u64 at = rc_resp_recv_look_ns(&to->resp), now = roce_now(qp);
+
+	roce_tx_later(qp, at > now ? at - now : RC_RESP_RECV_LOOK_NS);
+}
+
+void roce_local_call_peer(struct roce_qp *qp)
+{
+	struct tern_dev *dev = roce_tx_peer_dev(&qp->tx, &qp->path);
+	struct tern_qp *base = dev ? tern_qp_lookup(dev, qp->base.attr.dest_qp_num) : NULL;
+
+	if (base && base != &qp->base && refcount_inc_not_zero(&base->ref))
+		run_after(to_roce_qp(base), &qp->local.next);
+}
+
 int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget)
 {
 	struct roce_source src = { .path = &qp->path, .off = run->offset };
@@ -420,7 +439,7 @@ int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget)
 		if (!source_is_readable(&src, run->bytes, small))
 			return -EFAULT;
 	}
-	if (rc_req_is_resent(&qp->req, run))
+	if (rc_req_is_resent(&qp->req, run) && !qp->local.waits_for_recv)
 		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
 	/* Before it is answered. UC: complete when sent, so only if it could be read. */
 	if (reliable)
@@ -431,6 +450,12 @@ int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget)
 		deliver(to, &rx);
 	if (src.refused)
 		return -EFAULT;
+	qp->local.waits_for_recv = src.waits;
+	if (unlikely(src.waits)) {
+		look_again(qp, to);
+		rc_req_unsend(&qp->req, run->psn);
+		return -EAGAIN;
+	}
 	if (!reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
 	if (to) {

@@ -119,6 +119,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->retry_tx_ns = 0;
 	qp->last_wqe_told = false;
 	qp->hold = (struct ack_hold){ 0 };
+	qp->recv_called = false;
 	tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
 	if (!base->srq) {
@@ -153,6 +154,7 @@ static void start_responder(struct roce_qp *qp)
 		.dqpn = attr->dest_qp_num,
 		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
 		.rq_psn = attr->rq_psn,
+		.recv_wait_ns = rc_resp_recv_wait_ns(attr->timeout),
 	};
 
 	rc_resp_init(&qp->resp, qp->res, &cfg);
@@ -204,6 +206,8 @@ static void update_running(struct roce_qp *qp, int mask)
 			qp->resp.cfg.access = resp_access(attr->qp_access_flags);
 		if (mask & IB_QP_MIN_RNR_TIMER)
 			qp->resp.cfg.min_rnr_timer = attr->min_rnr_timer;
+		if (mask & IB_QP_TIMEOUT)
+			qp->resp.cfg.recv_wait_ns = rc_resp_recv_wait_ns(attr->timeout);
 	}
 	if (qp->req_ready) {
 		if (mask & IB_QP_TIMEOUT)

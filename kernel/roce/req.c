@@ -240,7 +240,10 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		if (way == ROCE_WAY_WAIT)
 			break;
 		if (way == ROCE_WAY_LOCAL) {
-			if (roce_local_request(qp, &run, budget))
+			ret = roce_local_request(qp, &run, budget);
+			if (ret == -EAGAIN)
+				break;
+			if (ret)
 				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
 			continue;
 		}

@@ -54,8 +54,10 @@ static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
 	u32 budget = ROCE_BUDGET_SOFTIRQ;
 
 	rc_resp_fail(&qp->resp, k, why);
-	tern_count(qp->base.dev, why == RC_FAIL_RNR ? TERN_CNT_RNR_NAK_TX : TERN_CNT_RESP_REFUSED);
-	if (why == RC_FAIL_RNR || qp->base.type == IB_QPT_UC)
+	if (why == RC_FAIL_RNR)
+		return;
+	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	if (qp->base.type == IB_QPT_UC)
 		return;
 	/* Who delivered without a packet fetches it. */
 	if (!qp->local.resp)
@@ -139,13 +141,116 @@ static void complete_recv(struct roce_qp *qp, const struct pkt *k, const struct 
 	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
 }
 
+/* ---- requests that wait for a receive WQE, and those behind them ---- */
+
+/* Is who posts a receive to ring? In ERR he does anyway. Nobody rings for a shared queue. */
+static void call_for_recv(struct roce_qp *qp, bool on)
+{
+	if (qp->recv_called == on || qp->base.srq || qp->base.state == IB_QPS_ERR)
+		return;
+	qp->recv_called = on;
+	tern_rq_kick_wanted(&qp->base.rq, on);
+}
+
+static void keep(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+{
+	struct sk_buff *skb;
+
+	if (!rx->skb) {
+		/* Who brings it brings it again. */
+		rx->src->waits = true;
+		qp->local.peer_waits = !qp->base.srq;
+		return;
+	}
+	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_rx_ref(rx) : NULL;
+	if (!skb)
+		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+	else if (first)
+		__skb_queue_head(&qp->kept, skb);
+	else
+		__skb_queue_tail(&qp->kept, skb);
+}
+
+void roce_resp_rx_behind(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	keep(qp, rx, false);
+}
+
+/* As roce_take_recv(), but -EAGAIN: there is none, and the request waits. */
+static int take_recv(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	int ret = roce_take_recv(qp);
+
+	if (likely(ret)) {
+		if (unlikely(qp->recv_called) && skb_queue_empty(&qp->kept))
+			call_for_recv(qp, false);
+		return ret;
+	}
+	if (!rc_resp_recv_look_ns(&qp->resp))
+		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+	if (!rc_resp_recv_may_wait(&qp->resp, roce_now(qp))) {
+		call_for_recv(qp, false);
+		return 0;
+	}
+	call_for_recv(qp, true);
+	ret = roce_take_recv(qp);	/* posted before it could be seen that we call */
+	if (ret)
+		return ret;
+	keep(qp, rx, true);
+	return -EAGAIN;
+}
+
+static bool takes_requests(const struct roce_qp *qp)
+{
+	return qp->base.state >= IB_QPS_RTR && qp->base.state != IB_QPS_ERR;
+}
+
+/* A QP of this host waits to bring its request again. */
+static void resume_peer(struct roce_qp *qp)
+{
+	if (takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) &&
+	    !tern_qp_recv_is_posted(&qp->base))
+		return;
+	qp->local.peer_waits = false;
+	call_for_recv(qp, false);
+	roce_local_call_peer(qp);
+}
+
+bool roce_resp_resume(struct roce_qp *qp, u32 *budget)
+{
+	struct roce_rx rx TERN_UNCLEARED;
+
+	if (qp->local.peer_waits)
+		resume_peer(qp);
+	while (!skb_queue_empty(&qp->kept)) {
+		struct sk_buff *skb;
+
+		if (!*budget)
+			return true;
+		--*budget;
+		skb = __skb_dequeue(&qp->kept);
+		if (takes_requests(qp) && roce_rx_parse(qp->base.dev, skb, &rx))
+			roce_resp_rx(qp, &rx);
+		napi_consume_skb(skb, 1);
+		if (rc_resp_recv_look_ns(&qp->resp))
+			return false;
+	}
+	if (!qp->local.peer_waits)
+		call_for_recv(qp, false);
+	return false;
+}
+
+/* ---- requests ---- */
+
 static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
 	const struct pkt *k = &rx->k;
 
 	if (act->take_recv) {
-		int ret = roce_take_recv(qp);
+		int ret = take_recv(qp, rx);
 
+		if (ret == -EAGAIN)
+			return;
 		if (ret <= 0) {
 			fail(qp, k, ret == 0 ? RC_FAIL_RNR : RC_FAIL_OP);
 			return;

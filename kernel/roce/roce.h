@@ -193,6 +193,7 @@ struct roce_source {
 	const struct roce_path *path;	/* the sender's: where from and where to */
 	u16 ip_id;			/* of the IPv4 packet that it would have been */
 	bool refused;			/* set: it could not be read, so nothing came */
+	bool waits;			/* set: it did not come, for want of a receive WQE: bring it again */
 	const u8 *flat;
 	const struct tern_mem_ctx *mem;
 	const struct tern_sge *sge;
@@ -248,6 +249,8 @@ bool roce_rx_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx
 /* The packet as an skb of its own, for a backlog. NULL: no memory. Either ends rx. */
 struct sk_buff *roce_rx_keep(struct roce_rx *rx);
 void roce_rx_done(struct roce_rx *rx);
+/* As roce_rx_keep(), but rx does not end. */
+struct sk_buff *roce_rx_ref(const struct roce_rx *rx);
 
 /*
  * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header
@@ -285,6 +288,8 @@ struct roce_local {
 	bool abroad;		/* this batch of requests goes by the wire; not asked again */
 	bool open;		/* deliver to `to`, locked besides this QP; NULL: nobody is there */
 	struct roce_qp *to;
+	bool peer_waits;	/* with a request, for a receive WQE */
+	bool waits_for_recv;	/* the peer has none for ours */
 	bool brief;		/* who has this one's run lock delivers something short */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
 	struct rc_window wire_window;	/* while req: the window to go back to */
@@ -319,6 +324,8 @@ struct roce_qp {
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy */
+	struct sk_buff_head kept;	/* a request that waits for a receive WQE, and those behind it */
+	bool recv_called;		/* TERN_RING_F_KICK is set for them */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */
 	u64 now_ns;			/* roce_now(); 0: to be asked for */

@@ -452,6 +452,11 @@ struct sk_buff *roce_rx_keep(struct roce_rx *rx)
 	return rx->uncut ? copy_of(rx) : rx->skb;
 }
 
+struct sk_buff *roce_rx_ref(const struct roce_rx *rx)
+{
+	return rx->uncut ? copy_of(rx) : skb_get(rx->skb);
+}
+
 void roce_rx_done(struct roce_rx *rx)
 {
 	if (!rx->uncut)

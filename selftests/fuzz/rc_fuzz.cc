@@ -458,6 +458,7 @@ public:
 		cfg.access = in.below(4) ? 7 : in.below(8);
 		cfg.pmtu = 256u << in.below(5);
 		cfg.rq_psn = psn_add(0xfffff0, in.byte());
+		cfg.recv_wait_ns = 20000;
 		rc_resp_init(&r_, res_->data(), &cfg);
 	}
 
@@ -565,7 +566,11 @@ private:
 		REQUIRE(k.psn == r_.epsn);
 		check_act(k, act);
 		if (in_.below(8) == 0) {
-			rc_resp_fail(&r_, &k, static_cast<rc_fail>(in_.below(RC_FAIL_OP + 1)));
+			auto why = static_cast<rc_fail>(in_.below(RC_FAIL_OP + 1));
+
+			if (why == RC_FAIL_RNR && act.take_recv && waits_for_recv())
+				return;
+			rc_resp_fail(&r_, &k, why);
 			if (r_.cfg.service == BTH_UC)
 				in_msg_ = false;
 			else
@@ -727,8 +732,27 @@ private:
 		REQUIRE(r_.res_next < count());
 	}
 
+	// It ends in time, and changes nothing else. The request is lost then, as far as this goes.
+	bool waits_for_recv()
+	{
+		const rc_resp before = r_;
+		u64 most = r_.cfg.service == BTH_RC ? r_.cfg.recv_wait_ns : 0, look;
+		bool waits;
+
+		now_ += 1 + 50 * in_.byte();
+		waits = rc_resp_recv_may_wait(&r_, now_);
+		look = rc_resp_recv_look_ns(&r_);
+		REQUIRE(waits == !!look);
+		REQUIRE(!waits || (look > now_ && look <= r_.recv_since_ns + most));
+		REQUIRE(waits || !most || now_ - before.recv_since_ns >= most);
+		REQUIRE(r_.epsn == before.epsn && r_.nak_due == before.nak_due &&
+			r_.ack_due == before.ack_due && r_.in_error == before.in_error);
+		return waits;
+	}
+
 	Choices &in_;
 	rc_resp r_;
+	u64 now_ = 0;
 	Table tables_[2] = {};
 	Table *res_ = &tables_[0];
 	std::array<bool, kRes> answered_ = {}; // sent to its end once

@@ -60,12 +60,13 @@ void Endpoint::arrive(Packet *p)
 	notice();
 }
 
-void Endpoint::dispatch(const struct pkt &k, const Packet &p)
+void Endpoint::dispatch(const struct pkt &k, Packet *p)
 {
-	if (k.op_flags & OPF_REQUEST)
-		resp->rx(k, p);
-	else
-		req.rx(k, p);
+	if (!(k.op_flags & OPF_REQUEST))
+		req.rx(k, *p);
+	else if (resp->rx(k, p))
+		return;
+	world_.pool.put(p);
 }
 
 void Endpoint::drain_inbox()
@@ -79,8 +80,7 @@ void Endpoint::drain_inbox()
 		inbox_ = p->next;
 		if (p->stretch) {
 			world_.packets += p->stretch->k.npkts;
-			dispatch(p->stretch->k, *p);
-			world_.pool.put(p);
+			dispatch(p->stretch->k, p);
 			continue;
 		}
 		if (have > PKT_HDR_MAX_BYTES)
@@ -95,7 +95,8 @@ void Endpoint::drain_inbox()
 		} else if (e != PKT_OK || !frame_intact(p)) {
 			fail(index_, "an intact packet was refused: error %d", e);
 		} else {
-			dispatch(k, *p);
+			dispatch(k, p);
+			continue;
 		}
 		world_.pool.put(p);
 	}
@@ -104,8 +105,10 @@ void Endpoint::drain_inbox()
 
 void Endpoint::arm()
 {
-	uint64_t at = rc_req_deadline(&req.q);
+	uint64_t at = rc_req_deadline(&req.q), look = resp->look_ns();
 
+	if (look && (!at || look < at))
+		at = look;
 	if (!at || (timer_ns_ && timer_ns_ <= at))
 		return;
 	timer_ns_ = at;
@@ -120,6 +123,7 @@ void Endpoint::service()
 	if (wake_ns_ != world_.now_ns)
 		return; /* superseded by an earlier one */
 	wake_ns_ = 0;
+	resp->resume();
 	pull();
 	drain_inbox();
 	if (rng_.below(4))

@@ -37,7 +37,7 @@ public:
 private:
 	void pull();
 	void append(Packet *p);
-	void dispatch(const struct pkt &k, const Packet &p);
+	void dispatch(const struct pkt &k, Packet *p);
 	void drain_inbox();
 	void arm();
 

@@ -28,6 +28,7 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	rc.dqpn = 0x100 + ((uint32_t)endpoint ^ 1);
 	rc.pmtu = cfg.pmtu;
 	rc.rq_psn = cfg.psn;
+	rc.recv_wait_ns = cfg.recv_wait_ns;
 	rc_resp_init(&r, res_.data(), &rc);
 	recvs_ = cfg.rq_entries;
 }
@@ -173,6 +174,11 @@ void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act 
 		if (holding_recv_)
 			fail(ep_, "second receive WQE for message %" PRIu64, w.number);
 		if (!take_recv(w)) {
+			if (rc_resp_recv_may_wait(&r, world_.now_ns)) {
+				in_msg_ = in_msg_ && !act.begin;
+				waits_ = true;
+				return;
+			}
 			rc_resp_fail(&r, &k, RC_FAIL_RNR);
 			/* UC drops the message; RC sends this packet again */
 			in_msg_ = in_msg_ && !act.begin && !cfg_.uc;
@@ -245,8 +251,34 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	rc_resp_commit(&r, &k, &act, old);
 }
 
-void Responder::rx(const struct pkt &k, const Packet &p)
+bool Responder::rx(const struct pkt &k, Packet *p)
 {
+	if (kept_.empty()) {
+		judge(k, *p);
+		if (!waits_)
+			return false;
+	}
+	kept_.emplace_back(k, p);
+	return true;
+}
+
+void Responder::resume()
+{
+	while (!kept_.empty()) {
+		auto [k, p] = kept_.front();
+
+		judge(k, *p);
+		if (waits_)
+			return;
+		waited += !r.nak_due;
+		kept_.pop_front();
+		world_.pool.put(p);
+	}
+}
+
+void Responder::judge(const struct pkt &k, const Packet &p)
+{
+	waits_ = false;
 	struct rc_act act;
 
 	if (ledger_.failed)

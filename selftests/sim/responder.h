@@ -6,6 +6,9 @@
 #ifndef TERN_SIM_RESPONDER_H
 #define TERN_SIM_RESPONDER_H
 
+#include <deque>
+#include <utility>
+
 #include "frame.h"
 #include "ledger.h"
 #include "qp.h"
@@ -20,7 +23,12 @@ public:
 	/* cfg: the peer requester's; ledger likewise. */
 	Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed);
 
-	void rx(const struct pkt &k, const Packet &p);
+	/* False: p is the caller's again. True: it waits for a receive WQE, or behind one that does. */
+	bool rx(const struct pkt &k, Packet *p);
+	/* What waits goes on as far as it can. */
+	void resume();
+	/* When to; 0: nothing waits. */
+	uint64_t look_ns() const { return kept_.empty() ? 0 : rc_resp_recv_look_ns(&r); }
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void refill();
 	void check_end();
@@ -30,10 +38,12 @@ public:
 	uint64_t extra_requests = 0; /* of READs in several requests: each counts in the MSN */
 	uint64_t received = 0;	     /* receive completions */
 	uint64_t duplicates = 0;
+	uint64_t waited = 0;	/* requests that found a receive WQE later */
 	uint64_t forgotten = 0; /* READs asked for again, too late */
 	bool fatal = false;
 
 private:
+	void judge(const struct pkt &k, const Packet &p);
 	void hand_over(Wire &wire, const struct run &run);
 	void place(const struct pkt &k, const Packet &p, const struct rc_act &act);
 	void begin(Work &w, const struct rc_act &act);
@@ -58,6 +68,8 @@ private:
 	std::vector<struct rc_res> res_;
 	std::vector<uint64_t> res_work_; /* whose they are: numbers */
 	uint32_t recvs_ = 0;
+	std::deque<std::pair<struct pkt, Packet *>> kept_;
+	bool waits_ = false; /* what was judged last */
 	bool holding_recv_ = false;
 	bool refilling_ = false;
 

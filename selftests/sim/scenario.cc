@@ -38,6 +38,7 @@ QpCfg random_qp(Rng &rng, const Options &o)
 	c.max_batch = pick(rng, batches);
 	c.sq_entries = 8u << rng.below(5);
 	c.rnr_field = (uint8_t)rng.range(1, 4);
+	c.recv_wait_ns = rng.one_in(2) ? rng.below(40000) : 0;
 	if (o.stretch > 0) {
 		static const uint32_t stretches[] = {2, 64, 256, 4096};
 
@@ -94,6 +95,31 @@ void clean(World &w, const Options &o)
 			     " NAKs, %" PRIu64 " implied, %" PRIu64 " RNR, %" PRIu64 " duplicates",
 			     e->req.timeouts, e->req.seq_naks, e->req.implied_naks, e->req.rnr_naks,
 			     e->resp->duplicates);
+}
+
+/* Receives that come late, yet before a wait ends: nothing is sent twice either. */
+void late_recv(World &w, const Options &o)
+{
+	uint64_t waited = 0;
+
+	connect_pairs(w, o, WireCfg{}, [](QpCfg &c) {
+		c.rq_dry = 0.1;
+		c.recv_wait_ns = 100000;
+		c.ack_timeout_ns = 4 * c.recv_wait_ns;
+		c.rnr_field = 0;
+	});
+	w.run();
+	for (auto &e : w.ep) {
+		waited += e->resp->waited;
+		if (e->req.timeouts || e->req.seq_naks || e->req.implied_naks || e->req.rnr_naks ||
+		    e->resp->duplicates)
+			fail(-1,
+			     "retransmissions though receives were waited for: %" PRIu64
+			     " timeouts, %" PRIu64 " NAKs, %" PRIu64 " RNR, %" PRIu64 " duplicates",
+			     e->req.timeouts, e->req.seq_naks, e->req.rnr_naks, e->resp->duplicates);
+	}
+	if (!waited)
+		fail(-1, "no request waited for a receive");
 }
 
 void slow_wire(World &w, const Options &o)
@@ -327,6 +353,7 @@ void flush(World &w, const Options &o)
 const Scenario scenarios[] = {
 	{"mixed", "all operations, both directions", mixed},
 	{"clean", "a perfect wire: nothing is retransmitted", clean},
+	{"late-recv", "receives that come late are waited for", late_recv},
 	{"slow-wire", "limited bandwidth with local drops", slow_wire},
 	{"uc", "unreliable connection: whole messages or none, in order", uc},
 	{"sends", "SEND only", only<RC_OP_SEND>},

@@ -34,6 +34,7 @@ void World::run()
 			break;
 		case EV_REFILL:
 			ep[e.endpoint()]->resp->refill();
+			ep[e.endpoint()]->notice();
 			break;
 		default:
 			fail(-1, "event of kind %u", e.kind());

@@ -208,6 +208,97 @@ TEST_F(RcResp, RnrInMidMessageIsResumedThere)
 	EXPECT_EQ(answers(), (Words{"ack 1"}));
 }
 
+// ---- a request waits for a receive WQE ----
+
+class RcRespWait : public RcResp {
+protected:
+	static constexpr u64 kNow = 1000000, kWait = 400000;
+
+	pkt k = packet(OP_SEND_ONLY, 1, 4);
+
+	RcRespWait()
+	{
+		cfg.recv_wait_ns = kWait;
+		start();
+		rx(OP_SEND_ONLY, 0, 4);
+		judge(k);
+	}
+
+	// Is looked at so long after the first try: may it wait longer?
+	bool waits(u64 after_ns) { return rc_resp_recv_may_wait(&r, kNow + after_ns); }
+	u64 look() { return rc_resp_recv_look_ns(&r) ? rc_resp_recv_look_ns(&r) - kNow : 0; }
+};
+
+TEST_F(RcRespWait, NothingIsSaidOfItMeanwhile)
+{
+	EXPECT_EQ(look(), 0u);
+	EXPECT_TRUE(waits(0));
+	// But of what was before it.
+	EXPECT_EQ(answers(), (Words{"ack 0"}));
+	EXPECT_EQ(rx(k).kind, RC_ACT_RECV);
+	EXPECT_EQ(look(), 0u);
+	EXPECT_EQ(rx(OP_SEND_ONLY, 2, 4).kind, RC_ACT_RECV);
+	EXPECT_EQ(answers(), (Words{"ack 2"}));
+}
+
+TEST_F(RcRespWait, EachLookIsAfterAsLongAsItHasWaited)
+{
+	EXPECT_TRUE(waits(0));
+	EXPECT_EQ(look(), u64{RC_RESP_RECV_LOOK_NS});
+	EXPECT_TRUE(waits(50000));
+	EXPECT_EQ(look(), 100000u);
+	EXPECT_TRUE(waits(101000));
+	EXPECT_EQ(look(), 202000u);
+	EXPECT_TRUE(waits(202000));
+	EXPECT_EQ(look(), kWait);	// no later than that
+}
+
+TEST_F(RcRespWait, AtTheEndComesTheRnrNakAndTheNextTryWaitsAgain)
+{
+	EXPECT_TRUE(waits(kWait - 1));
+	EXPECT_TRUE(waits(2 * kWait - 2));
+	EXPECT_FALSE(waits(2 * kWait - 1));
+	rc_resp_fail(&r, &k, RC_FAIL_RNR);
+	EXPECT_EQ(look(), 0u);
+	EXPECT_EQ(answers(), (Words{"nak25 1"}));
+	EXPECT_EQ(rx(OP_SEND_ONLY, 2, 4).kind, RC_ACT_NONE);
+	EXPECT_EQ(answers(), Words{});
+	judge(k);
+	EXPECT_TRUE(waits(5 * kWait));
+	EXPECT_EQ(look(), 5 * kWait + RC_RESP_RECV_LOOK_NS);
+}
+
+TEST_F(RcRespWait, WhatEndsTheQpEndsTheWait)
+{
+	EXPECT_TRUE(waits(0));
+	rc_resp_fail(&r, &k, RC_FAIL_OP);
+	EXPECT_EQ(look(), 0u);
+
+	start();
+	rx(OP_SEND_ONLY, 0, 4);
+	judge(k);
+	EXPECT_TRUE(waits(0));
+	r.cfg.access = 0;	// no right any more
+	EXPECT_EQ(judge(packet(OP_WRITE_ONLY, 1, 4)).kind, RC_ACT_FATAL);
+	EXPECT_EQ(look(), 0u);
+}
+
+TEST_F(RcRespWait, UcDoesNotWait)
+{
+	r.cfg.service = BTH_UC;
+	EXPECT_FALSE(waits(0));
+	EXPECT_EQ(look(), 0u);
+}
+
+// A quarter of the ACK timeout, and no longer than is said to everybody.
+TEST(RcRespWaitTime, IsLittleOfTheAckTimeout)
+{
+	EXPECT_EQ(rc_resp_recv_wait_ns(0), u64{RC_RESP_RECV_WAIT_NS});
+	EXPECT_EQ(rc_resp_recv_wait_ns(14), u64{RC_RESP_RECV_WAIT_NS});
+	EXPECT_EQ(rc_resp_recv_wait_ns(13), (4096ull << 13) / 4);
+	EXPECT_EQ(rc_resp_recv_wait_ns(1), (4096ull << 1) / 4);
+}
+
 TEST_F(RcResp, FailuresHaveTheirNakAndEndAllAcceptance)
 {
 	const struct {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+// A message that comes before its receive is posted is waited with, where it arrived.
+#include <fstream>
+#include <unistd.h>
+
+#include "bench.h"
+#include "post.h"
+
+namespace vt {
+namespace {
+
+constexpr uint32_t kMessages = 40;
+
+uint64_t counter(const Env &env, const char *name)
+{
+	std::ifstream file("/sys/class/infiniband/" + std::string(env.device.name()) +
+			   "/ports/1/hw_counters/" + name);
+	uint64_t n = 0;
+	require(static_cast<bool>(file >> n), "no counter %s", name);
+	return n;
+}
+
+// The server's receive queue: the QP's own, or shared.
+struct Receives {
+	Receives(Env &env, bool shared)
+		: pd(make_pd(env.device.context())), cq(env.device, {}), arena(pd.get(), 4096)
+	{
+		// What rdma_cm sets: who gets an RNR NAK is to wait for 655 ms.
+		LinkOptions options;
+		options.min_rnr_timer = 0;
+		if (shared) {
+			ibv_srq_init_attr attr = {};
+			attr.attr.max_wr = 4;
+			attr.attr.max_sge = 1;
+			srq.reset(ibv_create_srq(pd.get(), &attr));
+			require(srq != nullptr, "ibv_create_srq: %m");
+			options.srq = srq.get();
+		}
+		link.emplace(env.device, pd.get(), cq.get(), cq.get(), options);
+		link->connect(env.control);
+		there = env.control.exchange(arena.remote());
+	}
+	void post_one()
+	{
+		if (srq)
+			require(!try_post_srq(srq.get(), 3, {arena.sge(0, 64)}), "no SRQ receive");
+		else
+			post_recv(*link, 3, {arena.sge(0, 64)});
+	}
+	Pd pd;
+	Cq cq;
+	Arena arena;
+	Srq srq;
+	std::optional<Link> link;
+	Remote there;
+};
+
+// Each message finds no receive; that is posted once this was seen. On a busy machine that may
+// take too long sometimes, so half of the messages are enough.
+void called(Env &env, ibv_wr_opcode opcode, bool shared)
+{
+	need_tern(env, "a message that waits for its receive");
+	Receives r(env, shared);
+	uint64_t naks = counter(env, "rnr_nak_rcvd");
+	for (uint32_t i = 0; i < kMessages; i++) {
+		uint64_t missed = counter(env, "out_of_buffer");
+		env.control.sync();
+		if (env.client) {
+			Work w{.opcode = opcode, .id = 1, .sges = {r.arena.sge(0, 64)}};
+			w.remote_va = r.there.va;
+			w.rkey = r.there.rkey;
+			post(*r.link, w);
+			r.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+		} else {
+			while (counter(env, "out_of_buffer") == missed)
+				usleep(100);
+			r.post_one();
+			r.cq.expect(IBV_WC_SUCCESS, 3, env.limit_s);
+		}
+		env.control.sync();
+	}
+	naks = counter(env, "rnr_nak_rcvd") - naks;
+	if (env.client)
+		require(naks < kMessages / 2, "%u RNR NAKs for %u messages",
+			static_cast<unsigned>(naks), kMessages);
+	env.control.sync();
+}
+
+const Register cases([](Cases &list) {
+	list.push_back({"remote/wait-recv-send",
+			[](Env &env) { called(env, IBV_WR_SEND, false); }});
+	list.push_back({"remote/wait-recv-imm",
+			[](Env &env) { called(env, IBV_WR_RDMA_WRITE_WITH_IMM, false); }});
+	list.push_back({"remote/wait-recv-srq",
+			[](Env &env) { called(env, IBV_WR_SEND, true); }});
+});
+
+} // namespace
+} // namespace vt
