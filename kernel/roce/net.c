@@ -224,6 +224,7 @@ void roce_dev_stop(struct tern_dev *dev)
 	mutex_unlock(&rn->lock);
 
 	synchronize_net();
+	roce_gate_uninit(&rd->gate);
 	dev->transport_data = NULL;
 	kfree(rd);
 }

@@ -162,8 +162,24 @@ void roce_tx_uninit(struct roce_tx *tx)
 	tx->room = NULL;
 }
 
+/*
+ * A little of a slow QP's, in one batch. What is batched already is about to be sent, and its end
+ * to be told.
+ */
+static bool has_a_slow_ones_share(struct roce_tx *tx, u32 bytes)
+{
+	if (wait_for(tx, WAITS_FOR_END))
+		return true;
+	if (!tx->batch.head || tx->batch.payload_bytes + bytes <= ROCE_GATE_SLOW_BYTES)
+		return false;
+	set_bit(WAITS_FOR_END, &tx->room->waits);
+	return true;
+}
+
 bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
+	if (unlikely(roce_turn_is_slow(&tx->room->turn)) && has_a_slow_ones_share(tx, bytes))
+		return true;
 	/* All of it goes by one queue. */
 	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) &&
 	    wait_for(tx, WAITS_FOR_ROOM))

@@ -20,7 +20,8 @@ BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
 TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
 PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace",
-            "vfair", "vmemcpy", "vturn", "vstranger", "vhoard", "vfault")
+            "vfair", "vmemcpy", "vturn", "vstranger", "vhoard", "vfault",
+            "vdead")
 BUILD_LIMIT_S = 900
 
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Peers that are gone: what is for them waits for neighbours in the stack, and keeps up nobody else.
+
+From guest a into a namespace of it, by a veth pair. There addresses go that QPs send to; the
+kernel asks for them a hundred times, for longer than all this takes.
+"""
+
+from vmtest import netns
+
+LIMIT = 180
+
+_DEAD = 4
+_ADDRESSES = ["10.88.0.%d" % (100 + i) for i in range(_DEAD)]
+_READY = "/tmp/dead-ready"
+
+_UP = "\n".join(
+    [netns.UP, "echo 100 >/proc/sys/net/ipv4/neigh/veth0/mcast_solicit"] +
+    ["ip -n n1 addr add %s/24 dev veth1" % a for a in _ADDRESSES])
+_DIE = "\n".join(
+    ["set -e"] + ["ip -n n1 addr del %s/24 dev veth1" % a for a in _ADDRESSES] +
+    ["ip neigh flush dev veth0", "rm " + _READY])
+_DOWN = "pkill -9 vverify; pkill -9 vdead; rm -f %s; %s" % (_READY, netns.DOWN)
+_WAITING = "[ $(ip neigh show dev veth0 | grep -c INCOMPLETE) = %d ]" % _DEAD
+
+
+def run(t):
+    if not t.is_tern:
+        t.skip("peers that are gone", "tern's gate")
+        return
+    t.undo = [lambda: t.run(t.a, _DOWN)]
+    t.run(t.a, _UP, check=True)
+    t.run(t.a, netns.links("tern_roce"), check=True)
+    t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
+    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 150)
+    t.wait_port(t.a, 18600, netns="n1")
+    dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_ADDRESSES[0], _DEAD, _READY),
+                   150)
+    t.a.wait_until("[ -e %s ]" % _READY, timeout=30)
+    t.run(t.a, _DIE, check=True)
+    t.a.wait_until(_WAITING, timeout=10)
+    result = t.run(t.a, "/tern/vverify -d nsa -m scale/bulk -N 4 -S 4 -t 30 " + netns.FAR, 100)
+    still = t.run(t.a, _WAITING)
+    t.take_tap(result, "others go on: ")
+    t.case("and all the time the peers were waited for", still.rc == 0, still)
+    t.run(t.a, "pkill -9 vdead")
+    dead.wait()
+    t.finish(server)
