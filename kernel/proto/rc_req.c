@@ -272,11 +272,54 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 	return false;
 }
 
+/* Some times are as old as a tick (roce_tick_ns()). */
+static u64 since(u64 then_ns, u64 now_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
+/* The first wait for a peer of which it is known how soon it answers. */
+static u64 known_wait(const struct rc_req *q)
+{
+	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
+	u64 wait = t->least_ns + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * q->answer_ns;
+
+	return q->answer_ns && t->least_ns && wait < t->first_ns ? wait : t->first_ns;
+}
+
 static void arm_timer(struct rc_req *q, u64 now_ns)
 {
-	u64 wait = q->cfg.ack_timeout_ns << q->backoff;
+	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
+	u64 wait = known_wait(q) << q->backoff;
 
+	if (wait && t->all_ns) {
+		u64 past = since(q->silent_ns, now_ns);
+		u64 share = past < t->all_ns ? (t->all_ns - past) / (q->retry_left + 1u) : 0;
+
+		if (share < t->least_ns)
+			share = t->least_ns;
+		if (wait > share)
+			wait = share;
+	}
+	q->armed_ns = now_ns;
 	q->deadline_ns = wait ? now_ns + wait : 0;
+}
+
+/* The peer was heard of. */
+static void not_silent(struct rc_req *q, u64 now_ns)
+{
+	u64 took = since(q->armed_ns, now_ns);
+
+	q->silent_ns = now_ns;
+	/* What came after a retransmission may have been meant by the first. */
+	if (!q->deadline_ns || q->backoff || q->recovering)
+		return;
+	if (took > q->answer_ns)
+		q->answer_ns = took;
+	else
+		q->answer_ns -= (q->answer_ns - took) / 8;
+	if (!q->answer_ns)
+		q->answer_ns = 1;
 }
 
 /* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
@@ -335,8 +378,10 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	}
 	if (psns_since(end_psn, q->psn_una) > psns_since(q->psn_max, q->psn_una))
 		q->psn_max = end_psn;
-	if (is_reliable(q) && !q->deadline_ns)
+	if (is_reliable(q) && !q->deadline_ns) {
+		q->silent_ns = now_ns;
 		arm_timer(q, now_ns);
+	}
 
 	if (q->cur_pkt == s->npkts) {
 		if (!is_reliable(q)) {
@@ -452,6 +497,7 @@ static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 /* The peer, or what it sent, says that something from psn on was lost. */
 static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 {
+	q->silent_ns = now_ns;
 	if (retry(q, now_ns, psn))
 		rc_window_lost(&q->window);
 }
@@ -460,6 +506,7 @@ static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	rc_window_acked(&q->window, npkts);
+	not_silent(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
@@ -705,9 +752,9 @@ void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry)
 	q->rnr_left = rnr_retry;
 }
 
-void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, u64 ack_timeout_ns)
+void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_timeout *timeout)
 {
-	q->cfg.ack_timeout_ns = ack_timeout_ns;
+	q->cfg.ack_timeout = *timeout;
 	q->backoff = 0;
 	if (q->state != RC_REQ_ERROR && !q->rnr_until_ns && q->psn_una != q->psn_max)
 		arm_timer(q, now_ns);

@@ -91,6 +91,13 @@ struct rc_sqe {
 	u32 read_pkts;		/* READ: asked for in stretches of so many responses */
 };
 
+/* How long the peer is waited for, if it says nothing at all. */
+struct rc_ack_timeout {
+	u64 first_ns;		/* the first wait, of a peer that has not answered yet; 0: never */
+	u64 least_ns;		/* no wait is shorter; 0: nor longer for what is not known of the peer */
+	u64 all_ns;		/* all waits together, should least_ns allow it; 0: there is no limit */
+};
+
 struct rc_req_cfg {
 	u8  service;		/* BTH_RC or BTH_UC */
 	u8  retry_cnt;		/* 0..7; larger values for tests */
@@ -102,7 +109,7 @@ struct rc_req_cfg {
 	u32 sq_psn;
 	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
 	u32 max_window;		/* what it may grow to; no more than window: it stays as it is */
-	u64 ack_timeout_ns;	/* of the first wait; 0: never */
+	struct rc_ack_timeout ack_timeout;
 };
 
 /*
@@ -110,6 +117,14 @@ struct rc_req_cfg {
  * times: what the peer or the network is too busy for, more packets do not mend.
  */
 #define RC_REQ_MAX_BACKOFF	2
+
+/*
+ * A peer that is software may be off its CPU for so long, however soon it answers most often; and
+ * the path may take so many times as long as it did lately. Of a long time-out that is little:
+ * to have the wait four times as long, as it may be (IBTA 9.7.6.1.3), makes sense for short ones.
+ */
+#define RC_REQ_PEER_OFF_NS	250000000
+#define RC_REQ_ANSWER_TIMES	16
 
 /*
  * So does each RNR NAK without progress, as long as the wait is no longer than that, and it is one
@@ -164,9 +179,12 @@ struct rc_req {
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;
-	u8  backoff;		/* the next wait is ack_timeout_ns << backoff */
+	u8  backoff;		/* so often the next wait is doubled */
 	bool recovering;	/* went back; until progress, stale evidence of the same loss is ignored */
 	u64 deadline_ns;	/* 0: timer off */
+	u64 armed_ns;		/* when that was set */
+	u64 silent_ns;		/* since when the peer owes an answer */
+	u64 answer_ns;		/* how long it takes for one: the longest, slowly forgotten; 0: not known */
 	u64 rnr_until_ns;	/* 0: not waiting */
 	u64 rnr_wait_ns;	/* the last one; 0: none since there was progress */
 };
@@ -264,7 +282,7 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status);
 
 /* In place of cfg's, for what is under way, too: it is counted, and waited for, anew. */
 void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry);
-void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, u64 ack_timeout_ns);
+void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_timeout *timeout);
 
 /* 0: no timer wanted; else call rc_req_timeout() at that time or later. */
 u64 rc_req_deadline(const struct rc_req *q);

@@ -73,7 +73,7 @@ u64 roce_tick_ns(void);
  */
 static inline u64 roce_ack_timer_from(struct roce_qp *qp)
 {
-	u64 wait = qp->req.cfg.ack_timeout_ns;
+	u64 wait = qp->req.cfg.ack_timeout.first_ns;
 
 	if (qp->now_ns || (wait && wait < ROCE_MANY_TICKS * (u64)TICK_NSEC))
 		return roce_now(qp);
@@ -129,6 +129,11 @@ void roce_sq_error(struct roce_qp *qp);
 bool roce_flush(struct roce_qp *qp, u32 *budget);
 
 /* ---- req.c: RC and UC requester ---- */
+
+static inline u64 roce_peer_timeout_ns(const struct roce_qp *qp)
+{
+	return (u64)READ_ONCE(qp->base.dev->peer_timeout_s) * NSEC_PER_SEC;
+}
 
 /* Take posted WQEs and send what may be sent. True: budget spent, more to do. */
 bool roce_req_send(struct roce_qp *qp, u32 *budget);

@@ -42,9 +42,15 @@ void roce_window_suit(struct roce_qp *qp)
  * The ACK timer may expire between one and four times its nominal value (IBTA
  * 9.7.6.1.3). A peer that is software too may be off its CPU for a while.
  */
-static u64 ack_timeout_ns(u8 field)
+static struct rc_ack_timeout ack_timeout(const struct roce_qp *qp)
 {
-	return 4 * rc_ack_timeout_ns(field);
+	u64 nominal_ns = rc_ack_timeout_ns(qp->base.attr.timeout);
+
+	return (struct rc_ack_timeout){
+		.first_ns = 4 * nominal_ns,
+		.least_ns = nominal_ns,
+		.all_ns = roce_peer_timeout_ns(qp),
+	};
 }
 
 /*
@@ -176,7 +182,7 @@ static void start_requester(struct roce_qp *qp)
 		.sq_psn = attr->sq_psn,
 		.window = ROCE_WINDOW_PKTS,
 		.max_window = max_window(ib_mtu_enum_to_int(attr->path_mtu), false),
-		.ack_timeout_ns = ack_timeout_ns(attr->timeout),
+		.ack_timeout = ack_timeout(qp),
 	};
 
 	rc_req_init(&qp->req, qp->sqe, qp->base.sq.ring->nslots, &cfg);
@@ -210,9 +216,11 @@ static void update_running(struct roce_qp *qp, int mask)
 			qp->resp.cfg.recv_wait_ns = rc_resp_recv_wait_ns(attr->timeout);
 	}
 	if (qp->req_ready) {
-		if (mask & IB_QP_TIMEOUT)
-			rc_req_set_ack_timeout(&qp->req, ktime_get_ns(),
-					       ack_timeout_ns(attr->timeout));
+		if (mask & IB_QP_TIMEOUT) {
+			struct rc_ack_timeout timeout = ack_timeout(qp);
+
+			rc_req_set_ack_timeout(&qp->req, ktime_get_ns(), &timeout);
+		}
 		if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 			rc_req_set_retries(&qp->req, attr->retry_cnt, attr->rnr_retry);
 		if (mask & IB_QP_MAX_QP_RD_ATOMIC)

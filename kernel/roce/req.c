@@ -343,8 +343,11 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 void roce_req_timer(struct roce_qp *qp)
 {
-	if (qp->req_ready && may_send(qp))
-		count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
+	if (!qp->req_ready || !may_send(qp))
+		return;
+	/* It may be another since. */
+	qp->req.cfg.ack_timeout.all_ns = roce_peer_timeout_ns(qp);
+	count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
 }
 
 bool roce_req_reap(struct roce_qp *qp)

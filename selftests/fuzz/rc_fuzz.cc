@@ -107,7 +107,7 @@ public:
 		cfg.sq_psn = psn_add(0xfffff0, in.byte());
 		cfg.window = draw_window();
 		cfg.max_window = in.below(2) ? draw_window() : 0;
-		cfg.ack_timeout_ns = in.below(4) ? 1000 : 0;
+		cfg.ack_timeout.first_ns = in.below(4) ? 1000 : 0;
 		most_reads_ = cfg.max_rd_atomic;
 		began_with_ = cfg.window;
 		most_window_ = std::max(cfg.window, cfg.max_window);

@@ -49,29 +49,29 @@ TEST_F(RcReq, RetriesThatAreTakenAwayAreGone)
 
 TEST_F(RcReq, AckTimeoutCountsForWhatIsUnderWay)
 {
-	cfg.ack_timeout_ns = 0;
+	cfg.ack_timeout.first_ns = 0;
 	start();
 	post(RC_OP_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), 0u); // never
-	rc_req_set_ack_timeout(&q, now, kTimeout);
+	set_ack_timeout(kTimeout);
 	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
-	rc_req_set_ack_timeout(&q, now, 2 * kTimeout);
+	set_ack_timeout(2 * kTimeout);
 	EXPECT_EQ(rc_req_deadline(&q), now + 2 * kTimeout);
-	rc_req_set_ack_timeout(&q, now, 0);
+	set_ack_timeout(0);
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 }
 
 TEST_F(RcReq, AckTimeoutWaitsForSomethingToTime)
 {
-	rc_req_set_ack_timeout(&q, now, 3 * kTimeout);
+	set_ack_timeout(3 * kTimeout);
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 	post(RC_OP_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + 3 * kTimeout);
 	// Nor does it cut an RNR wait short.
 	ack(0, AETH_RNR_NAK | 14);
-	rc_req_set_ack_timeout(&q, now, 1);
+	set_ack_timeout(1);
 	EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(14));
 }
 

@@ -36,7 +36,7 @@ protected:
 		cfg.pmtu = 256;
 		cfg.sq_psn = kPsn;
 		cfg.window = 16;
-		cfg.ack_timeout_ns = kTimeout;
+		cfg.ack_timeout.first_ns = kTimeout;
 		start();
 	}
 
@@ -138,6 +138,13 @@ protected:
 	Completions reap() { return reap_all(&q, rc_req_reap); }
 
 	u32 rel(u32 psn) const { return psn_add(psn, 0x1000000 - kPsn); }
+
+	void set_ack_timeout(u64 first_ns)
+	{
+		const rc_ack_timeout timeout = {first_ns, 0, 0};
+
+		rc_req_set_ack_timeout(&q, now, &timeout);
+	}
 
 	rc_event time_out()
 	{

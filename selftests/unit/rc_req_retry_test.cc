@@ -236,11 +236,140 @@ TEST_F(RcReq, ProgressRestoresTheRetries)
 
 TEST_F(RcReq, TimeoutZeroIsNever)
 {
-	cfg.ack_timeout_ns = 0;
+	cfg.ack_timeout.first_ns = 0;
 	start();
 	post(RC_OP_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
+}
+
+// ---- a peer that says nothing ----
+
+// What rdma_cm sets: a time-out of 19, and seven retries.
+class RcReqSilence : public RcReq {
+protected:
+	static constexpr u64 kNominal = 4096ull << 19, kAll = 60000000000;
+
+	RcReqSilence()
+	{
+		cfg.retry_cnt = 7;
+		cfg.ack_timeout = {4 * kNominal, kNominal, kAll};
+		start();
+	}
+
+	// How long until it is given up; each wait is as long as it must be.
+	u64 silence(u64 least)
+	{
+		u64 began = now;
+
+		send();
+		while (!rc_req_in_error(&q)) {
+			u64 then = now;
+
+			time_out();
+			EXPECT_GE(now - then, least);
+			send();
+		}
+		return now - began;
+	}
+};
+
+TEST_F(RcReqSilence, IsNoLongerThanAllOfIt)
+{
+	post(RC_OP_SEND, 10);
+	EXPECT_LE(silence(kNominal), kAll);
+	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}}));
+}
+
+TEST_F(RcReqSilence, IsWithinItAfterAnswersToo)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	now += 1000;
+	ack(0);
+	post(RC_OP_SEND, 10);
+	EXPECT_LE(silence(kNominal), kAll);
+}
+
+// The specification's least comes first.
+TEST_F(RcReqSilence, HasAllAttemptsHoweverLittleItMayLast)
+{
+	cfg.ack_timeout.all_ns = 5000000000;
+	start();
+	post(RC_OP_SEND, 10);
+	EXPECT_EQ(silence(kNominal), 8 * kNominal);
+}
+
+TEST_F(RcReqSilence, EndsWithEachAnswer)
+{
+	for (int i = 0; i < 3; i++)
+		post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < 6; i++)
+		time_out(), send();
+	ack(0);
+	EXPECT_GT(silence(kNominal), 3 * kAll / 4);
+}
+
+TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	for (int i = 0; i < 5; i++)
+		time_out(), send();
+	u64 at = rc_req_deadline(&q);
+	ack(0, AETH_NAK_PSN_SEQ);
+	send();
+	EXPECT_GE(rc_req_deadline(&q), at);
+}
+
+TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
+{
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), now + kAll / 8);
+	now += 1000000;
+	ack(0);
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q),
+		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
+	// An answer to what was sent twice says nothing of how long it takes.
+	time_out();
+	send();
+	now += kNominal;
+	ack(1);
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q),
+		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
+}
+
+// Of a usual time-out it takes nothing.
+TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
+{
+	cfg.ack_timeout = {4 * (4096ull << 14), 4096ull << 14, kAll};
+	start();
+	post(RC_OP_SEND, 10);
+	send();
+	now += 1000;
+	ack(0);
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_EQ(rc_req_deadline(&q), now + 4 * (4096ull << 14));
+}
+
+// A coarse clock may seem to go back a little.
+TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
+{
+	post(RC_OP_SEND, 10);
+	post(RC_OP_SEND, 10);
+	send();
+	now -= 500;
+	ack(0);
+	EXPECT_LE(rc_req_deadline(&q), now + kAll);
+	EXPECT_LE(q.answer_ns, 1u);
 }
 
 TEST_F(RcReq, TimerStopsWhenAllIsAcknowledged)

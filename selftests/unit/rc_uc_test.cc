@@ -25,7 +25,7 @@ protected:
 		cfg.pmtu = kPmtu;
 		cfg.sq_psn = kPsn;
 		cfg.window = 2;
-		cfg.ack_timeout_ns = 1000;
+		cfg.ack_timeout.first_ns = 1000;
 		rc_req_init(&q, ring, 8, &cfg);
 	}
 
