@@ -109,7 +109,9 @@ def _of_tcp(t):
     """TCP has memory for a page at a time, in both guests, half of the time, beside bulk."""
     before = _pressures(t)
     usual = t.run(t.a, "cat " + _TCP_MEM, check=True).out.strip()
-    server, client = t.endless("ib_write_bw -F -R -s 1048576 -n 5000000", "true")
+    # Once it moves it is through with where perftest may crash of itself, which is tried again.
+    server, client = t.endless("ib_write_bw -F -R -s 1048576 -n 5000000",
+                               t.has_grown(t.a, "tx_bytes", 20000000))
     refusing = [t.start(guest, "while :; do echo 0 0 0 >{0}; sleep 0.3; echo {1} >{0}; sleep 0.3; "
                                "done".format(_TCP_MEM, usual), 100) for guest in t.guests]
     try:

@@ -38,7 +38,7 @@ def _responder(t):
     server = t.start(t.b, "python3 /tern/vresponder.py %s 7400" % t.b.address, 120)
     t.wait_port(t.b, 7400)
     while server.running:
-        client = t.run(t.a, "timeout 20 rping -c -C 1 -a %s -p 7400" % t.b.address, 30)
+        client = t.run(t.a, "timeout 60 rping -c -C 1 -a %s -p 7400" % t.b.address, 70)
         # Its time is up, or it crashed. (Once connected, rping ends with 0 or an error.)
         if client.rc in (124, 134, 139):
             t.case("a client of a hostile server ends", False,
