@@ -116,7 +116,8 @@ void late_recv(World &w, const Options &o)
 			fail(-1,
 			     "retransmissions though receives were waited for: %" PRIu64
 			     " timeouts, %" PRIu64 " NAKs, %" PRIu64 " RNR, %" PRIu64 " duplicates",
-			     e->req.timeouts, e->req.seq_naks, e->req.rnr_naks, e->resp->duplicates);
+			     e->req.timeouts, e->req.seq_naks, e->req.rnr_naks,
+			     e->resp->duplicates);
 	}
 	if (!waited)
 		fail(-1, "no request waited for a receive");

@@ -250,7 +250,7 @@ TEST_F(RcRespWait, EachLookIsAfterAsLongAsItHasWaited)
 	EXPECT_TRUE(waits(101000));
 	EXPECT_EQ(look(), 202000u);
 	EXPECT_TRUE(waits(202000));
-	EXPECT_EQ(look(), kWait);	// no later than that
+	EXPECT_EQ(look(), kWait); // no later than that
 }
 
 TEST_F(RcRespWait, AtTheEndComesTheRnrNakAndTheNextTryWaitsAgain)
@@ -278,7 +278,7 @@ TEST_F(RcRespWait, WhatEndsTheQpEndsTheWait)
 	rx(OP_SEND_ONLY, 0, 4);
 	judge(k);
 	EXPECT_TRUE(waits(0));
-	r.cfg.access = 0;	// no right any more
+	r.cfg.access = 0; // no right any more
 	EXPECT_EQ(judge(packet(OP_WRITE_ONLY, 1, 4)).kind, RC_ACT_FATAL);
 	EXPECT_EQ(look(), 0u);
 }

@@ -71,8 +71,9 @@ int main(int argc, char **argv)
 	std::string first, file;
 	uint32_t many = 1;
 
-	if (!vt::parse_options(argc, argv,
-			       {{'d', &choice.device}, {'a', &first}, {'m', &many}, {'r', &file}})) {
+	if (!vt::parse_options(
+		    argc, argv,
+		    {{'d', &choice.device}, {'a', &first}, {'m', &many}, {'r', &file}})) {
 		fprintf(stderr, "usage: vdead -d DEVICE -a ADDRESS -m MANY -r FILE\n");
 		return 2;
 	}
@@ -84,8 +85,8 @@ int main(int argc, char **argv)
 		vt::require(inet_aton(first.c_str(), &at), "no address: %s", first.c_str());
 		for (uint32_t i = 0; i < many; i++)
 			for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD})
-				senders.push_back(std::make_unique<Sender>(
-					device, pd.get(), type, ntohl(at.s_addr) + i));
+				senders.push_back(std::make_unique<Sender>(device, pd.get(), type,
+									   ntohl(at.s_addr) + i));
 		std::ofstream(file) << "ready\n";
 		while (!access(file.c_str(), F_OK))
 			usleep(10000);

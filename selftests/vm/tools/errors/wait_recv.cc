@@ -87,12 +87,11 @@ void called(Env &env, ibv_wr_opcode opcode, bool shared)
 }
 
 const Register cases([](Cases &list) {
-	list.push_back({"remote/wait-recv-send",
-			[](Env &env) { called(env, IBV_WR_SEND, false); }});
+	list.push_back(
+		{"remote/wait-recv-send", [](Env &env) { called(env, IBV_WR_SEND, false); }});
 	list.push_back({"remote/wait-recv-imm",
 			[](Env &env) { called(env, IBV_WR_RDMA_WRITE_WITH_IMM, false); }});
-	list.push_back({"remote/wait-recv-srq",
-			[](Env &env) { called(env, IBV_WR_SEND, true); }});
+	list.push_back({"remote/wait-recv-srq", [](Env &env) { called(env, IBV_WR_SEND, true); }});
 });
 
 } // namespace
