@@ -36,8 +36,10 @@ static void set_offer(struct iw_ep *ep, const struct iw_cm_conn_param *param, u8
 		.crc = READ_ONCE(want_crc),
 		.p2p = true,
 		.rtr = rtr,
+		.long_fpdus = true,
 		.ird = (u16)min_t(u32, param->ird, IW_MAX_RD_ATOMIC),
 		.ord = (u16)min_t(u32, param->ord, IW_MAX_RD_ATOMIC),
+		.ird_most = IW_MAX_RD_ATOMIC,
 	};
 }
 
@@ -283,17 +285,16 @@ static void step_connecting(struct iw_ep *ep)
 	iw_ep_start_timer(ep, IW_ANSWER_TIMEOUT);
 }
 
-/* The peer's reply will not do: it is told why, iw_cm that there is no connection. */
-static void refuse_reply(struct iw_ep *ep, const struct mpa_terms *terms, int code)
+/*
+ * The peer's reply will not do, or we will not: it is told why, in TCP's hands before iw_cm is
+ * told that there is no connection, and the program destroys the QP.
+ */
+static void refuse_reply(struct iw_ep *ep, const struct mpa_terms *terms, int code, int status)
 {
-	if (ep_open(ep, terms, true)) {
-		iw_ep_reset(ep, -EPROTO);
-		return;
-	}
-	iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, -EPROTO);
-	iw_ep_forget_cm_id(ep);
-	iw_qp_terminate(ep->qp, code);
-	ep_run(ep);
+	if (iw_tx_say_terminate(ep->sock, terms, code))
+		iw_ep_reset(ep, status);
+	else
+		iw_ep_end(ep, status);
 }
 
 static void step_reply(struct iw_ep *ep)
@@ -315,15 +316,15 @@ static void step_reply(struct iw_ep *ep)
 		iw_ep_end(ep, -ECONNREFUSED);
 		return;
 	case MPA_NO_IRD:
-		refuse_reply(ep, &terms, TERM_MPA_NO_IRD);
+		refuse_reply(ep, &terms, TERM_MPA_NO_IRD, -EPROTO);
 		return;
 	case MPA_NO_RTR:
-		refuse_reply(ep, &terms, TERM_MPA_NO_RTR);
+		refuse_reply(ep, &terms, TERM_MPA_NO_RTR, -EPROTO);
 		return;
 	}
 	err = ep_open(ep, &terms, true);
 	if (err) {
-		iw_ep_reset(ep, err);
+		refuse_reply(ep, &terms, TERM_MPA_LOCAL, err);
 		return;
 	}
 	err = iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0);

@@ -69,16 +69,10 @@ void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
 {
 	if (qp->base.state == IB_QPS_ERR)
 		return;
+	if (qp->ready)
+		iw_resp_terminate(&qp->resp, TERM_LOCAL, NULL, 0, 0);
 	iw_qp_error(qp);
 	tern_qp_event(&qp->base, event);
-}
-
-void iw_qp_terminate(struct iw_qp *qp, int code)
-{
-	spin_lock_bh(&qp->base.run_lock);
-	iw_resp_terminate(&qp->resp, code, NULL, 0, 0);
-	iw_qp_error(qp);
-	spin_unlock_bh(&qp->base.run_lock);
 }
 
 /* True: not all yet. */

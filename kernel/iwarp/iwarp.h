@@ -30,7 +30,7 @@
 
 /* READs and atomics under way on a QP, either way. */
 #define IW_MAX_RD_ATOMIC	128
-/* FPDUs may span TCP segments; so large that headers and CRCs hardly count. */
+/* Where both ends let FPDUs span TCP segments: so large that headers and CRCs hardly count. */
 #define IW_MAX_FPDU_BYTES	16384
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
@@ -158,6 +158,8 @@ struct iw_tx {
 	u32 page_bytes;			/* so large it is */
 	u32 unsent;			/* bytes of all that the socket has not taken */
 	u64 pos;			/* of what is written in the stream, for markers */
+	u32 mss;			/* TCP's, for which the engines make segments */
+	u32 fpdu_bytes;			/* of the longest */
 	u8 *bounce;			/* with markers: an FPDU before they are put in */
 	struct iw_lender *lender;	/* NULL: all is copied */
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
@@ -385,14 +387,27 @@ void iw_work_fn(struct work_struct *work);
 void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
 void iw_acker_fn(struct work_struct *work);
-/* A Terminate of that code, and the end. It goes out when the QP runs next. */
-void iw_qp_terminate(struct iw_qp *qp, int code);
 /* run_lock held. */
 /* After what is posted by now (SQD) or written (ERR): FIN. */
 void iw_qp_begin_end(struct iw_qp *qp);
 void iw_qp_drain(struct iw_qp *qp);
 void iw_qp_error(struct iw_qp *qp);
+/* The stream ends with a Terminate: the one that is due, or one that says that it is our fault. */
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event);
+/* What is wrong with memory that a peer names, by the error of mem/. */
+static inline enum iw_fail iw_fail_of(int err)
+{
+	switch (err) {
+	case -ERANGE:
+		return IW_FAIL_BOUNDS;
+	case -EINVAL:
+		return IW_FAIL_STAG;
+	case -EPERM:
+		return IW_FAIL_STREAM;
+	default:
+		return IW_FAIL_ACCESS;
+	}
+}
 void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);
 void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
 		      bool solicited);
@@ -409,6 +424,8 @@ bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
 void iw_tx_take_posted(struct iw_qp *qp);
 /* The socket locked, but nobody else is at the QP any more. */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
+/* A stream that is not to begin: the first FPDU on these terms is a Terminate. May sleep. */
+int iw_tx_say_terminate(struct socket *sock, const struct mpa_terms *terms, int code);
 void iw_tx_uninit(struct iw_tx *tx);
 /* The socket is about to go: to TCP, what was read is not to look unread. May sleep. */
 void iw_rx_settle(struct iw_qp *qp);

@@ -121,6 +121,16 @@ static bool is_idle(const struct iw_qp *qp)
 	       qp->req.tail == qp->req.head && !tern_sq_pending(&qp->base.sq);
 }
 
+/*
+ * It failed, and the peer is to hear why, or need not have heard yet: a program destroys its QP
+ * as soon as it is told. Of memory that is lent nothing may be sent again after that.
+ */
+static bool has_last_word(const struct iw_qp *qp)
+{
+	return qp->ready && qp->base.state == IB_QPS_ERR && qp->resp.term != TERM_NONE &&
+	       !qp->req.num_lent;
+}
+
 /* The end of a dead QP's connection. */
 static void end_connection(struct iw_qp *qp, struct iw_ep *ep, bool orderly)
 {
@@ -139,7 +149,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 	bool orderly;
 
 	spin_lock_bh(&base->run_lock);
-	orderly = is_idle(qp);
+	orderly = is_idle(qp) || has_last_word(qp);
 	base->dead = true;
 	qp->ready = false;
 	ep = qp->ep;
@@ -184,13 +194,11 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 	struct iw_resp_cfg resp = {
 		/* All that fit: siw, told a depth, rounds it up to a power of two. */
 		.ird = terms->ird ? (u16)iw_irq_entries(terms->ird) : 0,
-		.max_ulpdu = (u16)mpa_ulpdu_max(IW_MAX_FPDU_BYTES, terms->tx_markers),
 		/* rdma_cm gives a QP that connects no rights at all: the keys' decide. */
 		.access = IW_ACCESS_WRITE | IW_ACCESS_READ | IW_ACCESS_ATOMIC,
 	};
 	struct iw_req_cfg req = {
 		.ord = terms->ord,
-		.max_ulpdu = resp.max_ulpdu,
 		.max_lent_bytes = IW_LENT_FPDU_BYTES,
 	};
 	struct iw_lender *lender = NULL;
@@ -209,7 +217,7 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 		}
 	}
 
-	if (!terms->crc && !terms->tx_markers)
+	if (!terms->crc && !terms->tx_markers && terms->long_fpdus)
 		lender = iw_lender_create(qp);
 
 	spin_lock_bh(&base->run_lock);
@@ -320,7 +328,9 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 	}
 	if (next == IB_QPS_ERR) {
 		iw_qp_error(qp);
-		ep = qp->ep;
+		/* What ends by itself, and soon, is not cut off. */
+		if (!has_last_word(qp))
+			ep = qp->ep;
 		goto unlock;
 	}
 	if (next == IB_QPS_SQD) {

@@ -202,20 +202,6 @@ struct fpdu {
 	u8 buf[DDP_CTRL_MAX_BYTES];
 };
 
-static enum iw_fail why(int err)
-{
-	switch (err) {
-	case -ERANGE:
-		return IW_FAIL_BOUNDS;
-	case -EINVAL:
-		return IW_FAIL_STAG;
-	case -EPERM:
-		return IW_FAIL_STREAM;
-	default:
-		return IW_FAIL_ACCESS;
-	}
-}
-
 /* The stream ends with this. */
 static void fatal(struct iw_qp *qp, int code)
 {
@@ -336,7 +322,7 @@ static void do_write(struct iw_qp *qp, struct sock *sk, struct fpdu *f, const st
 		}
 	}
 	if (err) {
-		refuse(qp, f, why(err));
+		refuse(qp, f, iw_fail_of(err));
 		return;
 	}
 	if (f->seg.last)
@@ -352,7 +338,7 @@ static void do_read(struct iw_qp *qp, const struct fpdu *f, const struct iw_act 
 	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length, IB_ACCESS_REMOTE_READ,
 			    &span);
 	if (err) {
-		refuse(qp, f, why(err));
+		refuse(qp, f, iw_fail_of(err));
 		return;
 	}
 	tern_span_put(&span);
@@ -368,12 +354,14 @@ static void do_atomic(struct iw_qp *qp, const struct fpdu *f, const struct iw_ac
 
 	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length,
 			    IB_ACCESS_REMOTE_ATOMIC, &span);
-	if (!err) {
-		err = tern_span_atomic(&span, act->cmp_swap, act->compare, act->swap_add, &orig);
-		tern_span_put(&span);
-	}
 	if (err) {
-		refuse(qp, f, why(err));
+		refuse(qp, f, iw_fail_of(err));
+		return;
+	}
+	err = tern_span_atomic(&span, &act->atomic, &orig);
+	tern_span_put(&span);
+	if (err) {
+		refuse(qp, f, IW_FAIL_ALIGN);
 		return;
 	}
 	tern_count(qp->base.dev, TERN_CNT_RDMA_ATOMICS);
@@ -453,8 +441,7 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 	if (!err && f->seg.last)
 		err = invalidate_sink(qp, wqe);
 	if (err) {
-		iw_req_fail(&qp->req, act.slot, IW_ST_LOC_PROT_ERR);
-		iw_resp_terminate(&qp->resp, TERM_LOCAL, f->head, f->have, ulpdu);
+		iw_req_fail(&qp->req, &qp->resp, act.slot, IW_ST_LOC_PROT_ERR);
 		return;
 	}
 	iw_req_placed(&qp->req, &act, f->seg.last);
@@ -497,7 +484,7 @@ static bool rx_fpdu(struct iw_qp *qp, struct sock *sk, struct cursor c, u32 n, u
 	f.have = min_t(u32, ulpdu, sizeof(f.buf));
 	f.head = bytes_at(sk, &f.payload, f.have, f.buf);
 	if (!f.head) {
-		terminate(qp, TERM_MPA_LOCAL, NULL, 0);
+		terminate(qp, TERM_LOCAL, NULL, 0);
 		return true;
 	}
 	code = ddp_parse(f.head, f.have, ulpdu, &f.seg);
@@ -679,6 +666,9 @@ void iw_rx_settle(struct iw_qp *qp)
 	iw_sock_lock(sk);
 	spin_lock(&qp->base.run_lock);
 	qp->rx_settle = true;
+	/* A reset for what nobody wants to read would overtake the Terminate. */
+	if (qp->resp.term != TERM_NONE)
+		qp->rx_held = tcp_inq(sk);
 	give_back(qp, sk);
 	spin_unlock(&qp->base.run_lock);
 	iw_sock_unlock(sk);

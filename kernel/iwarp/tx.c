@@ -124,17 +124,29 @@ void iw_tx_uninit(struct iw_tx *tx)
 	tx->bounce = NULL;
 }
 
-/* The largest FPDU in the page that is written to: what it holds, if memory for large ones is short. */
-static inline u32 tx_fpdu_bytes(const struct iw_tx *tx)
+/*
+ * The engines make segments for TCP's, as long as these are now (RFC 5044 4.5, RFC 5041 5.2), and
+ * for the page that is written to, which is small if memory for large ones is short.
+ */
+static void tx_fit(struct iw_qp *qp)
 {
-	return min_t(u32, tx->page_bytes, IW_MAX_FPDU_BYTES);
+	struct iw_tx *tx = &qp->tx;
+	u32 most = min_t(u32, tx->page_bytes, IW_MAX_FPDU_BYTES);
+	u32 ulpdu = mpa_longest_ulpdu(&qp->terms, tx->mss, most);
+
+	tx->fpdu_bytes = mpa_fpdu_most(ulpdu, qp->terms.tx_markers);
+	qp->req.cfg.max_ulpdu = ulpdu;
+	qp->resp.cfg.max_ulpdu = ulpdu;
 }
 
-static void tx_resize(struct iw_qp *qp, u32 page_bytes)
+static void follow_mss(struct iw_qp *qp, const struct sock *sk)
 {
-	qp->tx.page_bytes = page_bytes;
-	qp->req.cfg.max_ulpdu = (u16)mpa_ulpdu_max(tx_fpdu_bytes(&qp->tx), qp->terms.tx_markers);
-	qp->resp.cfg.max_ulpdu = qp->req.cfg.max_ulpdu;
+	u32 mss = tcp_sk(sk)->mss_cache;
+
+	if (likely(mss == qp->tx.mss))
+		return;
+	qp->tx.mss = mss;
+	tx_fit(qp);
 }
 
 /* The page that is written to is full: the next, if there is one. */
@@ -154,8 +166,10 @@ static bool tx_next_page(struct iw_qp *qp)
 	if (!last->bv_page)
 		return false;
 	tx->last = last - tx->out;
-	if (unlikely(page_size(last->bv_page) != tx->page_bytes))
-		tx_resize(qp, page_size(last->bv_page));
+	if (unlikely(page_size(last->bv_page) != tx->page_bytes)) {
+		tx->page_bytes = page_size(last->bv_page);
+		tx_fit(qp);
+	}
 	return true;
 }
 
@@ -165,7 +179,7 @@ static inline bool tx_room(struct iw_qp *qp)
 	const struct iw_tx *tx = &qp->tx;
 	const struct bio_vec *last = &tx->out[tx->last];
 
-	if (last->bv_page && tx->page_bytes - last->bv_offset - last->bv_len >= tx_fpdu_bytes(tx))
+	if (last->bv_page && tx->page_bytes - last->bv_offset - last->bv_len >= tx->fpdu_bytes)
 		return true;
 	return tx_next_page(qp);
 }
@@ -256,20 +270,6 @@ static bool tx_push(struct iw_qp *qp, struct sock *sk)
 	return true;
 }
 
-/*
- * The QP is dead, and what is written has completed: the socket is to have it,
- * whether there is room or not. False: it does not take it.
- */
-bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
-{
-	int most = sk->sk_wmem_queued + (IW_TX_PAGES + 1) * TERN_PAGE_BYTES;
-
-	if (sk->sk_sndbuf < most)
-		WRITE_ONCE(sk->sk_sndbuf, most);
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
-	return tx_push(qp, sk);
-}
-
 /* ---- FPDUs ---- */
 
 /* The payload of seg to dst. 0, or what is wrong with its memory. */
@@ -291,30 +291,50 @@ static int copy_payload(struct iw_qp *qp, const struct iw_seg *seg, u8 *dst)
 			      seg->bytes);
 }
 
+/*
+ * An FPDU, whose ULPDU is in its place at p, to `to`, at pos of the stream: the same place, if
+ * there are no markers. How many bytes.
+ */
+static u32 finish_fpdu(const struct mpa_terms *terms, u8 *to, u8 *p, u32 ulpdu, u64 pos)
+{
+	u32 pad = mpa_pad_bytes(ulpdu);
+	u32 n = MPA_LENGTH_BYTES + ulpdu + pad;
+	__le32 crc = 0;
+
+	put_unaligned_be16(ulpdu, p);
+	memset(p + MPA_LENGTH_BYTES + ulpdu, 0, pad);
+	if (terms->tx_markers)
+		n = mpa_insert_markers(to, p, n, pos);
+	if (terms->crc)
+		crc = cpu_to_le32(~tern_crc32c(~0, to, n));
+	memcpy(to + n, &crc, MPA_CRC_BYTES);
+	return n + MPA_CRC_BYTES;
+}
+
 static int write_fpdu(struct iw_qp *qp, const struct iw_seg *seg)
 {
 	struct iw_tx *tx = &qp->tx;
 	u8 *at = tx_at(tx);
 	u8 *p = qp->terms.tx_markers ? tx->bounce : at;
-	u32 ulpdu = seg->hdr_bytes + seg->bytes;
-	u32 pad = mpa_pad_bytes(ulpdu);
-	u32 n = MPA_LENGTH_BYTES + ulpdu + pad;
-	__le32 crc = 0;
 	int err;
 
-	put_unaligned_be16(ulpdu, p);
 	memcpy(p + MPA_LENGTH_BYTES, seg->hdr, seg->hdr_bytes);
 	err = copy_payload(qp, seg, p + MPA_LENGTH_BYTES + seg->hdr_bytes);
 	if (err)
 		return err;
-	memset(p + MPA_LENGTH_BYTES + ulpdu, 0, pad);
-	if (qp->terms.tx_markers)
-		n = mpa_insert_markers(at, p, n, tx->pos);
-	if (qp->terms.crc)
-		crc = cpu_to_le32(~tern_crc32c(~0, at, n));
-	memcpy(at + n, &crc, MPA_CRC_BYTES);
-	tx_written(tx, n + MPA_CRC_BYTES);
+	tx_written(tx, finish_fpdu(&qp->terms, at, p, seg->hdr_bytes + seg->bytes, tx->pos));
 	return 0;
+}
+
+int iw_tx_say_terminate(struct socket *sock, const struct mpa_terms *terms, int code)
+{
+	u8 p[MPA_LENGTH_BYTES + DDP_UNTAGGED_BYTES + RDMAP_TERM_BYTES + 3 + MPA_CRC_BYTES];
+	u8 marked[sizeof(p) + MPA_MARKER_BYTES];
+	u8 *to = terms->tx_markers ? marked : p;
+	u32 n = rdmap_term_header(p + MPA_LENGTH_BYTES);
+
+	n += rdmap_term_build(p + MPA_LENGTH_BYTES + n, code, NULL, 0, 0);
+	return iw_sock_send(sock, to, finish_fpdu(terms, to, p, n, 0), NULL, 0);
 }
 
 static enum iw_status execute_local(struct iw_qp *qp, u32 slot)
@@ -327,17 +347,37 @@ static enum iw_status execute_local(struct iw_qp *qp, u32 slot)
 static bool send_response(struct iw_qp *qp)
 {
 	struct iw_seg seg;
+	int err;
 
 	if (!iw_resp_next(&qp->resp, &seg))
 		return false;
-	if (write_fpdu(qp, &seg)) {
-		iw_resp_read_failed(&qp->resp, &seg);
+	err = write_fpdu(qp, &seg);
+	if (err) {
+		iw_resp_read_failed(&qp->resp, &seg, iw_fail_of(err));
 		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
 		iw_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
 		return true;
 	}
 	iw_resp_sent(&qp->resp, &seg);
 	return true;
+}
+
+/*
+ * The QP is dead. What is written has completed, and a Terminate that is due is to be said: the
+ * socket is to have them, whether there is room or not. False: it does not take them.
+ */
+bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk)
+{
+	int most = sk->sk_wmem_queued + (IW_TX_PAGES + 1) * TERN_PAGE_BYTES;
+
+	if (sk->sk_sndbuf < most)
+		WRITE_ONCE(sk->sk_sndbuf, most);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
+	follow_mss(qp, sk);
+	if (qp->resp.term_due && !qp->tx.hold &&
+	    (tx_room(qp) || (tx_push(qp, sk) && tx_room(qp))))
+		send_response(qp);
+	return tx_push(qp, sk);
 }
 
 /* Segments of the request whose turn it is, that lie in one SGE. False: none. */
@@ -396,11 +436,11 @@ static bool send_request(struct iw_qp *qp, struct sock *sk)
 	if (!iw_req_next(&qp->req, &seg))
 		return false;
 	if (seg.kind == IW_SEG_LOCAL) {
-		iw_req_local_done(&qp->req, seg.slot, execute_local(qp, seg.slot));
+		iw_req_local_done(&qp->req, &qp->resp, seg.slot, execute_local(qp, seg.slot));
 		return true;
 	}
 	if (write_fpdu(qp, &seg)) {
-		iw_req_fail(&qp->req, seg.slot, IW_ST_LOC_PROT_ERR);
+		iw_req_fail(&qp->req, &qp->resp, seg.slot, IW_ST_LOC_PROT_ERR);
 		return true;
 	}
 	iw_req_sent(&qp->req, &seg);
@@ -507,6 +547,7 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	for (;;) {
 		bool any = false;
 
+		follow_mss(qp, sk);
 		if (may_take(qp))
 			iw_tx_take_posted(qp);
 		/* Draining stays on: the work item goes on, or room brings us back. */

@@ -25,6 +25,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "proto/atomic.h"
 #include "tern-abi.h"
 
 /* All keys of a device. key = index << 8 | variant; index 0 is never used. */
@@ -166,8 +167,7 @@ int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 len
 typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);
 /* 8-byte aligned, or -EINVAL. Atomic against the CPU's own 64-bit atomics. */
-int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
-		     u64 *orig);
+int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig);
 
 /*
  * A gather/scatter list walked mostly forwards: caches the SGE it is in and

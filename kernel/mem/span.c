@@ -275,11 +275,11 @@ int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn 
 	return ret;
 }
 
-int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u64 swap_add,
-		     u64 *orig)
+int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig)
 {
 	atomic64_t *target;
 	void *p;
+	s64 old;
 
 	/* Eight aligned bytes are in one block; of unaligned memory the run may be shorter. */
 	if (span_chunk(span, 0, &p) < sizeof(*target) ||
@@ -287,9 +287,15 @@ int tern_span_atomic(const struct tern_span *span, bool cmp_swap, u64 compare, u
 		return -EINVAL;
 
 	target = p;
-	if (cmp_swap)
-		*orig = atomic64_cmpxchg(target, compare, swap_add);
-	else
-		*orig = atomic64_fetch_add(swap_add, target);
+	if (!atomic_op_is_plain(op)) {
+		old = atomic64_read(target);
+		while (!atomic64_try_cmpxchg(target, &old, atomic_op_result(op, old)))
+			;
+	} else if (op->cmp_swap) {
+		old = atomic64_cmpxchg(target, op->compare, op->swap_add);
+	} else {
+		old = atomic64_fetch_add(op->swap_add, target);
+	}
+	*orig = old;
 	return 0;
 }

@@ -14,7 +14,7 @@ enum ddp_bits {
 	RDMAP_OPCODE_MASK = 0x0f,
 };
 
-/* Where each message belongs (RFC 5040 5.1, figure 10; RFC 7306 6). */
+/* Where each message belongs (RFC 5040 4.1, figure 4; RFC 7306 4.1, figure 2). */
 struct place {
 	bool known;
 	bool tagged;
@@ -43,7 +43,7 @@ static const struct place places[16] = {
 static int parse_tagged(const u8 *p, u32 ulpdu_bytes, struct ddp_seg *s)
 {
 	if (ulpdu_bytes < DDP_TAGGED_BYTES)
-		return TERM_MPA_FRAME;
+		return TERM_OP_OTHER;
 	if ((p[0] & DDP_VERSION_MASK) != DDP_VERSION)
 		return TERM_DDP_VERSION;
 	s->stag = get_unaligned_be32(p + 2);
@@ -55,7 +55,7 @@ static int parse_tagged(const u8 *p, u32 ulpdu_bytes, struct ddp_seg *s)
 static int parse_untagged(const u8 *p, u32 ulpdu_bytes, struct ddp_seg *s)
 {
 	if (ulpdu_bytes < DDP_UNTAGGED_BYTES)
-		return TERM_MPA_FRAME;
+		return TERM_OP_OTHER;
 	if ((p[0] & DDP_VERSION_MASK) != DDP_VERSION)
 		return TERM_DDP_UT_VERSION;
 	s->inv_stag = get_unaligned_be32(p + 2);
@@ -76,7 +76,7 @@ int ddp_parse(const u8 *p, u32 have, u32 ulpdu_bytes, struct ddp_seg *out)
 
 	*out = s;
 	if (have < 2 || ulpdu_bytes < 2 || ulpdu_bytes > 0xffff)
-		return TERM_MPA_FRAME;
+		return TERM_OP_OTHER;
 	s.tagged = p[0] & DDP_TAGGED;
 	s.last = p[0] & DDP_LAST;
 	code = s.tagged ? parse_tagged(p, ulpdu_bytes, &s) : parse_untagged(p, ulpdu_bytes, &s);
@@ -120,7 +120,7 @@ u32 ddp_build(u8 *p, struct ddp_seg *s)
 	return s->hdr_bytes;
 }
 
-/* ---- Read Request (RFC 5040 4.4), atomics (RFC 7306 5.2) ---- */
+/* ---- Read Request (RFC 5040 4.4), atomics (RFC 7306 5.2.1) ---- */
 
 void rdmap_read_parse(const u8 *p, struct rdmap_read *r)
 {
@@ -184,6 +184,30 @@ bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t)
 	return true;
 }
 
+/* Figure 10. Of the DDP header, and of a Read Request's own. */
+static bool term_quotes(int code)
+{
+	return rdmap_term_layer(code) == TERM_DDP ||
+	       (rdmap_term_layer(code) == TERM_RDMAP && rdmap_term_type(code) != TERM_TYPE_LOCAL);
+}
+
+static bool term_quotes_read(int code)
+{
+	return rdmap_term_layer(code) == TERM_RDMAP && rdmap_term_type(code) == TERM_TYPE_PROT;
+}
+
+u32 rdmap_term_header(u8 *p)
+{
+	struct ddp_seg h = {
+		.opcode = RDMAP_TERMINATE,
+		.last = true,
+		.qn = DDP_QN_TERMINATE,
+		.msn = 1,
+	};
+
+	return ddp_build(p, &h);
+}
+
 u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes)
 {
 	u32 n = RDMAP_TERM_BYTES;
@@ -192,9 +216,9 @@ u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes)
 	put_unaligned_be16((u16)code, p);
 	p[2] = 0;
 	p[3] = 0;
-	/* What was no DDP segment cannot be quoted as one. */
-	if (!seg || rdmap_term_layer(code) == TERM_LLP || have < 2)
+	if (!seg || !term_quotes(code) || have < 2)
 		return n;
+	/* What was no DDP segment cannot be quoted as one. */
 	hdr = seg[0] & DDP_TAGGED ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
 	if (have < hdr || ulpdu_bytes < hdr)
 		return n;
@@ -204,7 +228,7 @@ u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes)
 	n += 2;
 	memcpy(p + n, seg, hdr);
 	n += hdr;
-	if (rdmap_term_layer(code) == TERM_RDMAP && hdr == DDP_UNTAGGED_BYTES &&
+	if (term_quotes_read(code) && hdr == DDP_UNTAGGED_BYTES &&
 	    (seg[1] & RDMAP_OPCODE_MASK) == RDMAP_READ_REQ && have >= hdr + RDMAP_READ_BYTES &&
 	    ulpdu_bytes >= hdr + RDMAP_READ_BYTES) {
 		p[2] |= TERM_HAS_RDMAP;

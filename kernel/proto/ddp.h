@@ -28,7 +28,7 @@ enum {
 	DDP_CTRL_MAX_BYTES	= DDP_UNTAGGED_BYTES + RDMAP_ATOMIC_BYTES,
 };
 
-/* RFC 5040 4.1, figure 3; RFC 7306 table 1. */
+/* RFC 5040 4.1, figure 4; RFC 7306 4.1, figure 2. */
 enum rdmap_opcode {
 	RDMAP_WRITE		= 0x0,
 	RDMAP_READ_REQ		= 0x1,
@@ -45,7 +45,7 @@ enum rdmap_opcode {
 	RDMAP_OPCODES
 };
 
-/* Untagged queues (RFC 5040 5.1; RFC 7306 6). */
+/* Untagged queues (RFC 5040 4.1, figure 4; RFC 7306 10.2). */
 enum ddp_queue {
 	DDP_QN_SEND		= 0,
 	DDP_QN_READ_REQ		= 1,	/* and Atomic Requests */
@@ -94,7 +94,7 @@ enum rdmap_term_code {
 	TERM_OP_STREAM		= 0x0207,
 	TERM_OP_GLOBAL		= 0x0208,
 	TERM_OP_OTHER		= 0x02ff,
-	/* DDP: local catastrophic, tagged buffer, untagged buffer (RFC 5041 8.2) */
+	/* DDP: local catastrophic, tagged buffer, untagged buffer (RFC 5041 7.2) */
 	TERM_DDP_LOCAL		= 0x1000,
 	TERM_DDP_STAG		= 0x1100,
 	TERM_DDP_BOUNDS		= 0x1101,
@@ -107,11 +107,10 @@ enum rdmap_term_code {
 	TERM_DDP_MO		= 0x1204,
 	TERM_DDP_TOO_LONG	= 0x1205,
 	TERM_DDP_UT_VERSION	= 0x1206,
-	/* MPA (RFC 5044 8; RFC 6581 8) */
+	/* MPA (RFC 5044 8; RFC 6581 8). 4, a start-up frame that is none, ends TCP's connection. */
 	TERM_MPA_CLOSED		= 0x2001,
 	TERM_MPA_CRC		= 0x2002,
 	TERM_MPA_MARKER		= 0x2003,
-	TERM_MPA_FRAME		= 0x2004,
 	TERM_MPA_LOCAL		= 0x2005,
 	TERM_MPA_NO_IRD		= 0x2006,
 	TERM_MPA_NO_RTR		= 0x2007,
@@ -122,11 +121,23 @@ static inline enum rdmap_layer rdmap_term_layer(int code)
 	return (enum rdmap_layer)(code >> 12 & 0xf);
 }
 
+/* Of RDMAP's. */
+enum rdmap_term_types {
+	TERM_TYPE_LOCAL	= 0,
+	TERM_TYPE_PROT	= 1,
+	TERM_TYPE_OP	= 2,
+};
+
+static inline u32 rdmap_term_type(int code)
+{
+	return (u32)code >> 8 & 0xf;
+}
+
 /*
  * Parse a ULPDU of ulpdu_bytes, of which the first have (at least
  * min(ulpdu_bytes, DDP_CTRL_MAX_BYTES)) are readable at p. TERM_NONE, or what
- * to terminate the stream with: too short, version, opcode that is not one, an
- * opcode on the wrong kind of buffer or queue.
+ * to terminate the stream with: version, opcode that is not one, an opcode on the
+ * wrong kind of buffer or queue. One too short for its headers has no code of its own.
  */
 int ddp_parse(const u8 *p, u32 have, u32 ulpdu_bytes, struct ddp_seg *out);
 
@@ -151,11 +162,7 @@ enum rdmap_atomic_op {
 	RDMAP_CMP_SWAP	= 0x2,
 };
 
-/*
- * RFC 7306 5.2: swaps and compares work on the bits that are set in their mask,
- * adds do not carry out of those set in theirs. So a plain 64-bit swap has masks
- * of ones, a plain add has one of zeros.
- */
+/* RFC 7306 5.2.1. The masks are those of proto/atomic.h; an add's compare_mask is all ones. */
 struct rdmap_atomic {
 	u8  op;			/* enum rdmap_atomic_op, or another that is refused */
 	u32 id;
@@ -181,9 +188,12 @@ bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t);
 /*
  * The payload of a Terminate for code, at p (room for RDMAP_TERM_MAX_BYTES),
  * quoting the offending ULPDU of ulpdu_bytes, of which have are readable at
- * seg, as its layer allows (RFC 5040 4.8, figure 9). seg NULL: nothing.
+ * seg, as its layer and type allow (RFC 5040 4.8, figure 10). seg NULL: nothing.
  */
 u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes);
+
+/* The DDP header of one, at p (room for DDP_UNTAGGED_BYTES): the first message of its queue. */
+u32 rdmap_term_header(u8 *p);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  *   done,    READs and      to     free
  *   to reap  atomics out    send
  */
-#include "iw_req.h"
+#include "iw_resp.h"
 
 static bool op_has_response(u8 op)
 {
@@ -129,7 +129,7 @@ static void write_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 	seg_header(seg, &h);
 }
 
-/* RFC 7306 6: eight bytes; the four that verbs have, then zeros. */
+/* RFC 7306 6.2: eight bytes; the four that verbs have, then zeros. */
 static void imm_seg(const struct iw_sqe *s, struct iw_seg *seg)
 {
 	struct ddp_seg h = {
@@ -179,14 +179,11 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 		.stag = s->rkey,
 		.to = s->va,
 		.swap_add = s->swap_add,
-		.compare = s->compare,
+		.swap_add_mask = s->op == IW_OP_CMP_SWAP ? ~0ull : 0,
+		.compare = s->op == IW_OP_CMP_SWAP ? s->compare : 0,
+		.compare_mask = ~0ull,
 	};
 
-	/* A swap replaces where the mask is one; an add carries except out of bits marked. */
-	if (s->op == IW_OP_CMP_SWAP) {
-		a.swap_add_mask = ~0ull;
-		a.compare_mask = ~0ull;
-	}
 	seg_header(seg, &h);
 	rdmap_atomic_build(seg->hdr + seg->hdr_bytes, &a);
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
@@ -297,14 +294,14 @@ void iw_req_lend(struct iw_req *q, u32 slot, u32 loan)
 	s->loan = loan;
 }
 
-void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status)
+void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
 
 	if (slot != q->cur || s->op != IW_OP_LOCAL || s->state != IW_SQE_QUEUED)
 		return;
 	if (status != IW_ST_SUCCESS) {
-		iw_req_fail(q, slot, status);
+		iw_req_fail(q, r, slot, status);
 		return;
 	}
 	next_turn(q);
@@ -328,19 +325,20 @@ static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_
 		fatal(act, TERM_OP_OPCODE);
 		return;
 	}
-	if (seg->stag != q->resp) {
-		fatal(act, TERM_DDP_STAG);
-		return;
-	}
-	left = s->length - s->done_bytes;
-	if (seg->to != s->done_bytes || seg->payload_bytes > left ||
-	    seg->last != (seg->payload_bytes == left)) {
-		fatal(act, TERM_DDP_BOUNDS);
-		return;
-	}
 	/* Nothing would ever come of it, and as often as the peer likes. */
 	if (!seg->payload_bytes && !seg->last) {
 		fatal(act, TERM_OP_OTHER);
+		return;
+	}
+	left = s->length - s->done_bytes;
+	/* Zero bytes name no memory (RFC 5041 5.2): neither STag nor offset counts. */
+	if (seg->payload_bytes && seg->stag != q->resp) {
+		fatal(act, TERM_DDP_STAG);
+		return;
+	}
+	if ((seg->payload_bytes && seg->to != s->done_bytes) || seg->payload_bytes > left ||
+	    seg->last != (seg->payload_bytes == left)) {
+		fatal(act, TERM_DDP_BOUNDS);
 		return;
 	}
 	act->kind = IW_REQ_PLACE;
@@ -407,14 +405,15 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 
 /* ---- completion, errors ---- */
 
-void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
+/* False: it is over. */
+static bool fail_slot(struct iw_req *q, u32 slot, enum iw_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
 	u32 i;
 
 	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == IW_SQE_DONE ||
 	    q->state == IW_REQ_ERROR)
-		return;
+		return false;
 	/*
 	 * What precedes it and waits for a response will not see one any more;
 	 * what is done behind that is flushed with it.
@@ -429,6 +428,13 @@ void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status)
 	s->status = (u8)status;
 	q->una = slot + 1;
 	iw_req_flush(q);
+	return true;
+}
+
+void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status)
+{
+	if (fail_slot(q, slot, status))
+		iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
 }
 
 /* Which of ours does the peer mean, and what does it hold against it? */
@@ -456,9 +462,9 @@ void iw_req_terminated(struct iw_req *q, int code)
 		return;
 	}
 	if (q->rd_out)
-		iw_req_fail(q, q->resp, status);
+		fail_slot(q, q->resp, status);
 	else if (q->una != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->una)))
-		iw_req_fail(q, q->una, status);
+		fail_slot(q, q->una, status);
 	else
 		iw_req_flush(q);
 }

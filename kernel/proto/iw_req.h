@@ -99,6 +99,8 @@ enum {
 	IW_READ_BYTES_AHEAD	= 2 << 20,
 };
 
+struct iw_resp;
+
 struct iw_req_cfg {
 	u16 ord;		/* READs and atomics under way, at most; 0: none may be posted */
 	u16 max_ulpdu;		/* bytes, DDP_CTRL_MAX_BYTES .. MPA_MAX_ULPDU_BYTES; may change */
@@ -252,8 +254,11 @@ static inline void iw_req_return(struct iw_req *q, u32 loan)
 	q->returned = loan;
 }
 
-/* An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). */
-void iw_req_local_done(struct iw_req *q, u32 slot, enum iw_status status);
+/*
+ * An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). If it failed, that is
+ * iw_req_fail().
+ */
+void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
 
 /*
  * A parsed RDMAP_READ_RESP or RDMAP_ATOMIC_RESP; payload is readable at p for
@@ -264,8 +269,11 @@ void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw
 /* The placement that iw_req_rx() asked for succeeded. last: the segment's. */
 void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last);
 
-/* Work request slot fails for a local reason; the QP is in error from then on. */
-void iw_req_fail(struct iw_req *q, u32 slot, enum iw_status status);
+/*
+ * Work request slot fails for a local reason; the QP is in error from then on, and r, the
+ * stream's other half, says so to the peer (RFC 5040 7.1).
+ */
+void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
 
 /*
  * The peer terminated the stream: the oldest incomplete request that has gone

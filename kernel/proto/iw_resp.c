@@ -40,30 +40,37 @@ static void refuse(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 
 	act->term = code;
 }
 
+/*
+ * RFC 5040 4.8, figure 10: DDP sees to what it places itself, RDMAP to what a request
+ * names. DDP has no code for rights (RFC 5041 7.2): the STag is not valid for that.
+ */
+static const int placed[] = {
+	[IW_FAIL_NO_RECV] = TERM_DDP_NO_BUFFER,
+	[IW_FAIL_TOO_LONG] = TERM_DDP_TOO_LONG,
+	[IW_FAIL_STAG] = TERM_DDP_STAG,
+	[IW_FAIL_BOUNDS] = TERM_DDP_BOUNDS,
+	[IW_FAIL_ACCESS] = TERM_DDP_STAG,
+	[IW_FAIL_STREAM] = TERM_DDP_STREAM,
+	[IW_FAIL_ALIGN] = TERM_OP_OTHER,
+	[IW_FAIL_INVALIDATE] = TERM_PROT_INVALIDATE,
+	[IW_FAIL_LOCAL] = TERM_LOCAL,
+};
+
+static const int named[] = {
+	[IW_FAIL_NO_RECV] = TERM_OP_OTHER,
+	[IW_FAIL_TOO_LONG] = TERM_OP_OTHER,
+	[IW_FAIL_STAG] = TERM_PROT_STAG,
+	[IW_FAIL_BOUNDS] = TERM_PROT_BOUNDS,
+	[IW_FAIL_ACCESS] = TERM_PROT_ACCESS,
+	[IW_FAIL_STREAM] = TERM_PROT_STREAM,
+	[IW_FAIL_ALIGN] = TERM_OP_STREAM,		/* RFC 7306 8.2 */
+	[IW_FAIL_INVALIDATE] = TERM_PROT_INVALIDATE,
+	[IW_FAIL_LOCAL] = TERM_LOCAL,
+};
+
 int iw_resp_fail(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 have,
 		 enum iw_fail why)
 {
-	/* RFC 5040 4.8: DDP sees to what it places itself, RDMAP to what a request names. */
-	static const int placed[] = {
-		[IW_FAIL_NO_RECV] = TERM_DDP_NO_BUFFER,
-		[IW_FAIL_TOO_LONG] = TERM_DDP_TOO_LONG,
-		[IW_FAIL_STAG] = TERM_DDP_STAG,
-		[IW_FAIL_BOUNDS] = TERM_DDP_BOUNDS,
-		[IW_FAIL_ACCESS] = TERM_PROT_ACCESS,
-		[IW_FAIL_STREAM] = TERM_DDP_STREAM,
-		[IW_FAIL_INVALIDATE] = TERM_PROT_INVALIDATE,
-		[IW_FAIL_LOCAL] = TERM_LOCAL,
-	};
-	static const int named[] = {
-		[IW_FAIL_NO_RECV] = TERM_OP_OTHER,
-		[IW_FAIL_TOO_LONG] = TERM_OP_OTHER,
-		[IW_FAIL_STAG] = TERM_PROT_STAG,
-		[IW_FAIL_BOUNDS] = TERM_PROT_BOUNDS,
-		[IW_FAIL_ACCESS] = TERM_PROT_ACCESS,
-		[IW_FAIL_STREAM] = TERM_PROT_STREAM,
-		[IW_FAIL_INVALIDATE] = TERM_PROT_INVALIDATE,
-		[IW_FAIL_LOCAL] = TERM_LOCAL,
-	};
 	bool is_request = s->opcode == RDMAP_READ_REQ || s->opcode == RDMAP_ATOMIC_REQ;
 	int code = is_request ? named[why] : placed[why];
 
@@ -126,11 +133,11 @@ static int rx_write(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *a
 {
 	r->write_bytes = s->payload_bytes + (r->in_write ? r->write_bytes : 0);
 	r->in_write = !s->last;
-	/* Zero bytes name no memory (RFC 5040 5.4; the first message of peer-to-peer mode). */
+	/* Zero bytes name no memory (RFC 5041 5.2; the first message of peer-to-peer mode). */
 	if (!s->payload_bytes)
 		return s->last ? TERM_NONE : TERM_OP_OTHER;
 	if (!(r->cfg.access & IW_ACCESS_WRITE))
-		return TERM_PROT_ACCESS;
+		return placed[IW_FAIL_ACCESS];
 	if (wraps(s->to, s->payload_bytes))
 		return TERM_DDP_WRAP;
 	act->kind = IW_ACT_WRITE;
@@ -157,8 +164,6 @@ static int rx_read(const struct iw_resp *r, const struct ddp_seg *s, const u8 *p
 	if (code != TERM_NONE)
 		return code;
 	rdmap_read_parse(payload, &rd);
-	if (rd.bytes > IW_MAX_MSG_BYTES)
-		return TERM_PROT_BOUNDS;
 	if (wraps(rd.src_to, rd.bytes))
 		return TERM_PROT_WRAP;
 	if (rd.bytes && !(r->cfg.access & IW_ACCESS_READ))
@@ -181,28 +186,19 @@ static int rx_atomic(const struct iw_resp *r, const struct ddp_seg *s, const u8 
 	rdmap_atomic_parse(payload, &a);
 	if (!(r->cfg.access & IW_ACCESS_ATOMIC))
 		return TERM_PROT_ACCESS;
-	/* Whole words only; adds that carry through, swaps of all bits. */
-	switch (a.op) {
-	case RDMAP_FETCH_ADD:
-		if (a.swap_add_mask)
-			return TERM_OP_OTHER;
-		break;
-	case RDMAP_CMP_SWAP:
-		if (~a.swap_add_mask || ~a.compare_mask)
-			return TERM_OP_OTHER;
-		break;
-	default:
+	if (a.op != RDMAP_FETCH_ADD && a.op != RDMAP_CMP_SWAP)
 		return TERM_OP_OTHER;
-	}
-	if (a.to & 7)
-		return TERM_PROT_OTHER;
 	act->kind = IW_ACT_ATOMIC;
 	act->stag = a.stag;
-	act->va = a.to;
+	act->va = a.to;		/* what is to be aligned is the memory there (RFC 7306 5.2.1) */
 	act->length = 8;
-	act->cmp_swap = a.op == RDMAP_CMP_SWAP;
-	act->compare = a.compare;
-	act->swap_add = a.swap_add;
+	act->atomic = (struct atomic_op){
+		.cmp_swap = a.op == RDMAP_CMP_SWAP,
+		.compare = a.compare,
+		.compare_mask = a.compare_mask,
+		.swap_add = a.swap_add,
+		.swap_add_mask = a.swap_add_mask,
+	};
 	return TERM_NONE;
 }
 
@@ -309,14 +305,7 @@ void iw_resp_commit(struct iw_resp *r, const struct ddp_seg *s, const struct iw_
 
 static void term_seg(const struct iw_resp *r, struct iw_seg *seg)
 {
-	struct ddp_seg h = {
-		.opcode = RDMAP_TERMINATE,
-		.last = true,
-		.qn = DDP_QN_TERMINATE,
-		.msn = 1,
-	};
-
-	seg->hdr_bytes = (u16)ddp_build(seg->hdr, &h);
+	seg->hdr_bytes = (u16)rdmap_term_header(seg->hdr);
 	memcpy(seg->hdr + seg->hdr_bytes, r->term_payload, r->term_bytes);
 	seg->hdr_bytes += r->term_bytes;
 }
@@ -395,8 +384,28 @@ void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg)
 		r->irq_tail++;
 }
 
-void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg)
+/* The request quoted as it stands: what is left of it (RFC 5040 4.8). */
+void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg, enum iw_fail why)
 {
-	if (seg->kind == IW_SEG_READ_RESP)
-		iw_resp_terminate(r, TERM_PROT_ACCESS, NULL, 0, 0);
+	const struct iw_irq *irq = &r->irq[r->irq_tail & r->irq_mask];
+	struct ddp_seg h = {
+		.opcode = RDMAP_READ_REQ,
+		.last = true,
+		.qn = DDP_QN_READ_REQ,
+		.msn = r->read_msn - (r->irq_head - r->irq_tail),
+	};
+	struct rdmap_read rd = {
+		.sink_stag = irq->sink_stag,
+		.sink_to = irq->sink_to + irq->sent_bytes,
+		.bytes = irq->bytes - irq->sent_bytes,
+		.src_stag = irq->stag,
+		.src_to = irq->to + irq->sent_bytes,
+	};
+	u8 request[DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES];
+
+	if (seg->kind != IW_SEG_READ_RESP || r->irq_tail == r->irq_head)
+		return;
+	ddp_build(request, &h);
+	rdmap_read_build(request + DDP_UNTAGGED_BYTES, &rd);
+	iw_resp_terminate(r, named[why], request, sizeof(request), sizeof(request));
 }

@@ -13,6 +13,7 @@
 #ifndef TERN_PROTO_IW_RESP_H
 #define TERN_PROTO_IW_RESP_H
 
+#include "atomic.h"
 #include "iw_req.h"
 
 #ifdef __cplusplus
@@ -82,7 +83,6 @@ struct iw_act {
 	bool end;		/* RECV, IMM: after commit, generate the receive completion */
 	bool solicited;
 	bool invalidate;	/* at end: inv_stag, before the completion */
-	bool cmp_swap;
 	__be32 imm;
 	u32 inv_stag;
 	u32 offset;
@@ -90,8 +90,7 @@ struct iw_act {
 	u32 length;		/* RECV at end: the message's; IMM: of the Write before it; READ: asked for */
 	u32 stag;
 	u64 va;
-	u64 compare;
-	u64 swap_add;
+	struct atomic_op atomic;
 	int term;		/* FATAL, TERMINATED: enum rdmap_term_code */
 };
 
@@ -102,6 +101,7 @@ enum iw_fail {
 	IW_FAIL_BOUNDS,
 	IW_FAIL_ACCESS,
 	IW_FAIL_STREAM,		/* of another PD or QP */
+	IW_FAIL_ALIGN,		/* an atomic's memory */
 	IW_FAIL_INVALIDATE,	/* inv_stag may not be */
 	IW_FAIL_LOCAL,		/* receive WQE's SGEs refused, CQ overrun */
 };
@@ -165,7 +165,7 @@ static inline bool iw_resp_in_message(const struct iw_resp *r)
 }
 
 /* The memory of an IW_SEG_READ_RESP is no longer readable: Terminate in its place. */
-void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg);
+void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg, enum iw_fail why);
 
 #ifdef __cplusplus
 }

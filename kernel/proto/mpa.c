@@ -8,7 +8,8 @@ enum mpa_flags {
 	MPA_F_MARKERS	= 0x80,
 	MPA_F_CRC	= 0x40,
 	MPA_F_REJECT	= 0x20,
-	MPA_F_ENHANCED	= 0x10,		/* RFC 6581 */
+	MPA_F_ENHANCED	= 0x10,		/* RFC 6581 6 */
+	MPA_F_LONG	= 0x08,		/* reserved; siw's */
 };
 
 /* Of the two 16-bit words before version 2's private data (RFC 6581 9). */
@@ -61,6 +62,7 @@ enum mpa_error mpa_frame_parse(const u8 *p, u32 have, bool reply, struct mpa_fra
 	f.markers = p[16] & MPA_F_MARKERS;
 	f.crc = p[16] & MPA_F_CRC;
 	f.reject = p[16] & MPA_F_REJECT;
+	f.long_fpdus = p[16] & MPA_F_LONG;
 	f.revision = p[17];
 	pd_bytes = get_unaligned_be16(p + 18);
 	if (f.revision < 1 || f.revision > 2)
@@ -92,7 +94,8 @@ u32 mpa_frame_build(u8 *p, struct mpa_frame *f)
 
 	memcpy(p, f->reply ? reply_key : request_key, MPA_KEY_BYTES);
 	p[16] = (u8)((f->markers ? MPA_F_MARKERS : 0) | (f->crc ? MPA_F_CRC : 0) |
-		     (f->reject ? MPA_F_REJECT : 0) | (f->enhanced ? MPA_F_ENHANCED : 0));
+		     (f->reject ? MPA_F_REJECT : 0) | (f->enhanced ? MPA_F_ENHANCED : 0) |
+		     (f->long_fpdus ? MPA_F_LONG : 0));
 	p[17] = f->revision;
 	put_unaligned_be16((u16)(f->private_bytes + (f->enhanced ? MPA_ENHANCED_BYTES : 0)), p + 18);
 	if (f->enhanced) {
@@ -133,6 +136,7 @@ void mpa_request(const struct mpa_offer *mine, struct mpa_frame *f)
 		.crc = mine->crc,
 		.revision = mine->revision,
 		.enhanced = mine->revision == 2,
+		.long_fpdus = mine->long_fpdus,
 	};
 	if (f->enhanced) {
 		f->p2p = mine->p2p;
@@ -150,6 +154,7 @@ static void reply_base(const struct mpa_offer *mine, const struct mpa_frame *req
 		.crc = mine->crc || request->crc,
 		.revision = request->revision,
 		.enhanced = request->enhanced,
+		.long_fpdus = mine->long_fpdus && request->long_fpdus,
 		.ird = mine->ird,
 		.ord = mine->ord,
 	};
@@ -164,6 +169,7 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 		.crc = reply->crc,
 		.tx_markers = request->markers,
 		.enhanced = request->enhanced,
+		.long_fpdus = reply->long_fpdus,
 		.ird = mine->ird,
 		.ord = mine->ord,
 	};
@@ -172,7 +178,9 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 
 	/* Never more than the initiator lets in, nor offered more than it will use. */
 	terms->ord = fit_depth(mine->ord, request->ird);
-	reply->ord = terms->ord;
+	reply->ord = request->ird == MPA_DEPTH_ANY ? MPA_DEPTH_ANY : terms->ord;
+	if (request->ord == MPA_DEPTH_ANY)
+		reply->ird = MPA_DEPTH_ANY;
 	if (!request->p2p)
 		return MPA_AGREED;
 	reply->p2p = true;
@@ -183,7 +191,8 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 	/* A Read takes a place of the queue, be there none for the application's (RFC 6581 9.1). */
 	if (terms->rtr & MPA_RTR_READ && !terms->ird) {
 		terms->ird = 1;
-		reply->ird = 1;
+		if (reply->ird != MPA_DEPTH_ANY)
+			reply->ird = 1;
 	}
 	if (terms->rtr)
 		return MPA_AGREED;
@@ -207,6 +216,7 @@ enum mpa_verdict mpa_finish(const struct mpa_offer *mine, const struct mpa_frame
 		.crc = mine->crc || reply->crc,
 		.tx_markers = reply->markers,
 		.enhanced = reply->enhanced,
+		.long_fpdus = mine->long_fpdus && reply->long_fpdus,
 		.ird = mine->ird,
 		.ord = mine->ord,
 	};
@@ -216,8 +226,11 @@ enum mpa_verdict mpa_finish(const struct mpa_offer *mine, const struct mpa_frame
 		return mine->revision == 2 && mine->p2p ? MPA_NO_RTR : MPA_AGREED;
 
 	terms->ord = fit_depth(mine->ord, reply->ird);
-	if (reply->ord != MPA_DEPTH_ANY && reply->ord > mine->ird)
-		return MPA_NO_IRD;
+	if (reply->ord != MPA_DEPTH_ANY && reply->ord > terms->ird) {
+		if (reply->ord > mine->ird_most)
+			return MPA_NO_IRD;
+		terms->ird = reply->ord;
+	}
 	if (mine->p2p) {
 		if (reply->p2p)
 			terms->rtr = choose_rtr(reply->rtr & mine->rtr);
@@ -248,20 +261,16 @@ u32 mpa_marker_count(u64 pos, u32 bytes)
 	return 1 + (bytes - first - 1) / (MPA_MARKER_SPACING - MPA_MARKER_BYTES);
 }
 
-u32 mpa_ulpdu_max(u32 stream_bytes, bool markers)
+u32 mpa_mulpdu(u32 emss, bool markers)
 {
-	u32 overhead = MPA_LENGTH_BYTES + MPA_CRC_BYTES;
-	u32 spacings;
+	u32 overhead = MPA_LENGTH_BYTES + MPA_CRC_BYTES + emss % 4;
 
-	/* The FPDU's length is a multiple of four, with markers too. */
-	stream_bytes &= ~3u;
-	/* Wherever it begins: most are in it if one is its start. */
-	spacings = stream_bytes / MPA_MARKER_SPACING + !!(stream_bytes % MPA_MARKER_SPACING);
 	if (markers)
-		overhead += spacings * MPA_MARKER_BYTES;
-	if (stream_bytes <= overhead)
-		return 0;
-	return min_u32(stream_bytes - overhead, MPA_MAX_ULPDU_BYTES - 1);
+		overhead += MPA_MARKER_BYTES *
+			    (emss / MPA_MARKER_SPACING + !!(emss % MPA_MARKER_SPACING));
+	if (emss < overhead + MPA_LEAST_MULPDU)
+		return MPA_LEAST_MULPDU;
+	return min_u32(emss - overhead, MPA_MAX_ULPDU_BYTES - 1);
 }
 
 u32 mpa_insert_markers(u8 *dst, const u8 *src, u32 bytes, u64 pos)

@@ -22,6 +22,7 @@ enum {
 	MPA_MARKER_BYTES	= 4,
 	MPA_MARKER_SPACING	= 512,
 	MPA_MAX_ULPDU_BYTES	= 0xffff,
+	MPA_LEAST_MULPDU	= 128,	/* however short TCP's segments are (RFC 5044 4.5) */
 	/* RFC 6581 9.1: 14 bits; all ones say "not negotiated here". */
 	MPA_DEPTH_MAX		= 0x3ffe,
 	MPA_DEPTH_ANY		= 0x3fff,
@@ -41,6 +42,7 @@ struct mpa_frame {
 	bool crc;		/* C */
 	bool reject;		/* R: replies only */
 	bool enhanced;		/* S: version 2 and the four fields below */
+	bool long_fpdus;	/* a reserved bit, siw's: the sender takes FPDUs longer than a segment */
 	u8  revision;		/* 1 or 2 */
 	bool p2p;
 	u8  rtr;		/* enum mpa_rtr */
@@ -80,8 +82,10 @@ struct mpa_offer {
 	bool crc;		/* wants CRCs; they are used if either side does */
 	bool p2p;		/* initiator: asks for it */
 	u8  rtr;		/* which it can send (initiator), or receive (responder) */
+	bool long_fpdus;
 	u16 ird;
 	u16 ord;
+	u16 ird_most;		/* initiator: what it can, if that is more */
 };
 
 /* What a connection runs with. */
@@ -90,6 +94,7 @@ struct mpa_terms {
 	bool crc;
 	bool tx_markers;	/* the peer insists on them */
 	bool enhanced;
+	bool long_fpdus;	/* both take them */
 	bool p2p;
 	u8  rtr;		/* one of enum mpa_rtr: what the initiator sends first; 0: none */
 	u16 ird;		/* READs and atomics of the peer's under way, at most */
@@ -99,7 +104,7 @@ struct mpa_terms {
 enum mpa_verdict {
 	MPA_AGREED,
 	MPA_REJECTED,		/* by the peer */
-	MPA_NO_IRD,		/* the peer's ORD is above what we have (RFC 6581 9.1) */
+	MPA_NO_IRD,		/* the peer's ORD is above what we can have (RFC 6581 9.1) */
 	MPA_NO_RTR,		/* no first message that both know */
 };
 
@@ -134,8 +139,27 @@ static inline u32 mpa_fpdu_bytes(u32 ulpdu_bytes)
 	return MPA_LENGTH_BYTES + ulpdu_bytes + mpa_pad_bytes(ulpdu_bytes) + MPA_CRC_BYTES;
 }
 
-/* The longest ULPDU whose FPDU fits into so many bytes of stream; 0 if none does. */
-u32 mpa_ulpdu_max(u32 stream_bytes, bool markers);
+/*
+ * The longest ULPDU to be sent (RFC 5044 4.5, MULPDU): its FPDU, with all markers that it may
+ * have, fits into a TCP segment of emss bytes, unless that is very short.
+ */
+u32 mpa_mulpdu(u32 emss, bool markers);
+
+/* The same on these terms: longer than segments if both take that, most bytes of stream at most. */
+static inline u32 mpa_longest_ulpdu(const struct mpa_terms *t, u32 emss, u32 most)
+{
+	return mpa_mulpdu(t->long_fpdus || emss > most ? most : emss, t->tx_markers);
+}
+
+/* Of the stream, with all markers that there may be. */
+static inline u32 mpa_fpdu_most(u32 ulpdu_bytes, bool markers)
+{
+	u32 n = mpa_fpdu_bytes(ulpdu_bytes);
+
+	return markers ? n + MPA_MARKER_BYTES *
+				 ((n - 1) / (MPA_MARKER_SPACING - MPA_MARKER_BYTES) + 1) :
+			 n;
+}
 
 /* Markers in the stretch [pos, pos + bytes) of stream, the markers not counted in bytes. */
 u32 mpa_marker_count(u64 pos, u32 bytes);

@@ -295,7 +295,10 @@ static void do_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_a
 	ret = tern_span_get(&qp->base.mem, act->rkey, act->va, act->length,
 			    IB_ACCESS_REMOTE_ATOMIC, &span);
 	if (!ret) {
-		ret = tern_span_atomic(&span, act->cmp_swap, act->compare, act->swap_add, &orig);
+		const struct atomic_op op =
+			atomic_op_plain(act->cmp_swap, act->compare, act->swap_add);
+
+		ret = tern_span_atomic(&span, &op, &orig);
 		tern_span_put(&span);
 	}
 	if (ret) {

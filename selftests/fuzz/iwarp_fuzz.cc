@@ -79,6 +79,7 @@ public:
 	}
 
 	iw_req q;
+	iw_resp *other = nullptr; // half of the stream
 
 	void post()
 	{
@@ -169,16 +170,27 @@ public:
 			REQUIRE(act.bytes == 8 && act.offset == 0);
 		}
 		if (!in_.below(32)) {
-			iw_req_fail(&q, act.slot, IW_ST_LOC_PROT_ERR);
+			fail(act.slot, IW_ST_LOC_PROT_ERR);
 			REQUIRE(iw_req_in_error(&q));
-			return TERM_LOCAL;
+			return TERM_NONE;
 		}
 		moved(act.slot) += act.bytes;
 		iw_req_placed(&q, &act, s.last);
 		return TERM_NONE;
 	}
 
-	void fail() { iw_req_fail(&q, q.una + in_.near(0), IW_ST_LOC_LEN_ERR); }
+	// The peer hears of it, unless the stream was over.
+	void fail(u32 slot, iw_status status)
+	{
+		bool was_over = iw_req_in_error(&q) || other->in_error;
+
+		iw_req_fail(&q, other, slot, status);
+		REQUIRE(was_over || other->in_error == iw_req_in_error(&q));
+		REQUIRE(was_over || !other->in_error ||
+			(other->term_due && other->term == TERM_LOCAL));
+	}
+
+	void fail() { fail(q.una + in_.near(0), IW_ST_LOC_LEN_ERR); }
 
 	// Payload is lent from now on, or copied.
 	void set_lending(bool lending) { lending_ = lending; }
@@ -257,7 +269,8 @@ private:
 		REQUIRE(s.op == IW_OP_LOCAL);
 		REQUIRE(!(s.flags & IW_SQE_WAIT_ALL) || seg.slot == q.una);
 		REQUIRE(!(s.flags & IW_SQE_FENCE) || !q.rd_out);
-		iw_req_local_done(&q, seg.slot, in_.below(8) ? IW_ST_SUCCESS : IW_ST_MW_BIND_ERR);
+		iw_req_local_done(&q, other, seg.slot,
+				  in_.below(8) ? IW_ST_SUCCESS : IW_ST_MW_BIND_ERR);
 		REQUIRE(s.state == IW_SQE_DONE);
 	}
 
@@ -367,7 +380,7 @@ public:
 			rdmap_atomic a = {};
 
 			a.op = in_.below(4) ? RDMAP_FETCH_ADD : in_.byte() & 0xf;
-			a.swap_add_mask = a.compare_mask = a.op == RDMAP_FETCH_ADD ? 0 : ~0ull;
+			a.swap_add_mask = a.compare_mask = in_.below(4) ? ~0ull : in_.dword();
 			a.to = in_.below(8) ? 0x1000 : in_.byte();
 			rdmap_atomic_build(payload, &a);
 			fixed(&h, DDP_QN_READ_REQ, RDMAP_ATOMIC_BYTES, r.read_msn);
@@ -493,12 +506,12 @@ private:
 			REQUIRE(r.cfg.access & IW_ACCESS_WRITE);
 			break;
 		case IW_ACT_READ:
-			REQUIRE(owed_.size() < r.cfg.ird && act.length <= 0x80000000u);
+			REQUIRE(owed_.size() < r.cfg.ird);
 			REQUIRE(!act.length || act.va + (act.length - 1) >= act.va);
 			REQUIRE(!act.length || (r.cfg.access & IW_ACCESS_READ));
 			break;
 		case IW_ACT_ATOMIC:
-			REQUIRE(owed_.size() < r.cfg.ird && !(act.va & 7) && act.length == 8);
+			REQUIRE(owed_.size() < r.cfg.ird && act.length == 8);
 			REQUIRE(r.cfg.access & IW_ACCESS_ATOMIC);
 			break;
 		default:
@@ -518,7 +531,8 @@ private:
 			REQUIRE(seg.last == (o.sent + seg.bytes == o.bytes));
 			REQUIRE(seg.bytes || seg.last);
 			if (!in_.below(32)) {
-				iw_resp_read_failed(&r, &seg);
+				iw_resp_read_failed(&r, &seg,
+						    iw_fail(in_.below(IW_FAIL_LOCAL + 1)));
 				REQUIRE(r.in_error && r.term_due);
 				return;
 			}
@@ -541,7 +555,10 @@ private:
 
 class Stream {
 public:
-	Stream(Choices &in, u16 max_ulpdu) : in_(in), req_(in, max_ulpdu), resp_(in, max_ulpdu) {}
+	Stream(Choices &in, u16 max_ulpdu) : in_(in), req_(in, max_ulpdu), resp_(in, max_ulpdu)
+	{
+		req_.other = &resp_.r;
+	}
 
 	void step()
 	{

@@ -173,13 +173,14 @@ void markers(const u8 *settings, const u8 *data, u32 n)
 
 	for (bool with : {false, true}) {
 		u32 room = get_unaligned_be32(settings) >> (settings[4] % 32);
-		u32 ulpdu = mpa_ulpdu_max(room, with);
+		u32 ulpdu = mpa_mulpdu(room, with);
 		u32 fpdu = mpa_fpdu_bytes(ulpdu);
 
-		REQUIRE(ulpdu < MPA_MAX_ULPDU_BYTES);
+		REQUIRE(ulpdu >= MPA_LEAST_MULPDU && ulpdu < MPA_MAX_ULPDU_BYTES);
 		if (with)
 			fpdu += mpa_marker_count(pos, fpdu) * MPA_MARKER_BYTES;
-		REQUIRE(!ulpdu || fpdu <= room);
+		REQUIRE(fpdu <= room || ulpdu == MPA_LEAST_MULPDU);
+		REQUIRE(fpdu <= mpa_fpdu_most(ulpdu, with));
 	}
 }
 

@@ -146,7 +146,7 @@ TEST(DdpSegment, MoreToComeHasNoLastFlag)
 	}
 }
 
-TEST(DdpSegment, EveryTruncationOfAHeaderIsABadFrame)
+TEST(DdpSegment, ATruncatedHeaderHasNoCodeOfItsOwn)
 {
 	for (const Message &m : kMessages) {
 		Bytes b = header(m);
@@ -154,7 +154,7 @@ TEST(DdpSegment, EveryTruncationOfAHeaderIsABadFrame)
 		for (u32 n = 0; n < b.size(); n++) {
 			ddp_seg s;
 
-			EXPECT_EQ(ddp_parse(exact(b, n).get(), n, n, &s), TERM_MPA_FRAME)
+			EXPECT_EQ(ddp_parse(exact(b, n).get(), n, n, &s), TERM_OP_OTHER)
 				<< m.name << " " << n;
 			EXPECT_EQ(s.opcode, RDMAP_OPCODES);
 		}
@@ -246,12 +246,12 @@ TEST(DdpSegment, OnlyTheHeadersNeedToBeReadable)
 	}
 }
 
-TEST(DdpSegment, LongerThanAnyFpduIsABadFrame)
+TEST(DdpSegment, LongerThanAnyFpduIsNone)
 {
 	Bytes b = header(kMessages[RDMAP_SEND]) + Bytes(52);
 	ddp_seg s;
 
-	EXPECT_EQ(ddp_parse(b.data(), static_cast<u32>(b.size()), 0x10000, &s), TERM_MPA_FRAME);
+	EXPECT_EQ(ddp_parse(b.data(), static_cast<u32>(b.size()), 0x10000, &s), TERM_OP_OTHER);
 }
 
 // ---- RDMAP headers that are payload ----
@@ -353,7 +353,6 @@ TEST(RdmapTerm, CodesAreLayerTypeAndCode)
 		{TERM_MPA_CLOSED, TERM_LLP, 0, 1},
 		{TERM_MPA_CRC, TERM_LLP, 0, 2},
 		{TERM_MPA_MARKER, TERM_LLP, 0, 3},
-		{TERM_MPA_FRAME, TERM_LLP, 0, 4},
 		{TERM_MPA_LOCAL, TERM_LLP, 0, 5},
 		{TERM_MPA_NO_IRD, TERM_LLP, 0, 6},
 		{TERM_MPA_NO_RTR, TERM_LLP, 0, 7},
@@ -455,8 +454,31 @@ TEST(RdmapTerm, WhatMpaRefusedIsNotQuoted)
 {
 	const Bytes seg = header(kMessages[RDMAP_SEND]) + Bytes(4);
 
-	for (int code : {int(TERM_MPA_CRC), int(TERM_MPA_FRAME), int(TERM_MPA_NO_RTR)})
+	for (int code : {int(TERM_MPA_CRC), int(TERM_MPA_LOCAL), int(TERM_MPA_NO_RTR)})
 		EXPECT_EQ(term(code, seg), (Bytes{0x20, static_cast<u8>(code), 0, 0}));
+}
+
+TEST(RdmapTerm, WhatIsOurOwnFaultIsNotQuoted)
+{
+	EXPECT_EQ(term(TERM_LOCAL, header(kMessages[RDMAP_SEND]) + Bytes(4)), (Bytes{0, 0, 0, 0}));
+	EXPECT_EQ(term(TERM_LOCAL, header(kMessages[RDMAP_READ_REQ]) + kRead), (Bytes{0, 0, 0, 0}));
+}
+
+TEST(RdmapTerm, AReadRequestThatIsNoOperationIsQuotedByItsDdpHeader)
+{
+	const Bytes h = header(kMessages[RDMAP_READ_REQ]);
+
+	for (int code : {int(TERM_OP_OPCODE), int(TERM_OP_STREAM), int(TERM_OP_OTHER)})
+		EXPECT_EQ(term(code, h + kRead),
+			  (Bytes{0x02, static_cast<u8>(code), 0xc0, 0, 0, 46}) + h);
+}
+
+TEST(RdmapTerm, OneIsTheFirstMessageOfItsQueue)
+{
+	Bytes b(DDP_UNTAGGED_BYTES, 0xee);
+
+	ASSERT_EQ(rdmap_term_header(b.data()), b.size());
+	EXPECT_EQ(b, (Bytes{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0}));
 }
 
 TEST(RdmapTerm, NothingIsQuotedInPart)

@@ -34,6 +34,73 @@ TEST_F(IwReq, AReadOfNothingHasAnEmptyResponse)
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
 
+// RFC 5041 5.2: of a message of no bytes neither STag nor offset is looked at.
+TEST_F(IwReq, AnEmptyReadResponseNamesNoPlace)
+{
+	iw_req_act act;
+	ddp_seg s = {};
+
+	post(IW_OP_READ, 0);
+	send();
+	s.opcode = RDMAP_READ_RESP;
+	s.tagged = s.last = true;
+	s.stag = 0xdeadbeef;
+	s.to = 0x123456789;
+	iw_req_rx(&q, &s, nullptr, &act);
+	ASSERT_EQ(act.kind, IW_REQ_PLACE);
+	EXPECT_EQ(act.slot, 0u);
+	EXPECT_EQ(act.bytes, 0u);
+	iw_req_placed(&q, &act, true);
+	EXPECT_EQ(reap(), (Completions{{0, 0}}));
+}
+
+TEST_F(IwReq, AnEmptyReadResponseIsNoneToAReadOfSomething)
+{
+	iw_req_act act;
+	ddp_seg s = {};
+
+	post(IW_OP_READ, 4);
+	send();
+	s.opcode = RDMAP_READ_RESP;
+	s.tagged = s.last = true;
+	iw_req_rx(&q, &s, nullptr, &act);
+	expect_fatal(act, TERM_DDP_BOUNDS);
+}
+
+// RFC 5040 7.1: the peer hears of it, instead of the request.
+TEST_F(IwReq, ALocalFailureIsSaidByATerminateThatQuotesNothing)
+{
+	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_LOCAL}) {
+		iw_seg s = {};
+		u32 slot;
+
+		start();
+		slot = post(op, op == IW_OP_LOCAL ? 0 : 8);
+		ASSERT_TRUE(iw_req_next(&q, &s));
+		if (op == IW_OP_LOCAL)
+			iw_req_local_done(&q, &other, slot, IW_ST_MW_BIND_ERR);
+		else
+			iw_req_fail(&q, &other, slot, IW_ST_LOC_PROT_ERR);
+		EXPECT_FALSE(iw_req_next(&q, &s));
+		ASSERT_TRUE(iw_resp_next(&other, &s));
+		EXPECT_EQ(hdr(s), (Bytes{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0,
+					 0,    0,    1, 0, 0, 0, 0, 0, 0, 0, 0}));
+	}
+}
+
+TEST_F(IwReq, WhatThePeerTerminatedIsNotAnswered)
+{
+	iw_seg s = {};
+
+	post(IW_OP_READ, 8);
+	send();
+	iw_req_terminated(&q, TERM_PROT_STAG);
+	EXPECT_FALSE(iw_resp_next(&other, &s));
+	// Nor is what fails after it.
+	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
+	EXPECT_FALSE(iw_resp_next(&other, &s));
+}
+
 TEST_F(IwReq, WhatIsNotPlacedDoesNotCount)
 {
 	iw_req_act act;
@@ -47,7 +114,7 @@ TEST_F(IwReq, WhatIsNotPlacedDoesNotCount)
 	iw_req_rx(&q, &s, nullptr, &act);
 	EXPECT_EQ(act.kind, IW_REQ_PLACE);
 	EXPECT_EQ(reap(), Completions{});
-	iw_req_fail(&q, act.slot, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, act.slot, IW_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}}));
 }
 
@@ -222,7 +289,7 @@ TEST_F(IwReq, AFailureAcrossTheWrapFlushesWhatFollows)
 		post(IW_OP_READ, 1);
 	send();
 	read_resp(0xfffffffe, 0, 1, true);
-	iw_req_fail(&q, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0xffffffff, IW_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0},
 				       {0xffffffff, IW_ST_LOC_PROT_ERR},
 				       {0, IW_ST_WR_FLUSH_ERR},
@@ -239,7 +306,7 @@ TEST_F(IwReq, AFailureFlushesAllBehindTheOldestThatIsNotComplete)
 	post(IW_OP_SEND, kSend + 1);
 	post(IW_OP_SEND, 1);
 	send(4);
-	iw_req_fail(&q, 3, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 3, IW_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0, 0},
 				       {1, IW_ST_WR_FLUSH_ERR},
 				       {2, IW_ST_WR_FLUSH_ERR},
@@ -251,9 +318,9 @@ TEST_F(IwReq, AFailureOfWhatIsDoneOrNotPostedIsIgnored)
 {
 	post(IW_OP_SEND, 1);
 	send();
-	iw_req_fail(&q, 0, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, 1, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0xffffffff, IW_ST_LOC_PROT_ERR);
 	EXPECT_FALSE(iw_req_in_error(&q));
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
@@ -263,8 +330,8 @@ TEST_F(IwReq, OnlyTheFirstFailureHasAStatus)
 	post(IW_OP_READ, 1);
 	post(IW_OP_READ, 1);
 	send();
-	iw_req_fail(&q, 0, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, 1, IW_ST_LOC_LEN_ERR);
+	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, IW_ST_LOC_LEN_ERR);
 	iw_req_terminated(&q, TERM_PROT_STAG);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}, {1, IW_ST_WR_FLUSH_ERR}}));
 }

@@ -6,7 +6,7 @@
 #ifndef TERN_UNIT_IW_REQ_FIXTURE_H
 #define TERN_UNIT_IW_REQ_FIXTURE_H
 
-#include "proto/iw_req.h"
+#include "proto/iw_resp.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,6 +26,8 @@ using Bytes = std::vector<u8>;
 class IwReq : public testing::Test {
 protected:
 	iw_req q;
+	iw_resp other; // half of the stream
+	iw_irq no_irq;
 	std::vector<iw_sqe> ring;
 	iw_req_cfg cfg = {};
 
@@ -39,7 +41,10 @@ protected:
 	void start(u32 entries = 16, u32 first = 0)
 	{
 		ring.assign(entries, iw_sqe{});
+		const iw_resp_cfg none = {};
+
 		iw_req_init(&q, ring.data(), entries, &cfg);
+		iw_resp_init(&other, &no_irq, &none);
 		q.head = q.cur = q.una = q.tail = first;
 	}
 
@@ -73,7 +78,7 @@ protected:
 		while (segs.size() < max && iw_req_next(&q, &s)) {
 			segs.push_back(s);
 			if (s.kind == IW_SEG_LOCAL)
-				iw_req_local_done(&q, s.slot, IW_ST_SUCCESS);
+				iw_req_local_done(&q, &other, s.slot, IW_ST_SUCCESS);
 			else
 				iw_req_sent(&q, &s);
 			if (segs.size() > 10000) {

@@ -170,7 +170,7 @@ TEST_F(IwReqLend, SucceedsThoughWhatIsBehindFails)
 	post(IW_OP_WRITE, 800);
 	post(IW_OP_SEND, 10);
 	lend(0);
-	iw_req_fail(&q, 1, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, IW_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}, {1, IW_ST_LOC_PROT_ERR}}));
@@ -180,7 +180,7 @@ TEST_F(IwReqLend, FailsWhenReturnedIfItFailsItself)
 {
 	post(IW_OP_SEND, 2500);
 	lend(0);
-	iw_req_fail(&q, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}}));
@@ -193,7 +193,7 @@ TEST_F(IwReqLend, CompletesBehindAReadThatIsFlushed)
 	post(IW_OP_WRITE, 800);
 	send(1);
 	lend(0);
-	iw_req_fail(&q, read, IW_ST_REM_ACCESS_ERR);
+	iw_req_fail(&q, &other, read, IW_ST_REM_ACCESS_ERR);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_REM_ACCESS_ERR}}));
 	iw_req_return(&q, 1);
 	EXPECT_EQ(reap(), (Completions{{1, IW_ST_WR_FLUSH_ERR}}));

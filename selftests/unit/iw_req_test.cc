@@ -95,7 +95,7 @@ TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 	rdmap_atomic a;
 
 	start(16, 77);
-	w.swap_add = 5;
+	w.swap_add = w.compare = 5;
 	post(w);
 	auto s = send();
 	ASSERT_EQ(s.size(), 1u);
@@ -104,7 +104,20 @@ TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 	EXPECT_EQ(a.id, 77u);
 	EXPECT_EQ(a.swap_add, 5u);
 	EXPECT_EQ(a.swap_add_mask, 0u);
+	// Not used, but said (RFC 7306 5.2.1).
+	EXPECT_EQ(a.compare, 0u);
+	EXPECT_EQ(a.compare_mask, ~0ull);
 	EXPECT_EQ(s[0].hdr_bytes, DDP_CTRL_MAX_BYTES);
+}
+
+TEST_F(IwReq, ALongerOrShorterUlpduCountsFromTheNextSegmentOn)
+{
+	post(IW_OP_SEND, 300);
+	send(1);
+	q.cfg.max_ulpdu = DDP_UNTAGGED_BYTES + 60;
+	EXPECT_EQ(send(1)[0].bytes, 60);
+	q.cfg.max_ulpdu = 1000;
+	EXPECT_EQ(words(), (Words{"send 1 @160+140"}));
 }
 
 TEST_F(IwReq, ASendIsCutAtTheLongestUlpdu)
@@ -387,7 +400,7 @@ TEST_F(IwReq, AFailedLocalFlushesWhatFollows)
 	send(1);
 	ASSERT_TRUE(iw_req_next(&q, &s));
 	ASSERT_EQ(s.kind, IW_SEG_LOCAL);
-	iw_req_local_done(&q, slot, IW_ST_MW_BIND_ERR);
+	iw_req_local_done(&q, &other, slot, IW_ST_MW_BIND_ERR);
 	EXPECT_TRUE(iw_req_in_error(&q));
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, IW_ST_MW_BIND_ERR}, {2, IW_ST_WR_FLUSH_ERR}}));
 }
@@ -396,11 +409,11 @@ TEST_F(IwReq, LocalDoneForWhatIsNotItsTurnIsIgnored)
 {
 	post(IW_OP_SEND, 1);
 	post(IW_OP_LOCAL);
-	iw_req_local_done(&q, 0, IW_ST_SUCCESS);
-	iw_req_local_done(&q, 1, IW_ST_SUCCESS);
+	iw_req_local_done(&q, &other, 0, IW_ST_SUCCESS);
+	iw_req_local_done(&q, &other, 1, IW_ST_SUCCESS);
 	EXPECT_EQ(reap(), Completions{});
 	send();
-	iw_req_local_done(&q, 1, IW_ST_MW_BIND_ERR);
+	iw_req_local_done(&q, &other, 1, IW_ST_MW_BIND_ERR);
 	EXPECT_FALSE(iw_req_in_error(&q));
 	EXPECT_EQ(reap().size(), 2u);
 }

@@ -88,6 +88,7 @@ inline rdmap_atomic fetch_add(u64 value = 1, u64 to = 0x1000)
 	a.stag = kStag;
 	a.to = to;
 	a.swap_add = value;
+	a.compare_mask = ~0ull;
 	return a;
 }
 
@@ -160,9 +161,7 @@ protected:
 		if (act.kind == IW_ACT_ATOMIC) {
 			u64 old = counter;
 
-			counter = !act.cmp_swap	     ? old + act.swap_add :
-				  old == act.compare ? act.swap_add :
-						       old;
+			counter = atomic_op_result(&act.atomic, old);
 			iw_resp_commit(&r, &s, &act, p.get(), old);
 		} else if (act.kind != IW_ACT_FATAL && act.kind != IW_ACT_TERMINATED) {
 			iw_resp_commit(&r, &s, &act, p.get(), 0);

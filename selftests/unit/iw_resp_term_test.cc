@@ -17,8 +17,9 @@ TEST_F(IwResp, EachFailureOfAPlacementHasItsCode)
 		{IW_FAIL_TOO_LONG, TERM_DDP_TOO_LONG, TERM_OP_OTHER},
 		{IW_FAIL_STAG, TERM_DDP_STAG, TERM_PROT_STAG},
 		{IW_FAIL_BOUNDS, TERM_DDP_BOUNDS, TERM_PROT_BOUNDS},
-		{IW_FAIL_ACCESS, TERM_PROT_ACCESS, TERM_PROT_ACCESS},
+		{IW_FAIL_ACCESS, TERM_DDP_STAG, TERM_PROT_ACCESS},
 		{IW_FAIL_STREAM, TERM_DDP_STREAM, TERM_PROT_STREAM},
+		{IW_FAIL_ALIGN, TERM_OP_OTHER, TERM_OP_STREAM},
 		{IW_FAIL_INVALIDATE, TERM_PROT_INVALIDATE, TERM_PROT_INVALIDATE},
 		{IW_FAIL_LOCAL, TERM_LOCAL, TERM_LOCAL},
 	};
@@ -126,8 +127,29 @@ TEST_F(IwResp, AReadWhoseMemoryWentAwayIsTerminated)
 	rx(read(2, 1));
 	answers(1);
 	ASSERT_TRUE(iw_resp_next(&r, &s));
-	iw_resp_read_failed(&r, &s);
+	iw_resp_read_failed(&r, &s, IW_FAIL_ACCESS);
 	EXPECT_EQ(words(), (Words{"term 0102"}));
+}
+
+// RFC 5040 4.8: the request, as far as it is not carried out.
+TEST_F(IwResp, AReadWhoseMemoryWentAwayIsQuotedAsItStands)
+{
+	const rdmap_read left = {kSinkStag, kSinkTo + kChunk, 3, kStag, kTo + kChunk};
+	Bytes want(RDMAP_READ_BYTES);
+	iw_seg s;
+
+	rx(read(1, 1));
+	rx(read(2, kChunk + 3));
+	rx(atomic(3));
+	answers(2);
+	ASSERT_TRUE(iw_resp_next(&r, &s));
+	iw_resp_read_failed(&r, &s, IW_FAIL_STAG);
+	auto t = answers();
+	ASSERT_EQ(t.size(), 1u);
+	Bytes h = hdr(t[0]);
+	rdmap_read_build(want.data(), &left);
+	want = untagged(RDMAP_READ_REQ, DDP_QN_READ_REQ, 2, want);
+	EXPECT_EQ(Bytes(h.begin() + 18, h.end()), (Bytes{0x01, 0x00, 0xe0, 0, 0, 46}) + want);
 }
 
 TEST_F(IwResp, OnlyAReadsMemoryCanGoAway)
@@ -136,7 +158,7 @@ TEST_F(IwResp, OnlyAReadsMemoryCanGoAway)
 
 	rx(atomic(1));
 	ASSERT_TRUE(iw_resp_next(&r, &s));
-	iw_resp_read_failed(&r, &s);
+	iw_resp_read_failed(&r, &s, IW_FAIL_STAG);
 	EXPECT_EQ(words(), (Words{"atomic 1=100"}));
 }
 

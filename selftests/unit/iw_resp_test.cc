@@ -210,7 +210,7 @@ TEST_F(IwResp, AWriteOfNothingNeedsNoRights)
 	rx(write(0));
 	EXPECT_EQ(act.kind, IW_ACT_NONE);
 	EXPECT_FALSE(r.in_error);
-	expect_fatal(write(1), TERM_PROT_ACCESS);
+	expect_fatal(write(1), TERM_DDP_STAG);
 }
 
 TEST_F(IwResp, AWriteMayReachTheLastAddressButNotBeyond)
@@ -376,10 +376,9 @@ TEST_F(IwResp, ReadsNeedTheRightAndAPossibleRange)
 	EXPECT_EQ(act.kind, IW_ACT_READ);
 	expect_fatal(read(2, 9, ~0ull - 7), TERM_PROT_WRAP);
 	start();
-	rx(read(1, 0x80000000, 0));
+	rx(read(1, 0xffffffff, 0)); // RFC 5040 4.4
 	EXPECT_EQ(act.kind, IW_ACT_READ);
-	start();
-	expect_fatal(read(1, 0x80000001, 0), TERM_PROT_BOUNDS);
+	EXPECT_EQ(act.length, 0xffffffffu);
 	cfg.access = IW_ACCESS_WRITE | IW_ACCESS_ATOMIC;
 	start();
 	rx(read(1, 0));
@@ -393,11 +392,11 @@ TEST_F(IwResp, AFetchAndAddSaysWhatToDo)
 {
 	rx(atomic(1, fetch_add(5)));
 	EXPECT_EQ(act.kind, IW_ACT_ATOMIC);
-	EXPECT_FALSE(act.cmp_swap);
+	EXPECT_FALSE(act.atomic.cmp_swap);
 	EXPECT_EQ(act.stag, kStag);
 	EXPECT_EQ(act.va, 0x1000u);
 	EXPECT_EQ(act.length, 8u);
-	EXPECT_EQ(act.swap_add, 5u);
+	EXPECT_EQ(act.atomic.swap_add, 5u);
 	EXPECT_EQ(counter, 105u);
 }
 
@@ -405,9 +404,9 @@ TEST_F(IwResp, ACompareAndSwapSaysWhatToDo)
 {
 	rx(atomic(1, cmp_swap(100, 7)));
 	EXPECT_EQ(act.kind, IW_ACT_ATOMIC);
-	EXPECT_TRUE(act.cmp_swap);
-	EXPECT_EQ(act.compare, 100u);
-	EXPECT_EQ(act.swap_add, 7u);
+	EXPECT_TRUE(act.atomic.cmp_swap);
+	EXPECT_EQ(act.atomic.compare, 100u);
+	EXPECT_EQ(act.atomic.swap_add, 7u);
 	rx(atomic(2, cmp_swap(100, 8)));
 	EXPECT_EQ(counter, 7u);
 	EXPECT_EQ(words(), (Words{"atomic 1=100", "atomic 2=7"}));
@@ -426,39 +425,55 @@ TEST_F(IwResp, AnAtomicResponseIsAsInTheRfc)
 				    0x53, 0x54, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68}));
 }
 
-TEST_F(IwResp, OnlyPlainAtomicsAreKnown)
+TEST_F(IwResp, AtomicsWorkUnderTheirMasks)
 {
-	auto refused = [this](rdmap_atomic a, int term) {
-		start();
-		expect_fatal(atomic(1, a), term);
-		EXPECT_EQ(counter, 100u);
-	};
-	rdmap_atomic a = fetch_add();
+	rdmap_atomic a = fetch_add(0x0101);
 
-	a.swap_add_mask = 1;
-	refused(a, TERM_OP_OTHER);
-	a = cmp_swap(1, 2);
-	a.swap_add_mask = ~1ull;
-	refused(a, TERM_OP_OTHER);
-	a = cmp_swap(1, 2);
-	a.compare_mask = 0;
-	refused(a, TERM_OP_OTHER);
+	counter = 0x00ff;
+	a.swap_add_mask = 0x0080; // nothing carries out of the lower byte
+	rx(atomic(1, a));
+	EXPECT_EQ(act.atomic.swap_add_mask, 0x0080u);
+	EXPECT_EQ(counter, 0x0100u);
+
+	a = cmp_swap(0xff01, 0x7777);
+	a.compare_mask = 0x0f00;
+	a.swap_add_mask = 0x00f0;
+	rx(atomic(2, a));
+	EXPECT_EQ(act.atomic.compare_mask, 0x0f00u);
+	EXPECT_EQ(counter, 0x0100u);
+	a.compare = 0xf1ff;
+	rx(atomic(3, a));
+	EXPECT_EQ(counter, 0x0170u);
+	EXPECT_EQ(words(), (Words{"atomic 1=255", "atomic 2=256", "atomic 3=256"}));
+}
+
+TEST_F(IwResp, OnlyAddsAndSwapsAreKnown)
+{
 	for (u8 op = 0; op < 16; op++) {
-		a = fetch_add();
+		rdmap_atomic a = cmp_swap(1, 2);
+
 		a.op = op;
-		a.compare_mask = op == RDMAP_FETCH_ADD ? 0 : ~0ull;
-		a.swap_add_mask = a.compare_mask;
-		if (op != RDMAP_FETCH_ADD && op != RDMAP_CMP_SWAP)
-			refused(a, TERM_OP_OTHER);
+		if (op == RDMAP_FETCH_ADD || op == RDMAP_CMP_SWAP)
+			continue;
+		start();
+		expect_fatal(atomic(1, a), TERM_OP_OTHER);
+		EXPECT_EQ(counter, 100u);
 	}
 }
 
-TEST_F(IwResp, AtomicsNeedTheRightAndAWholeWord)
+// What an offset is of need not begin at one that eight divides.
+TEST_F(IwResp, WhetherAWordIsAlignedIsTheMemorysToSay)
 {
 	for (u64 to = 0x1001; to < 0x1008; to++) {
 		start();
-		expect_fatal(atomic(1, fetch_add(1, to)), TERM_PROT_OTHER);
+		EXPECT_EQ(rx(atomic(1, fetch_add(1, to)), IW_FAIL_ALIGN).term, TERM_OP_STREAM);
+		EXPECT_EQ(act.va, to);
+		EXPECT_EQ(words(), (Words{"term 0207"}));
 	}
+}
+
+TEST_F(IwResp, AtomicsNeedTheRight)
+{
 	cfg.access = IW_ACCESS_WRITE | IW_ACCESS_READ;
 	start();
 	expect_fatal(atomic(1), TERM_PROT_ACCESS);

@@ -43,10 +43,9 @@ TEST(MpaFrame, EachFlagHasItsBit)
 		u8 byte;
 		bool mpa_frame::*flag;
 	} table[] = {
-		{0x80, &mpa_frame::markers},
-		{0x40, &mpa_frame::crc},
-		{0x20, &mpa_frame::reject},
-		{0x10, &mpa_frame::enhanced},
+		{0x80, &mpa_frame::markers},	{0x40, &mpa_frame::crc},
+		{0x20, &mpa_frame::reject},	{0x10, &mpa_frame::enhanced},
+		{0x08, &mpa_frame::long_fpdus},
 	};
 
 	for (const auto &t : table) {
@@ -54,7 +53,7 @@ TEST(MpaFrame, EachFlagHasItsBit)
 
 		ASSERT_EQ(parse(reply({t.byte, 2, 0, 4, 0, 0, 0, 0}), true, &f), MPA_OK);
 		EXPECT_TRUE(f.*t.flag);
-		EXPECT_EQ(f.markers + f.crc + f.reject + f.enhanced, 1);
+		EXPECT_EQ(f.markers + f.crc + f.reject + f.enhanced + f.long_fpdus, 1);
 		g.reply = true;
 		g.revision = 2;
 		g.*t.flag = true;
@@ -66,8 +65,8 @@ TEST(MpaFrame, ReservedFlagsAreIgnored)
 {
 	mpa_frame f;
 
-	ASSERT_EQ(parse(request({0x4f, 2, 0, 0}), false, &f), MPA_OK);
-	EXPECT_TRUE(f.crc && !f.markers && !f.reject && !f.enhanced);
+	ASSERT_EQ(parse(request({0x47, 2, 0, 0}), false, &f), MPA_OK);
+	EXPECT_TRUE(f.crc && !f.markers && !f.reject && !f.enhanced && !f.long_fpdus);
 }
 
 TEST(MpaFrame, VersionOneHasNoEnhancedFlag)

@@ -103,10 +103,59 @@ TEST(MpaNegotiation, AllOnesMeansNotNegotiatedHere)
 	EXPECT_EQ(terms.ord, 9);
 	EXPECT_EQ(terms.ird, 8);
 
+	// Said back, each for itself (RFC 6581 9.1).
+	EXPECT_EQ(answer.ird, MPA_DEPTH_ANY);
+	EXPECT_EQ(answer.ord, MPA_DEPTH_ANY);
+
 	f.reply = true;
 	EXPECT_EQ(mpa_finish(&mine, &f, &terms), MPA_AGREED);
 	EXPECT_EQ(terms.ord, 9);
 	EXPECT_EQ(terms.ird, 8);
+
+	f.reply = false;
+	f.ird = 4;
+	EXPECT_EQ(mpa_accept(&mine, &f, &terms, &answer), MPA_AGREED);
+	EXPECT_EQ(answer.ird, MPA_DEPTH_ANY);
+	EXPECT_EQ(answer.ord, 4);
+	f.ird = MPA_DEPTH_ANY;
+	f.ord = 4;
+	EXPECT_EQ(mpa_accept(&mine, &f, &terms, &answer), MPA_AGREED);
+	EXPECT_EQ(answer.ird, 8);
+	EXPECT_EQ(answer.ord, MPA_DEPTH_ANY);
+}
+
+TEST(MpaNegotiation, AResponderThatWillAskForMoreIsLetInAsFarAsWeCan)
+{
+	mpa_offer mine = offer(2, 8, 8);
+	mpa_terms terms;
+	mpa_frame f = {};
+
+	mine.ird_most = 128;
+	f.reply = f.enhanced = true;
+	f.revision = 2;
+	f.ird = 1;
+	for (u16 ord : {0, 8, 9, 128}) {
+		f.ord = ord;
+		EXPECT_EQ(mpa_finish(&mine, &f, &terms), MPA_AGREED);
+		EXPECT_EQ(terms.ird, std::max<u16>(ord, 8));
+	}
+	f.ord = 129;
+	EXPECT_EQ(mpa_finish(&mine, &f, &terms), MPA_NO_IRD);
+}
+
+TEST(MpaNegotiation, LongFpdusAreForTwoThatBothTakeThem)
+{
+	for (int bits = 0; bits < 4; bits++) {
+		mpa_offer a = offer(2), b = offer(2);
+
+		a.long_fpdus = bits & 1;
+		b.long_fpdus = bits & 2;
+		Outcome o = negotiate(a, b);
+		EXPECT_EQ(build(o.request)[16] & 0x0f, bits & 1 ? 0x08 : 0);
+		EXPECT_EQ(o.reply.long_fpdus, bits == 3);
+		EXPECT_EQ(o.initiator.long_fpdus, bits == 3);
+		EXPECT_EQ(o.responder.long_fpdus, bits == 3);
+	}
 }
 
 TEST(MpaNegotiation, AResponderThatWillAskForMoreThanWeLetInIsRefused)

@@ -19,7 +19,7 @@ Endpoint::Endpoint(World &world, int index, const EndCfg &cfg, const StreamCfg &
 		   uint64_t seed)
 	: req(world, index, cfg, seed), out(world, (uint32_t)index ^ 1, stream, seed + 2),
 	  world_(world), index_(index), rng_(seed + 3), declines_(Rng::chance(cfg.declines)),
-	  plain_(mpa_fpdu_bytes(MPA_MAX_ULPDU_BYTES))
+	  emss_(cfg.emss), plain_(mpa_fpdu_bytes(MPA_MAX_ULPDU_BYTES))
 {}
 
 void Endpoint::connect(Endpoint &peer)
@@ -29,6 +29,7 @@ void Endpoint::connect(Endpoint &peer)
 	peer_ = &peer;
 	resp = std::make_unique<Responder>(world_, index_, peer.req.cfg, peer.req.ledger,
 					   rng_.next());
+	req.other = &resp->r;
 	if (!is_initiator())
 		return;
 	mpa_request(&req.cfg.offer, &f);
@@ -131,14 +132,24 @@ void Endpoint::run()
 	if (terms.tx_markers != peer_->req.cfg.markers ||
 	    terms.crc != (cfg.offer.crc || peer_->req.cfg.offer.crc))
 		fail(index_, "wrong terms");
-	max_ulpdu_ = mpa_ulpdu_max(cfg.emss, terms.tx_markers) - cfg.trim;
-	max_ulpdu_ = std::max<uint32_t>(max_ulpdu_, DDP_CTRL_MAX_BYTES);
+	follow_mss();
 	req.start(cfg.fault == FAULT_ORD ? cfg.ord : terms.ord, (uint16_t)max_ulpdu_, rtr_op);
 	resp->start(terms.ird, (uint16_t)max_ulpdu_);
+	if (terms.long_fpdus != (cfg.offer.long_fpdus && peer_->req.cfg.offer.long_fpdus))
+		fail(index_, "long FPDUs are not what both ends say");
 	deframer_.start(cfg.markers);
 	may_send_ = is_initiator();
 	running = true;
 	wake(world_.now_ns + rng_.below(IDLE_NS) + 1);
+}
+
+/* Segments of another size, from the next one on. */
+void Endpoint::follow_mss()
+{
+	const EndCfg &cfg = req.cfg;
+
+	max_ulpdu_ = mpa_longest_ulpdu(&terms, emss_, cfg.frames) - cfg.trim;
+	req.q.cfg.max_ulpdu = resp->r.cfg.max_ulpdu = (uint16_t)max_ulpdu_;
 }
 
 /* ---- receiving ---- */
@@ -234,7 +245,7 @@ void Endpoint::handle()
 		req.terminated(resp->peer_term);
 		out.close();
 	} else if (req.local_fault != TERM_NONE) {
-		terminate(req.local_fault, nullptr, 0, 0);
+		die(req.local_fault);
 	}
 	if (rng_.below(4))
 		req.reap();
@@ -267,7 +278,7 @@ void Endpoint::lost()
 	out.close();
 }
 
-/* The Terminate that answers what we sent wrongly: it quotes that, as its layer allows. */
+/* The Terminate that answers what we sent wrongly: it quotes that, as its layer and type allow. */
 void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 {
 	struct rdmap_term t;
@@ -276,13 +287,14 @@ void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 
 	if (!rdmap_term_parse(p, n, &t) || t.code != resp->peer_term)
 		fail(index_, "a Terminate that does not parse");
-	if (offender_.empty() || rdmap_term_layer(t.code) == TERM_LLP) {
+	if (offender_.empty() || rdmap_term_layer(t.code) == TERM_LLP || t.code == TERM_LOCAL ||
+	    offender_.size() < (offender_[0] & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)) {
 		if (t.has_length || t.has_ddp || t.has_rdmap || n != RDMAP_TERM_BYTES)
 			fail(index_, "a Terminate quotes what there was not");
 		return;
 	}
 	hdr = offender_[0] & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
-	read = rdmap_term_layer(t.code) == TERM_RDMAP && hdr == DDP_UNTAGGED_BYTES &&
+	read = t.code >> 8 == TERM_PROT_STAG >> 8 && hdr == DDP_UNTAGGED_BYTES &&
 	       (offender_[1] & 0xf) == RDMAP_READ_REQ;
 	if (!t.has_length || !t.has_ddp || t.has_rdmap != read ||
 	    n != RDMAP_TERM_BYTES + 2 + hdr + (read ? RDMAP_READ_BYTES : 0) ||
@@ -373,16 +385,21 @@ bool Endpoint::send_one(bool answer)
 		return false;
 	if (!(answer ? resp->next(&seg) : req.next(&seg))) {
 		if (req.local_fault != TERM_NONE)
-			terminate(req.local_fault, nullptr, 0, 0);
+			die(req.local_fault);
 		return false;
 	}
-	if (resp->gone)
-		die(TERM_PROT_ACCESS);
+	if (resp->gone) {
+		die(TERM_PROT_STAG);
+		peer_->offender_ = resp->rest;
+		peer_->offender_bytes_ = (uint32_t)resp->rest.size();
+	}
 	ulpdu = (uint32_t)seg.hdr_bytes + seg.bytes;
 	bytes = mpa_fpdu_bytes(ulpdu);
 	if (terms.tx_markers)
 		bytes += MPA_MARKER_BYTES * mpa_marker_count(pos_, bytes);
-	if (ulpdu > max_ulpdu_ || bytes > req.cfg.emss)
+	if (ulpdu > max_ulpdu_ ||
+	    bytes > std::max(terms.long_fpdus ? req.cfg.frames : emss_,
+			     mpa_fpdu_most(MPA_LEAST_MULPDU, terms.tx_markers)))
 		fail(index_, "segment of %u bytes, %u of stream", ulpdu, bytes);
 	if (out.room() < bytes) {
 		no_room_ = true;
@@ -395,7 +412,7 @@ bool Endpoint::send_one(bool answer)
 	if (answer) {
 		resp->gather(seg, &plain_[MPA_LENGTH_BYTES + seg.hdr_bytes]);
 	} else if (!req.gather(seg, &plain_[MPA_LENGTH_BYTES + seg.hdr_bytes])) {
-		terminate(req.local_fault, nullptr, 0, 0);
+		die(req.local_fault);
 		return false;
 	}
 	tag = answer ? resp->tag(seg) : req.tag(seg);
@@ -448,6 +465,10 @@ void Endpoint::service()
 		return;
 	if (rng_.below(4))
 		req.post();
+	if (rng_.one_in(64)) {
+		emss_ = rng_.range(96, req.cfg.emss);
+		follow_mss();
+	}
 	while (may_send_ && (!dead || detected != TERM_NONE) && !no_room_ && !again_ns_ &&
 	       out.is_open() && n < BUDGET_SEGMENTS) {
 		bool answer = rng_.one_in(2);

@@ -47,6 +47,7 @@ private:
 	void send_frame(struct mpa_frame *f);
 	void start_up();
 	void run();
+	void follow_mss();
 	void handle();
 	void terminate(int code, const uint8_t *p, uint32_t have, uint32_t ulpdu_bytes);
 	void die(int code);
@@ -63,6 +64,7 @@ private:
 	uint32_t declines_;
 	std::vector<uint8_t> hello_; /* of the start-up frame, so far */
 	Deframer deframer_;
+	uint32_t emss_; /* TCP's segments, now */
 	uint32_t max_ulpdu_ = 0;
 	uint64_t pos_ = 0;	/* in the outgoing stream, from the first FPDU on */
 	bool may_send_ = false; /* the initiator sends first */

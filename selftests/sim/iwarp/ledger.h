@@ -142,7 +142,8 @@ struct EndCfg {
 	struct mpa_offer offer = {};
 	bool markers = false;	    /* wants to receive them */
 	uint16_t private_bytes = 0; /* in its start-up frame */
-	uint32_t emss = 1460;	    /* FPDUs are no longer than this */
+	uint32_t emss = 1460;	    /* TCP's segments, at most */
+	uint32_t frames = 1460;	    /* FPDUs, at most, if they may be longer than segments */
 	uint32_t trim = 0;	    /* ULPDUs are so much shorter than they could be */
 	uint32_t sq_entries = 64;
 	uint32_t index = 0;	    /* first slot: it runs freely */

@@ -105,11 +105,13 @@ void Requester::fail_here(Work &w, uint32_t slot, enum iw_status st)
 	w.injected = true;
 	local_fault = TERM_LOCAL;
 	if (w.wr.op == IW_OP_LOCAL)
-		iw_req_local_done(&q, slot, st);
+		iw_req_local_done(&q, other, slot, st);
 	else
-		iw_req_fail(&q, slot, st);
+		iw_req_fail(&q, other, slot, st);
 	if (!iw_req_in_error(&q))
 		fail(ep_, "not in error after a failure");
+	if (!other->term_due || other->term != local_fault)
+		fail(ep_, "a failure here, and no Terminate that says so");
 }
 
 void Requester::run_local(const struct iw_seg &seg)
@@ -127,7 +129,7 @@ void Requester::run_local(const struct iw_seg &seg)
 		return;
 	}
 	done(w);
-	iw_req_local_done(&q, seg.slot, IW_ST_SUCCESS);
+	iw_req_local_done(&q, other, seg.slot, IW_ST_SUCCESS);
 }
 
 bool Requester::next(struct iw_seg *seg)

@@ -46,9 +46,10 @@ public:
 	const EndCfg cfg;
 	Ledger ledger;
 	struct iw_req q = {};
+	struct iw_resp *other = nullptr; /* half of the stream */
 
 	bool dead = false;	     /* nothing more goes out */
-	int local_fault = TERM_NONE; /* a work request failed here: terminate the stream */
+	int local_fault = TERM_NONE; /* a work request failed here: the stream ends with this */
 	uint64_t progress_ns = 0;
 	uint64_t faulty_number = ~0ull; /* the work request that was made to fail */
 	uint64_t fatal_number = ~0ull;	/* one that did, other than by flushing */

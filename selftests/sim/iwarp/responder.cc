@@ -164,17 +164,20 @@ int Responder::atomic(Work &w, const struct iw_act &act, uint64_t *orig)
 	uint64_t now, *shared = &world_.shared.value;
 	size_t at = act.va - ledger_.va_base;
 
-	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == IW_OP_CMP_SWAP) ||
-	    act.va != w.wr.va || act.stag != w.wr.rkey || act.swap_add != w.wr.swap_add ||
-	    (act.cmp_swap && act.compare != w.wr.compare))
+	if (!is_atomic(w.wr.op) || act.atomic.cmp_swap != (w.wr.op == IW_OP_CMP_SWAP) ||
+	    act.va != w.wr.va || act.stag != w.wr.rkey || act.atomic.swap_add != w.wr.swap_add ||
+	    (act.atomic.cmp_swap && act.atomic.compare != w.wr.compare) ||
+	    !atomic_op_is_plain(&act.atomic))
 		fail(ep_, "atomic %" PRIu64 " of something else", w.number);
 	if (why != DONE)
 		return why;
+	if (act.va & 7)
+		return IW_FAIL_ALIGN;
 	if (w.shared)
 		*orig = *shared;
 	else
 		memcpy(orig, &mem_[at], 8);
-	now = !act.cmp_swap ? *orig + act.swap_add : *orig == act.compare ? act.swap_add : *orig;
+	now = atomic_op_result(&act.atomic, *orig);
 	if (w.shared) {
 		*shared = now;
 		return DONE;
@@ -239,6 +242,7 @@ int Responder::rx(const struct ddp_seg &s, const uint8_t *p, uint32_t have, cons
 		if (why != DONE)
 			break;
 		answers_.push_back(w.number);
+		asked_.emplace_back(p, payload + s.payload_bytes);
 		executed(w);
 		break;
 	default:
@@ -267,9 +271,14 @@ bool Responder::next(struct iw_seg *seg)
 	Work &w = ledger_.at(answers_.front());
 
 	if (w.fault == FAULT_READ_GONE && answered_ + seg->bytes > w.wr.length / 2) {
-		iw_resp_read_failed(&r, seg);
+		iw_resp_read_failed(&r, seg, IW_FAIL_STAG);
 		w.injected = true;
 		gone = true;
+		rest = asked_.front();
+		uint8_t *rd = &rest[DDP_UNTAGGED_BYTES];
+		put_unaligned_be64(get_unaligned_be64(rd + 4) + answered_, rd + 4);
+		put_unaligned_be32(get_unaligned_be32(rd + 12) - answered_, rd + 12);
+		put_unaligned_be64(get_unaligned_be64(rd + 20) + answered_, rd + 20);
 		return iw_resp_next(&r, seg);
 	}
 	return true;
@@ -338,6 +347,7 @@ void Responder::sent(const struct iw_seg &seg)
 	if (seg.last) {
 		answered_ = 0;
 		answers_.pop_front();
+		asked_.pop_front();
 	}
 }
 

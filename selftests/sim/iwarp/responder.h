@@ -35,6 +35,7 @@ public:
 
 	struct iw_resp r = {};
 	bool gone = false;
+	std::vector<uint8_t> rest; /* of the READ that it failed: a request for that */
 	int peer_term = TERM_NONE; /* the peer's Terminate */
 	uint64_t received = 0;	   /* receive completions */
 
@@ -61,6 +62,7 @@ private:
 	uint32_t ird_ = 0;
 	bool holding_recv_ = false;
 	std::deque<uint64_t> answers_; /* work requests that wait for one */
+	std::deque<std::vector<uint8_t>> asked_; /* their segments */
 	uint32_t answered_ = 0;	       /* bytes, of the first */
 };
 

@@ -19,12 +19,14 @@ EndCfg random_end(Rng &rng, const Options &o)
 	EndCfg c;
 
 	c.emss = o.emss ? *o.emss : rng.one_in(4) ? rng.range(128, 9000) : pick(rng, sizes);
+	c.frames = std::max(c.emss, rng.one_in(2) ? rng.range(128, 16384) : 0);
 	c.trim = rng.below(4);
 	c.sq_entries = 8u << rng.below(5);
 	c.index = rng.one_in(2) ? 0u - rng.below(200) : 0;
 	c.msn = rng.one_in(2) ? 0u - rng.below(200) : 1;
 	c.offer.revision = 2;
 	c.offer.crc = o.crc ? *o.crc : rng.below(3);
+	c.offer.long_fpdus = rng.one_in(2);
 	c.offer.ird = (uint16_t)rng.range(1, rng.one_in(3) ? 2 : 32);
 	c.offer.ord = (uint16_t)rng.range(1, rng.one_in(3) ? 2 : 32);
 	c.private_bytes =
@@ -37,7 +39,7 @@ EndCfg random_end(Rng &rng, const Options &o)
 StreamCfg random_stream(Rng &rng, const Options &o, const EndCfg &sender)
 {
 	StreamCfg s;
-	uint32_t least = std::max(sender.emss, MPA_FRAME_BYTES + MPA_MAX_PRIVATE_BYTES + 0u);
+	uint32_t least = std::max(sender.frames, MPA_FRAME_BYTES + MPA_MAX_PRIVATE_BYTES + 0u);
 
 	s.room = o.room ? *o.room : rng.one_in(3) ? rng.range(0, 4096) : rng.range(16384, 200000);
 	s.room = std::max(s.room, least);
@@ -116,6 +118,7 @@ void crumbs(World &w, const Options &o)
 	connect_pairs(w, o, [](Rng &rng, Pair &p) {
 		for (int i = 0; i < 2; i++) {
 			p.end[i].emss = std::min(p.end[i].emss, 536u);
+			p.end[i].frames = std::min(p.end[i].frames, 600u);
 			p.stream[i].cut = rng.range(1, 8);
 		}
 	});
@@ -129,7 +132,7 @@ void tight(World &w, const Options &o)
 		for (int i = 0; i < 2; i++) {
 			p.end[i].offer.ord = p.end[i].offer.ird = 1;
 			p.end[i].declines = 0.2;
-			p.stream[i].room = std::max(p.end[i].emss + rng.below(64), 600u);
+			p.stream[i].room = std::max(p.end[i].frames + rng.below(64), 600u);
 		}
 	});
 	w.run();

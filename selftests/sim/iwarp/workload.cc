@@ -16,14 +16,15 @@ int expected_term(const Work &w, uint8_t opcode)
 	case FAULT_BOUNDS:
 		return write ? TERM_DDP_BOUNDS : TERM_PROT_BOUNDS;
 	case FAULT_ACCESS:
+		return write ? TERM_DDP_STAG : TERM_PROT_ACCESS;
 	case FAULT_READ_GONE:
-		return TERM_PROT_ACCESS;
+		return TERM_PROT_STAG;
 	case FAULT_STREAM:
 		return write ? TERM_DDP_STREAM : TERM_PROT_STREAM;
 	case FAULT_WRAP:
 		return write		     ? TERM_DDP_WRAP :
 		       w.wr.op == IW_OP_READ ? TERM_PROT_WRAP :
-					       TERM_PROT_OTHER;
+					       TERM_OP_STREAM;
 	case FAULT_NO_RECV:
 	case FAULT_ORD:
 		return TERM_DDP_NO_BUFFER;
@@ -52,7 +53,7 @@ int expected_term(const Work &w, uint8_t opcode)
 	case FAULT_ANSWER_ID:
 		return TERM_OP_OPCODE;
 	case FAULT_SHORT:
-		return TERM_MPA_FRAME;
+		return TERM_OP_OTHER;
 	case FAULT_ANSWER_STAG:
 		return TERM_DDP_STAG;
 	case FAULT_ANSWER_TO:
