@@ -6,8 +6,8 @@ from riglib.rping import rping
 PAIRS = ("ww",)
 LIMIT = 200
 
-_GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "terminates", "stream", "slow",
-           "garbage")
+_GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "sizes", "quotes", "terminates",
+           "stream", "slow", "garbage")
 # For one of stream's cases receive buffers stay as tern makes them (IW_RCVBUF_BYTES), so that a peer can
 # fill one.
 _RMEM = "/proc/sys/net/ipv4/tcp_rmem"
@@ -59,6 +59,9 @@ def run(t):
             before = _pings(t)
             if group == "stream":
                 _keep_buffers(t)
+            if group == "sizes":
+                # Of the path one case says that it is narrower than it is.
+                t.undo = [lambda: t.run(t.b, "ip route flush cache")]
             t.take_tap(t.run(t.a, "python3 /tern/vhostile.py --seed %d %s %s" % (
                 seed, t.b.address, group), 60))
             t.case("a transfer beside goes on during " + group,

@@ -15,7 +15,7 @@ import iwpeer as iw
 
 PORT, CONTROL_PORT = 7300, 7301
 SLOW = float(os.environ.get("RIG_SLOW") or 1)
-NOTHING, READ_FROM_PEER, ATOMIC_AT_PEER, SEND_TO_PEER = range(4)
+NOTHING, READ_FROM_PEER, ATOMIC_AT_PEER, SEND_TO_PEER, FAIL_A_SEND = range(5)
 RECEIVES, RECEIVE_BYTES, SINK_BYTES, DEPTH = 16, 256, 1000, 4
 TOP = 1 << 64
 RTR = iw.fpdu(iw.tagged(iw.WRITE, 0, 0))
@@ -135,6 +135,16 @@ class Server:
                 peer.send(b"".join(u if isinstance(u, bytearray) else iw.fpdu(u) for u in ulpdus))
                 self.expect_end(peer, codes)
         self.case(name, work, inside)
+
+    def quoted(self, name, code, quote, ulpdu):
+        """The Terminate for this segment has so much behind its code."""
+        def work():
+            with self.connect() as peer:
+                peer.send(iw.fpdu(ulpdu))
+                said = self.expect_end(peer, (code,))[-1].payload[2:]
+                if said != quote:
+                    raise Wrong("the Terminate quotes %s, not %s" % (said.hex(), quote.hex()))
+        self.case(name, work, None)
 
     def accepted(self, name, *ulpdus, inside=0, **how):
         """Nothing is wrong with these: no Terminate before or after our FIN."""

@@ -4,10 +4,12 @@
 The codes are those of Documentation/iwarp.md, and where that is silent of RFC 5040 and 5041.
 """
 
+import socket
 import struct
+import time
 
 import iwpeer as iw
-from hostile import (ATOMIC_AT_PEER, DEPTH, READ_FROM_PEER, RECEIVE_BYTES, RECEIVES, RTR,
+from hostile import (ATOMIC_AT_PEER, DEPTH, FAIL_A_SEND, READ_FROM_PEER, RECEIVE_BYTES, RECEIVES, RTR,
                      SINK_BYTES, TOP, Wrong)
 
 
@@ -66,7 +68,9 @@ def mpa(s):
     s.case("mpa/version_1_ignores_enhanced", lambda: accepts(iw.CRC | iw.ENHANCED, 1, length=2))
     s.case("mpa/no_wish_for_crc", lambda: accepts(0, 1))
     s.case("mpa/private_data_512", lambda: accepts(iw.CRC, 1, b"\x10" + bytes(511)))
-    s.case("mpa/reserved_flags", lambda: accepts(iw.CRC | 0xf, 1))
+    s.case("mpa/reserved_flags", lambda: accepts(iw.CRC | 7, 1))
+    s.case("mpa/long_fpdus", lambda: accepts(iw.CRC | iw.LONG_FPDUS, 1,
+                                             want_flags=iw.CRC | iw.LONG_FPDUS))
     both = iw.CRC | iw.ENHANCED
     s.case("mpa/enhanced", lambda: accepts(both, 2, want_flags=both))
     _first_message(s, both)
@@ -96,7 +100,7 @@ def framing(s):
             if first == 0xc1 and length > 13:
                 continue
             ulpdu = bytes([first, 0x40] + [0] * 16)[:length]
-            s.refused("fpdu/%d_bytes_%stagged" % (length, "" if first & 0x80 else "un"), 0x2004,
+            s.refused("fpdu/%d_bytes_%stagged" % (length, "" if first & 0x80 else "un"), 0x02ff,
                       ulpdu)
     for version in (0, 2, 3):
         s.refused("ddp/version_%d_tagged" % version, 0x1104,
@@ -196,8 +200,8 @@ def writes(s):
     for to, count in ((TOP - 1, 2), (TOP - 8, 100)):
         s.refused("write/wraps_by_%d" % (to + count - TOP), 0x1103,
                   write(s.open, to, b"Z" * count))
-    s.refused("write/no_right_read", 0x0102, write(s.read, s.read.va, b"Z"))
-    s.refused("write/no_right_none", 0x0102, write(s.none, s.none.va, b"Z"))
+    s.refused("write/no_right_read", 0x1100, write(s.read, s.read.va, b"Z"))
+    s.refused("write/no_right_none", 0x1100, write(s.none, s.none.va, b"Z"))
     s.refused("write/other_pd", (0x1100, 0x1102), write(s.alien, s.alien.va, b"Z"))
     s.refused("write/dead_key", 0x1100, write(s.dead, s.dead.va, b"Z"))
     s.refused("write/second_segment_behind", 0x1101,
@@ -294,14 +298,10 @@ def atomics(s):
                      ("last_word", TOP - 8)):
         s.refused("atomic/" + name, 0x0101, atomic(s.open, to))
     for off in (1, 2, 4, 7):
-        s.refused("atomic/misaligned_by_%d" % off, 0x01ff, atomic(s.open, s.open.va + off))
+        s.refused("atomic/misaligned_by_%d" % off, 0x0207, atomic(s.open, s.open.va + off))
     for op in (1, 3, 7, 15):
         s.refused("atomic/operation_%d" % op, 0x02ff, atomic(s.open, s.open.va, op=op))
-    for mask in (1, 1 << 63, ones):
-        s.refused("atomic/add_mask_%#x" % mask, 0x02ff, atomic(s.open, s.open.va, add_mask=mask))
-    for swap, compare in ((0, 0), (ones, 0), (0, ones), (ones, ones >> 1)):
-        s.refused("atomic/swap_masks_%#x_%#x" % (swap, compare), 0x02ff,
-                  atomic(s.open, s.open.va, op=iw.CMP_SWAP, add_mask=swap, compare_mask=compare))
+    _masks(s)
     for name, region in (("read", s.read), ("write", s.write), ("none", s.none)):
         s.refused("atomic/no_right_" + name, 0x0102, atomic(region, region.va & ~7 & ones))
     s.refused("atomic/other_pd", (0x0100, 0x0103), atomic(s.alien, s.alien.va))
@@ -346,6 +346,132 @@ def atomics(s):
     answer("msn", (0x1203,), lambda ident: resp(ident, msn=2))
     answer("by_a_read", (0x0206,), lambda ident: iw.tagged(iw.READ_RESP, ident, 0, b"Z" * 8))
     s.works("atomics")
+
+
+def _masks(s):
+    """Atomics under masks, on bytes that are all 0xc5."""
+    def masked(name, want, **how):
+        def work():
+            with s.connect() as peer:
+                peer.send(iw.fpdu(iw.atomic_request(s.open.key, s.open.va, **how)) +
+                          iw.fpdu(iw.read_request(s.open.key, s.open.va, 8, msn=2)))
+                if peer.segment().payload[4:] != b"\xc5" * 8:
+                    raise Wrong("not what was there before")
+                got = struct.unpack("<Q", peer.segment().payload)[0]
+                if got != want:
+                    raise Wrong("%#x instead of %#x" % (got, want))
+                peer.finish()
+                s.expect_end(peer)
+        s.case("atomic/masked_" + name, work, None)
+    was = int.from_bytes(b"\xc5" * 8, "little")
+    fields = int.from_bytes(b"\x80" * 8, "little")
+    masked("add", int.from_bytes(b"\x05" * 8, "little"), add=fields >> 1, add_mask=fields)
+    masked("add_of_no_carry", was ^ 5, add=5, add_mask=TOP - 1)
+    masked("swap", was & ~0xff0 | 0x120, op=iw.CMP_SWAP, add=0x123, add_mask=0xff0,
+           compare=0xc5ff, compare_mask=0xff00)
+    masked("swap_that_differs", was, op=iw.CMP_SWAP, add=0x123, add_mask=0xff0,
+           compare=0xc4c5, compare_mask=0xff00)
+    masked("swap_of_anything", 7, op=iw.CMP_SWAP, add=7, add_mask=TOP - 1)
+
+
+# ---- what we are sent
+
+def _fpdu_lengths(s, change=None, **how):
+    """READs 20,000 bytes: (our MSS, the lengths of the ULPDUs that they come in)."""
+    count = 20000
+    with s.connect(**how) as peer:
+        if change:
+            change(peer)
+        mss = peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, count)))
+        got = []
+        while count > 0:
+            segment = peer.segment()
+            got.append(len(segment.ulpdu))
+            count -= len(segment.payload)
+        peer.finish()
+        s.expect_end(peer)
+    return mss, got
+
+
+def _shrink_path(peer, mtu):
+    """As a router says it (RFC 1191), of what the other end has sent last."""
+    sock = peer.sock
+    repair, queue, seq = 19, 20, 21          # TCP_REPAIR, _REPAIR_QUEUE, _QUEUE_SEQ
+    sock.setsockopt(socket.IPPROTO_TCP, repair, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, queue, 1)
+    next_ = sock.getsockopt(socket.IPPROTO_TCP, seq) & 0xffffffff
+    sock.setsockopt(socket.IPPROTO_TCP, repair, -1)
+    (us, our_port), (them, their_port) = sock.getsockname(), sock.getpeername()
+    quote = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 1500, 0, 0x4000, 64, 6, 0,
+                        socket.inet_aton(them), socket.inet_aton(us)) + \
+        struct.pack(">HHI", their_port, our_port, next_)
+    data = struct.pack(">HH", 0, mtu) + quote
+    total = 0x0304 + sum(struct.unpack(">%dH" % (len(data) // 2), data))
+    total = (total & 0xffff) + (total >> 16)
+    check = ~(total + (total >> 16)) & 0xffff
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+        raw.sendto(struct.pack(">BBH", 3, 4, check) + data, (them, 0))
+    time.sleep(0.1)
+
+
+def sizes(s):
+    """FPDUs fit into TCP's segments (RFC 5044 4.5), unless we say that they need not."""
+    def fit(name, markers=False, **how):
+        def work():
+            if markers:
+                how["flags"] = iw.CRC | iw.ENHANCED | iw.MARKERS
+            mss, got = _fpdu_lengths(s, **how)
+            want = max(128, mss - 6 - mss % 4 - (4 * -(-mss // 512) if markers else 0))
+            if set(got[:-1]) != {want} or got[-1] > want:
+                raise Wrong("ULPDUs of %s bytes for a MSS of %d" % (sorted(set(got)), mss))
+        s.case("sizes/" + name, work, None)
+    fit("fit")
+    fit("fit_with_markers", markers=True)
+    for maxseg in (88, 150, 536, 1001):
+        fit("fit_into_%d" % maxseg, maxseg=maxseg)
+
+    def long():
+        mss, got = _fpdu_lengths(s, flags=iw.CRC | iw.ENHANCED | iw.LONG_FPDUS)
+        if max(got) <= mss:
+            raise Wrong("none of %s bytes is longer than a segment" % sorted(set(got)))
+    s.case("sizes/long_if_we_say_so", long)
+
+    def follows():
+        mss, got = _fpdu_lengths(s, lambda peer: _shrink_path(peer, 1000))
+        # What our end may send is not changed: of 1,500 bytes 1,000 are left.
+        if max(got[1:]) > mss - 500 - 6 or max(got[1:]) < mss - 500 - 6 - 3:
+            raise Wrong("ULPDUs of %s bytes in a path of 1000" % sorted(set(got)))
+    s.case("sizes/follow_the_path", follows)
+    s.works("sizes")
+
+
+def quotes(s):
+    """What a Terminate quotes (RFC 5040 4.8, figure 10), and whose fault is said how."""
+    def head(bits, ulpdu):
+        return bytes([bits, 0]) + struct.pack(">H", len(ulpdu))
+    read = iw.read_request(s.dead.key, s.open.va, 8)
+    s.quoted("quotes/read_of_a_dead_key", 0x0100, head(0xe0, read) + read, read)
+    write = iw.tagged(iw.WRITE, s.dead.key, s.open.va, b"Z" * 99)
+    s.quoted("quotes/write_to_a_dead_key", 0x1100, head(0xc0, write) + write[:14], write)
+    late = iw.read_request(s.open.key, s.open.va, 8, msn=2)
+    s.quoted("quotes/read_out_of_order", 0x1203, head(0xc0, late) + late[:18], late)
+    odd = iw.atomic_request(s.open.key, s.open.va + 1)
+    s.quoted("quotes/misaligned_atomic", 0x0207, head(0xc0, odd) + odd[:18], odd)
+    short = iw.untagged(iw.READ_REQ, bytes(27))
+    s.quoted("quotes/short_read_request", 0x02ff, head(0xc0, short) + short[:18], short)
+    s.quoted("quotes/half_a_header", 0x02ff, b"\0\0", b"\x41\x43\0\0")
+
+    def local():
+        """The program destroys its QP as soon as it sees the failure: the Terminate comes all
+        the same, and a FIN behind it."""
+        with s.connect(job=FAIL_A_SEND) as peer:
+            got, how = peer.end()
+            said = [segment.payload for segment in got if segment.opcode == iw.TERMINATE]
+            if said != [bytes(4)] or how != "FIN":
+                raise Wrong("Terminates %s, then %s" % ([p.hex() for p in said], how))
+    s.case("quotes/local_failure", local)
+    s.works("quotes")
 
 
 def terminates(s):

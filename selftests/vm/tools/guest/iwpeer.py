@@ -10,6 +10,7 @@ import time
 
 REQUEST, REPLY = b"MPA ID Req Frame", b"MPA ID Rep Frame"
 MARKERS, CRC, REJECT, ENHANCED = 0x80, 0x40, 0x20, 0x10
+LONG_FPDUS = 0x08               # reserved; siw's: FPDUs may be longer than TCP's segments
 P2P = (0x8000, 0x8000)          # in the words of IRD and ORD: peer-to-peer, RTR is a Write
 
 (WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE, IMM, IMM_SE,

@@ -18,7 +18,7 @@ from hostile import Server
 
 GROUPS = {f.__name__: f for f in (
     segments.mpa, segments.framing, segments.sends, segments.writes, segments.reads,
-    segments.atomics, segments.terminates, stream.stream, stream.slow, stream.garbage)}
+    segments.atomics, segments.sizes, segments.quotes, segments.terminates, stream.stream, stream.slow, stream.garbage)}
 
 
 def main():

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <poll.h>
+#include <span>
 #include <string>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ struct Wish {
 	uint8_t depth; // READs and atomics under way, either way
 };
 
-enum Job : uint8_t { kNothing, kReadFromPeer, kAtomicAtPeer, kSendToPeer };
+enum Job : uint8_t { kNothing, kReadFromPeer, kAtomicAtPeer, kSendToPeer, kFailASend };
 
 class Target {
 public:
@@ -70,6 +71,7 @@ private:
 	bool accept(rdma_cm_id *id, const Wish &wish);
 	void begin_job(rdma_cm_id *id, uint8_t job);
 	void poll_cq();
+	void destroy(uint32_t qp_num);
 
 	vt::CmChannel cm_;
 	vt::CmId listener_;
@@ -172,6 +174,9 @@ void Target::begin_job(rdma_cm_id *id, uint8_t job)
 		wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 		sge.length = 8;
 		break;
+	case kFailASend:
+		sge.lkey = ~sge.lkey;
+		[[fallthrough]];
 	case kSendToPeer:
 		wr.opcode = IBV_WR_SEND;
 		break;
@@ -186,9 +191,20 @@ void Target::poll_cq()
 	std::array<ibv_wc, 32> wcs = {};
 	int n;
 	while ((n = ibv_poll_cq(cq_, wcs.size(), wcs.data())) > 0)
-		for (int i = 0; i < n; i++)
-			if (wcs[static_cast<size_t>(i)].status < statuses_.size())
-				statuses_[wcs[static_cast<size_t>(i)].status]++;
+		for (const ibv_wc &wc : std::span(wcs).first(static_cast<size_t>(n))) {
+			if (wc.status < statuses_.size())
+				statuses_[wc.status]++;
+			if (wc.status == IBV_WC_LOC_PROT_ERR)
+				destroy(wc.qp_num);
+		}
+}
+
+// As programs do as soon as something fails.
+void Target::destroy(uint32_t qp_num)
+{
+	for (auto &[id, live] : live_)
+		if (live.job == kFailASend && id->qp && id->qp->qp_num == qp_num)
+			rdma_destroy_qp(id);
 }
 
 void Target::cq_event()
