@@ -78,8 +78,11 @@ def mpa(s):
     def with_markers():
         with s.connect(flags=iw.CRC | iw.ENHANCED | iw.MARKERS) as peer:
             for msn in (1, 2):
-                peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, 1500, msn=msn)))
-                if peer.segment().payload != b"\xc5" * 1500:
+                peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, 3500, msn=msn)))
+                got = b""
+                while len(got) < 3500:
+                    got += peer.segment().payload
+                if got != b"\xc5" * 3500:
                     raise Wrong("the data between the markers are wrong")
             peer.send(iw.fpdu(iw.tagged(iw.WRITE, s.dead.key, s.dead.va, b"Z")))
             s.expect_end(peer, (0x1100,))
