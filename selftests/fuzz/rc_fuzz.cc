@@ -360,9 +360,14 @@ private:
 		case 4:
 			rc_req_set_retries(&q_, in_.below(8), in_.below(8));
 			break;
-		case 5:
-			rc_req_set_ack_timeout(&q_, now_, in_.below(4) ? in_.word() : 0);
+		case 5: {
+			const rc_ack_timeout timeout = {.first_ns = in_.below(4) * u64{in_.word()},
+							.least_ns = in_.below(2) * u64{in_.word()},
+							.all_ns = in_.below(2) * u64{in_.word()}};
+
+			rc_req_set_ack_timeout(&q_, now_, &timeout);
 			break;
+		}
 		case 6:
 			change_window();
 			break;
