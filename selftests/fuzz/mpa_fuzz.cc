@@ -21,7 +21,7 @@ void check_round_trip(const u8 *data, const mpa_frame &parsed)
 	mpa_frame f = parsed;
 
 	memcpy(want, data, f.private_at);
-	want[16] &= f.revision == 1 ? 0xe0 : 0xf0;
+	want[16] &= f.revision == 1 ? 0xe8 : 0xf8;
 	REQUIRE(mpa_frame_build(got, &f) == f.private_at);
 	REQUIRE(memcmp(want, got, f.private_at) == 0);
 	REQUIRE(f.bytes == parsed.bytes && f.private_at == parsed.private_at);
@@ -43,7 +43,9 @@ mpa_frame over_the_wire(mpa_frame f)
 
 void check_depths(const mpa_offer &mine, const mpa_terms &t, const mpa_frame &theirs)
 {
-	REQUIRE(t.ird == mine.ird && t.ord <= mine.ord);
+	REQUIRE(t.ord <= mine.ord && t.long_fpdus == (mine.long_fpdus && theirs.long_fpdus));
+	REQUIRE(t.ird == mine.ird || (theirs.reply && t.ird > mine.ird && t.ird == theirs.ord &&
+				      t.ird <= mine.ird_most));
 	if (t.enhanced && theirs.ird != MPA_DEPTH_ANY)
 		REQUIRE(t.ord <= theirs.ird);
 }
@@ -76,11 +78,12 @@ void respond(const mpa_offer &mine, const mpa_frame &request)
 	// Whoever sent this can live with our reply, and runs with the same.
 	reply = over_the_wire(reply);
 	REQUIRE(!reply.reject && !reply.markers && reply.revision == request.revision);
+	REQUIRE(reply.long_fpdus == terms.long_fpdus);
 	if (!request.enhanced)
 		return;
 	REQUIRE(mpa_finish(&peer, &reply, &peers) == MPA_AGREED);
 	REQUIRE(peers.crc == terms.crc && peers.p2p == terms.p2p);
-	REQUIRE(peers.ord <= terms.ird);
+	REQUIRE(peers.ord == MPA_DEPTH_ANY || peers.ord <= terms.ird);
 	REQUIRE(peers.ird == MPA_DEPTH_ANY || terms.ord <= peers.ird);
 	REQUIRE((peers.rtr & terms.rtr) == peers.rtr && !(peers.rtr & (peers.rtr - 1)));
 }
@@ -118,6 +121,8 @@ void frames(u8 how, const u8 *settings, const u8 *data, u32 n)
 	mine.p2p = how & 4;
 	mine.revision = how & 8 ? 2 : 1;
 	mine.rtr = settings[0] & 7;
+	mine.long_fpdus = settings[0] & 8;
+	mine.ird_most = settings[0] & 16 ? MPA_DEPTH_MAX : 0;
 	mine.ird = std::min<u16>(get_unaligned_be16(settings + 1), MPA_DEPTH_MAX);
 	mine.ord = std::min<u16>(get_unaligned_be16(settings + 3), MPA_DEPTH_MAX);
 
