@@ -44,8 +44,11 @@ mpa_frame over_the_wire(mpa_frame f)
 void check_depths(const mpa_offer &mine, const mpa_terms &t, const mpa_frame &theirs)
 {
 	REQUIRE(t.ord <= mine.ord && t.long_fpdus == (mine.long_fpdus && theirs.long_fpdus));
-	REQUIRE(t.ird == mine.ird || (theirs.reply && t.ird > mine.ird && t.ird == theirs.ord &&
-				      t.ird <= mine.ird_most));
+	if (theirs.reply)
+		REQUIRE(t.ird == mine.ird ||
+			(t.ird > mine.ird && t.ird == theirs.ord && t.ird <= mine.ird_most));
+	else
+		REQUIRE(t.ird == mine.ird || (t.ird == 1 && t.rtr & MPA_RTR_READ));
 	if (t.enhanced && theirs.ird != MPA_DEPTH_ANY)
 		REQUIRE(t.ord <= theirs.ird);
 }
@@ -65,6 +68,9 @@ void respond(const mpa_offer &mine, const mpa_frame &request)
 	peer.ord = request.ord;
 	if (verdict != MPA_AGREED) {
 		REQUIRE(verdict == MPA_NO_RTR && request.p2p && !(request.rtr & mine.rtr));
+		reply = over_the_wire(reply);
+		REQUIRE(!reply.reject && reply.p2p && reply.rtr == mine.rtr);
+		REQUIRE(mpa_finish(&peer, &reply, &peers) == MPA_NO_RTR);
 		mpa_reject(&mine, &request, &reply);
 		reply = over_the_wire(reply);
 		REQUIRE(reply.reject);
