@@ -76,8 +76,7 @@ void Scribbler::unmap_oldest()
 uint32_t *Scribbler::header_word(const Map &map)
 {
 	const size_t offsets[] = {offsetof(tern_ring_hdr, prod), offsetof(tern_ring_hdr, cons),
-				  offsetof(tern_ring_hdr, flags), offsetof(tern_ring_hdr, arm),
-				  offsetof(tern_ring_hdr, wait)};
+				  offsetof(tern_ring_hdr, flags), offsetof(tern_ring_hdr, arm)};
 	return map.words + offsets[below(std::size(offsets))] / sizeof(uint32_t);
 }
 
