@@ -15,8 +15,8 @@
 
 /* Timestamps of CQEs are nanoseconds. */
 #define TERN_CLOCK_KHZ		1000000
-/* 4.096 us * 2^12: RC_RESP_RECV_WAIT_NS, and then how long a host may take to acknowledge. */
-#define TERN_CA_ACK_DELAY	12
+/* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS, and then how long a host may take to acknowledge. */
+#define TERN_CA_ACK_DELAY	13
 
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)

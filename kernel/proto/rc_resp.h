@@ -44,7 +44,7 @@ struct rc_resp_cfg {
  * call it sooner; a program that is about to post takes a thousandth of that. A device with such a
  * responder has at least this for its Local CA ACK Delay, so that requesters give it time.
  */
-#define RC_RESP_RECV_WAIT_NS	16000000
+#define RC_RESP_RECV_WAIT_NS	32000000
 /* A queue of which nobody tells when something is posted is looked at after so long, and again after twice. */
 #define RC_RESP_RECV_LOOK_NS	50000
 

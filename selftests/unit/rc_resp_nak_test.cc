@@ -294,8 +294,8 @@ TEST_F(RcRespWait, UcDoesNotWait)
 TEST(RcRespWaitTime, IsLittleOfTheAckTimeout)
 {
 	EXPECT_EQ(rc_resp_recv_wait_ns(0), u64{RC_RESP_RECV_WAIT_NS});
-	EXPECT_EQ(rc_resp_recv_wait_ns(14), u64{RC_RESP_RECV_WAIT_NS});
-	EXPECT_EQ(rc_resp_recv_wait_ns(13), (4096ull << 13) / 4);
+	EXPECT_EQ(rc_resp_recv_wait_ns(15), u64{RC_RESP_RECV_WAIT_NS});
+	EXPECT_EQ(rc_resp_recv_wait_ns(14), (4096ull << 14) / 4);
 	EXPECT_EQ(rc_resp_recv_wait_ns(1), (4096ull << 1) / 4);
 }
 

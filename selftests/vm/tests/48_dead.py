@@ -9,7 +9,7 @@ from vmtest import netns
 
 LIMIT = 180
 
-_DEAD = 4
+_DEAD = 32  # more than a device of some CPUs may have in the stack, 208 KiB each
 _ADDRESSES = ["10.88.0.%d" % (100 + i) for i in range(_DEAD)]
 _READY = "/tmp/dead-ready"
 
@@ -33,9 +33,11 @@ def run(t):
     t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 150)
     t.wait_port(t.a, 18600, netns="n1")
+    # Known neighbours are connected to at once.
+    t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % " ".join(_ADDRESSES), check=True)
     dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_ADDRESSES[0], _DEAD, _READY),
                    150)
-    t.a.wait_until("[ -e %s ]" % _READY, timeout=30)
+    t.a.wait_until("[ -e %s ]" % _READY, timeout=60)
     t.run(t.a, _DIE, check=True)
     t.a.wait_until(_WAITING, timeout=10)
     result = t.run(t.a, "/tern/vverify -d nsa -m scale/bulk -N 4 -S 4 -t 30 " + netns.FAR, 100)
