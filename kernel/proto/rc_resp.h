@@ -45,7 +45,7 @@ struct rc_resp_cfg {
  * responder has at least this for its Local CA ACK Delay, so that requesters give it time.
  */
 #define RC_RESP_RECV_WAIT_NS	32000000
-/* A queue of which nobody tells when something is posted is looked at after so long, and again after twice. */
+/* A queue whose posters tell nobody is looked at after so long, and again after twice that. */
 #define RC_RESP_RECV_LOOK_NS	50000
 
 enum rc_res_state {

@@ -20,7 +20,7 @@
  * long and not used. (iWARP's turns are no longer either.)
  */
 #define GATE_MAX		(HZ / 10)
-/* The timer looks at so many turns, so a thousand QPs that are stuck are found in a second or two. */
+/* The timer looks at so many turns: a thousand QPs that are stuck are found in a second or two. */
 #define GATE_LOOK		128
 #define GATE_LOOK_EVERY		(HZ / 10 + 1)
 

@@ -31,7 +31,7 @@ public:
 		req.dqpn = 0x123;
 		req.pmtu = pmtu;
 		req.window = 1024;
-		req.ack_timeout_ns = 1000000000;
+		req.ack_timeout.first_ns = 1000000000;
 		rc_req_init(&req_, ring_.data(), kEntries, &req);
 
 		resp.service = BTH_RC;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that are gone: what is for them waits for neighbours in the stack, and keeps up nobody else.
+"""Peers that are gone: what is for them waits for neighbours in the stack and keeps up nobody else.
 
 From guest a into a namespace of it, by a veth pair. There addresses go that QPs send to; the
 kernel asks for them a hundred times, for longer than all this takes.
