@@ -384,9 +384,11 @@ def _fpdu_lengths(s, change=None, **how):
     count = 20000
     with s.connect(**how) as peer:
         if change:
+            peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, 1)))
+            peer.segment()
             change(peer)
         mss = peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
-        peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, count)))
+        peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, count, msn=2 if change else 1)))
         got = []
         while count > 0:
             segment = peer.segment()
@@ -464,6 +466,19 @@ def quotes(s):
     short = iw.untagged(iw.READ_REQ, bytes(27))
     s.quoted("quotes/short_read_request", 0x02ff, head(0xc0, short) + short[:18], short)
     s.quoted("quotes/half_a_header", 0x02ff, b"\0\0", b"\x41\x43\0\0")
+
+    def behind():
+        """The window is shut when the QP is destroyed: the Terminate comes when we read."""
+        with s.connect(rcvbuf=16384) as peer:
+            for msn in range(1, DEPTH + 1):
+                peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, s.open.bytes, msn=msn)))
+            time.sleep(0.3)
+            peer.send(iw.fpdu(iw.untagged(13)))
+            time.sleep(0.3)
+            s.ask("destroy")
+            s.wait_live(0, 3)
+            s.expect_end(peer, (0x0206,))
+    s.case("quotes/behind_a_shut_window", behind)
 
     def local():
         """The program destroys its QP as soon as it sees the failure: the Terminate comes all
