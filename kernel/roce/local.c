@@ -160,8 +160,10 @@ static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
  */
 static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
 {
-	return other->base.type == qp->base.type &&
-	       data_race(other->base.attr.dest_qp_num) == qp->base.qpn;
+	/* What is old here costs a run, as a packet lost would. */
+	u32 named = data_race(other->base.attr.dest_qp_num);
+
+	return other->base.type == qp->base.type && named == qp->base.qpn;
 }
 
 /*
