@@ -61,9 +61,9 @@ private:
 	std::vector<struct iw_irq> irq_;
 	uint32_t ird_ = 0;
 	bool holding_recv_ = false;
-	std::deque<uint64_t> answers_; /* work requests that wait for one */
+	std::deque<uint64_t> answers_;		 /* work requests that wait for one */
 	std::deque<std::vector<uint8_t>> asked_; /* their segments */
-	uint32_t answered_ = 0;	       /* bytes, of the first */
+	uint32_t answered_ = 0;			 /* bytes, of the first */
 };
 
 } /* namespace sim */

@@ -87,8 +87,8 @@ def run(t):
     for netdev in "veth", "bond":
         name = "two queues, %s" % netdev
         kept = _case(t, name, netdev, _TWO)
-        t.case("%s: as much as two may have" % name, _QUEUE_BYTES * 1.4 < kept <= _QUEUE_BYTES * 2,
-               kept)
+        # More than one may have: how it is spread is by hash, and by who has a CPU.
+        t.case("%s: as much as two may have" % name, _QUEUE_BYTES < kept <= _QUEUE_BYTES * 2, kept)
     for netdev in _NETDEVS:
         name = "one for two, %s" % netdev
         kept = _case(t, name, netdev, _ONE)
