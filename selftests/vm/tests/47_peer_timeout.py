@@ -31,16 +31,16 @@ def _said(t):
 
 
 def _dead(t, what, busy):
-    """b is as good as dead to a: nothing that it sends finds the way."""
+    """b is as good as dead to a: its cable is cut."""
     file = "/tmp/busy"
-    cut = "ip route %%s blackhole %s/32" % t.a.address
-    t.undo = [lambda: t.run(t.b, cut % "del")]
+    t.undo = [lambda: t.run(t.b, "ip link set eth0 up; sleep 0.4; "
+                                 "ip addr add %s/64 dev eth0 nodad" % t.b.address6)]
     t.run(t.a, "rm -f " + file)
     server = t.start(t.b, "exec /tern/vcm answer", 100)
     t.wait_cm_listen(t.b)
     client = t.start(t.a, "/tern/vcm watch %s %s" % (t.b.address, file), 100)
     client.wait_for("connected", 30)
-    t.run(t.b, cut % "add", check=True)
+    t.run(t.b, "ip link set eth0 down", check=True)
     if busy:
         t.run(t.a, "touch " + file, check=True)
     # By default TCP looks after two hours, or gives up after a quarter of one.

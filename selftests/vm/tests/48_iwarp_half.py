@@ -49,6 +49,7 @@ def _lent(t):
     lent = t.counter(t.a, "tx_zerocopy_bytes") - before
     t.run(t.b, "touch " + _FILE, check=True)
     t.finish(client, 100)
+    t.note("%d bytes lent; %s" % (lent, ", ".join(client.output().split("\n"))))
     t.case("memory is lent", lent > 0)
     t.case("all that was posted comes back", "flushed" in client.output(), client.output())
     t.case("and the program hears of the end of that, too", "DISCONNECTED" in client.output(),

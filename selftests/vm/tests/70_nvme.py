@@ -50,7 +50,7 @@ _FIO = ("fio --name=v --filename=%s --direct=1 --ioengine=libaio --iodepth=16 --
 def _kernels_qp(t):
     """Its number is no secret, and root's programs are anybody's who runs a container."""
     shown = t.run(t.a, "rdma resource show qp").out
-    found = re.search(r"lqpn (\d+) .*\[nvme_rdma\]", shown)
+    found = re.search(r"lqpn (\d+) .* comm \[", shown)
     if not t.case("the kernel's QPs are shown", found, shown):
         return
     result = t.run(t.a, "/tern/vcm claim %s %s" % (found.group(1), t.b.address))

@@ -28,22 +28,31 @@ Queues::Queues(rdma_cm_id *id, uint32_t depth) : pd_(make_pd(id->verbs))
 	qp_.reset(id->qp);
 }
 
-ibv_wc Queues::wait() const
+std::optional<ibv_wc> Queues::next(double limit_s) const
 {
-	double deadline = now_s() + kLimitS * slow();
+	double deadline = now_s() + limit_s * slow();
 	ibv_wc wc;
 
 	for (int n; (n = ibv_poll_cq(cq_.get(), 1, &wc)) != 1; sched_yield()) {
 		require(n == 0, "ibv_poll_cq failed");
-		require(now_s() < deadline, "no completion comes");
+		if (now_s() >= deadline)
+			return {};
 	}
 	return wc;
 }
 
+ibv_wc Queues::wait() const
+{
+	std::optional<ibv_wc> wc = next(kLimitS);
+
+	require(wc.has_value(), "no completion comes");
+	return *wc;
+}
+
 int Caller::connect(uint32_t qpn, uint8_t depth)
 {
-	return CmChannel::ask(
-		id(), {.depth = depth, .qpn = qpn, .data = kMine, .bytes = sizeof(kMine)});
+	return CmChannel::ask(id(),
+			      {.depth = depth, .qpn = qpn, .data = kMine, .bytes = sizeof(kMine)});
 }
 
 CmEvent Caller::outcome()

@@ -19,8 +19,9 @@ public:
 
 	ibv_pd *pd() const { return pd_.get(); }
 	ibv_qp *qp() const { return qp_.get(); }
-	// The next completion.
+	// The next completion; if one comes by then.
 	ibv_wc wait() const;
+	std::optional<ibv_wc> next(double limit_s) const;
 
 private:
 	Pd pd_;

@@ -15,8 +15,8 @@ import time
 
 import iwpeer as iw
 
-# For `read`, little: what has completed is not all TCP's then. For `mute`, much: TCP fills packets.
-_RCVBUF = {"read": 16384, "mute": 1 << 20}
+# For `read`, little: what has completed is not all TCP's then. For `mute`, as much as packets take.
+_RCVBUF = {"read": 16384, "mute": 128 << 10}
 _FLAGS = {"read": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED}
 
 
@@ -35,8 +35,8 @@ def main():
     while not os.path.exists(file):
         time.sleep(0.1)
     stream.finish()
-    if what == "mute":
-        time.sleep(600)
+    # Who takes that for the end has ended before there is room for more.
+    time.sleep(600 if what == "mute" else 1)
     got, how = stream.end()
     print("%d messages" % sum(segment.opcode == iw.SEND and segment.last for segment in got))
     print(how)
