@@ -41,9 +41,7 @@ void iw_qp_drain(struct iw_qp *qp)
 	if (base->state != IB_QPS_RTS)
 		return;
 	/* What is posted later is flushed at the end (RFC 5041 6.2.1). */
-	iw_tx_take_posted(qp);
-	if (base->state != IB_QPS_RTS)
-		return;		/* what is posted broke the queue */
+	qp->tx.take_end = READ_ONCE(base->sq.ring->hdr->prod);
 	iw_qp_begin_end(qp);
 	base->attr.qp_state = IB_QPS_SQD;
 	WRITE_ONCE(base->state, IB_QPS_SQD);

@@ -165,7 +165,8 @@ struct iw_tx {
 	bool rtr;			/* the first FPDU of peer-to-peer mode is due */
 	u8 rtr_repeats;			/* left; 0 once the peer has sent an FPDU */
 	bool hold;			/* the peer has to speak first (RFC 5044 7.1.2) */
-	bool closing;			/* after what is written: FIN */
+	bool closing;			/* after what is written, and posted up to take_end: FIN */
+	u32 take_end;
 	bool fin;
 };
 
@@ -420,8 +421,6 @@ void iw_rx_end(struct iw_qp *qp, struct sock *sk);
 /* Between the two: will iw_rx_end() have an ACK sent? */
 bool iw_ack_due(const struct iw_qp *qp, struct sock *sk);
 bool iw_tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why);
-/* What is posted is the engine's from now on. */
-void iw_tx_take_posted(struct iw_qp *qp);
 /* The socket locked, but nobody else is at the QP any more. */
 bool iw_tx_hand_over(struct iw_qp *qp, struct sock *sk);
 /* A stream that is not to begin: the first FPDU on these terms is a Terminate. May sleep. */

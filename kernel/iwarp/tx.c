@@ -80,7 +80,15 @@ static bool may_begin(const struct iw_qp *qp, u8 op)
 	       (op != IW_OP_READ && op != IW_OP_CMP_SWAP && op != IW_OP_FETCH_ADD);
 }
 
-void iw_tx_take_posted(struct iw_qp *qp)
+/* At the end only what was posted before is sent. */
+static bool is_posted(const struct iw_qp *qp)
+{
+	const struct tern_sq *sq = &qp->base.sq;
+
+	return tern_sq_pending(sq) && (!qp->tx.closing || (s32)(qp->tx.take_end - sq->head) > 0);
+}
+
+static void take_posted(struct iw_qp *qp)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
@@ -89,7 +97,7 @@ void iw_tx_take_posted(struct iw_qp *qp)
 	int ret;
 
 	/* No more than one run begins with. */
-	while (qp->req.head - qp->req.cur < IW_BUDGET_WQES && tern_sq_pending(sq) &&
+	while (qp->req.head - qp->req.cur < IW_BUDGET_WQES && is_posted(qp) &&
 	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
 		if (ret == -EOVERFLOW) {
 			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
@@ -452,12 +460,6 @@ static bool may_send(const struct iw_qp *qp)
 	return (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD) && !qp->tx.hold;
 }
 
-/* At the end only what was posted before is sent. */
-static bool may_take(const struct iw_qp *qp)
-{
-	return may_send(qp) && !qp->tx.closing;
-}
-
 /*
  * RFC 5041 5.3: a message goes out whole before the next begins; between two
  * tagged ones a peer could not even tell which a segment is of. A Terminate
@@ -548,8 +550,8 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		bool any = false;
 
 		follow_mss(qp, sk);
-		if (may_take(qp))
-			iw_tx_take_posted(qp);
+		if (may_send(qp))
+			take_posted(qp);
 		/* Draining stays on: the work item goes on, or room brings us back. */
 		if (!budget-- || (s64)(tx->pos - budget_end) >= 0)
 			return tx_push(qp, sk);
@@ -573,12 +575,13 @@ static bool tx_run(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 		if (qp->req.cur != qp->req.head)
 			break;
 		tern_sq_draining(&qp->base.sq, false);
-		if (!tern_sq_pending(&qp->base.sq) || !may_take(qp))
+		if (!is_posted(qp) || !may_send(qp))
 			break;
 		tern_sq_draining(&qp->base.sq, true);
 	}
 	/* In SQD, what was posted before is sent and answered first. */
-	if (tx->closing && (qp->base.state == IB_QPS_ERR || qp->req.una == qp->req.head)) {
+	if (tx->closing && (qp->base.state == IB_QPS_ERR ||
+			    (qp->req.una == qp->req.head && !is_posted(qp)))) {
 		tx->fin = true;
 		iw_ep_kick(qp->ep);
 	}
