@@ -322,13 +322,6 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
 		qp->path = path;
 		roce_tx_new_path(&qp->tx, &qp->path);
-		/*
-		 * rdma_cm looks at the netdev only. What the route is known not to carry would be
-		 * lost, packet by packet.
-		 */
-		if (mask & IB_QP_PATH_MTU)
-			base->attr.path_mtu = min(base->attr.path_mtu,
-						  roce_tx_path_mtu(&qp->tx, &qp->path));
 	}
 	enter_state(qp, cur, next);
 	update_running(qp, mask);

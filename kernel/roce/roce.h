@@ -122,8 +122,6 @@ void roce_tx_uninit(struct roce_tx *tx);
  * would pass it by those that follow. BHs off. By the owner of the run lock.
  */
 void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path);
-/* The largest path MTU whose packets the present route carries; IB_MTU_4096 if there is none. */
-enum ib_mtu roce_tx_path_mtu(struct roce_tx *tx, const struct roce_path *path);
 
 /*
  * The device of this very stack that packets to path would come in by, over

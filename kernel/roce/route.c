@@ -10,7 +10,6 @@
 #include <net/l3mdev.h>
 #include <net/route.h>
 #include <net/sock.h>
-#include <rdma/ib_addr.h>
 
 #include "net.h"
 
@@ -124,19 +123,6 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;
 	sk_dst_set(sk, dst);
 	return dst;
-}
-
-enum ib_mtu roce_tx_path_mtu(struct roce_tx *tx, const struct roce_path *path)
-{
-	enum ib_mtu mtu = IB_MTU_4096;
-	struct dst_entry *dst;
-
-	rcu_read_lock();
-	dst = roce_tx_route(tx, path);
-	if (!IS_ERR(dst))
-		mtu = iboe_get_mtu((int)dst_mtu(dst)) ?: IB_MTU_256;
-	rcu_read_unlock();
-	return mtu;
 }
 
 /* Are packets of this route for this host; if so, which netdev do they come in by? */
