@@ -11,12 +11,14 @@
 #include <net/addrconf.h>
 
 #include "device.h"
+#include "proto/rc_resp.h"
 #include "verbs/verbs.h"
 
 /* Timestamps of CQEs are nanoseconds. */
 #define TERN_CLOCK_KHZ		1000000
 /* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS, and then how long a host may take to acknowledge. */
 #define TERN_CA_ACK_DELAY	13
+static_assert((4096ull << TERN_CA_ACK_DELAY) > RC_RESP_RECV_WAIT_NS);
 
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)

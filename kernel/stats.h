@@ -36,7 +36,7 @@
 	X(OUT_OF_SEQ,		"out_of_sequence")				\
 	X(SEQ_NAK_RX,		"packet_seq_err")				\
 	X(RNR_NAK_RX,		"rnr_nak_rcvd")					\
-	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE: RNR NAK, or UC message lost */ \
+	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE; most find one a moment later */ \
 	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
 	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
 	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\

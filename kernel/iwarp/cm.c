@@ -470,9 +470,15 @@ static bool make_room(struct iw_ep *listener)
 static void step_listening(struct iw_ep *ep)
 {
 	const struct sock *sk = ep->sock->sk;
+	u32 left = IW_ACCEPTS;
 	struct socket *sock;
 
 	for (;;) {
+		/* Those that went to make room are waiting for our lock. */
+		if (!left--) {
+			iw_ep_kick(ep);
+			break;
+		}
 		/* Beyond that they wait in TCP's queue. */
 		if (ep->num_children >= IW_MAX_PENDING &&
 		    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
@@ -606,16 +612,18 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool fin_in, fin_out, closing, lent;
+	bool unread, wanted, fin_in, fin_out, closing, lent;
 
 	iw_sock_lock(sk);
 	iw_run(qp, sk, IW_SETTLE);
 	/*
 	 * What came before the peer's FIN is taken first; whoever takes it comes here
-	 * again. Unless it is our end, too: then it may be that nobody wants it.
+	 * again. Unless it is our end, too, and there is no receive for it: nobody wants it.
 	 */
+	unread = READ_ONCE(qp->rx_pending);
+	wanted = unread && !READ_ONCE(qp->rx_waits);
 	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) &&
-		 (READ_ONCE(qp->tx.closing) || !READ_ONCE(qp->rx_pending));
+		 (!unread || (READ_ONCE(qp->tx.closing) && !wanted));
 	if (fin_in) {
 		iw_qp_peer_closed(qp);
 		iw_run(qp, sk, IW_SETTLE);
@@ -625,11 +633,12 @@ static void step_open(struct iw_ep *ep)
 	lent = READ_ONCE(qp->req.num_lent);
 	iw_sock_unlock(sk);
 
-	if (sk->sk_state == TCP_CLOSE || sk->sk_err) {
+	/* If both ends have closed, the peer's last messages may be yet to be taken. */
+	if (sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted)) {
 		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin_in && ep->state == IW_EP_OPEN)
+	if (fin_in && closing && ep->state == IW_EP_OPEN)
 		iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
 	if (closing && ep->state == IW_EP_OPEN) {
 		ep->state = IW_EP_DRAINING;

@@ -301,16 +301,18 @@ static void ep_work(struct work_struct *work)
 }
 
 /*
- * In an orderly end: has the peer taken anything, or answered, since the last
- * look? After an error nobody waits for more than the Terminate.
+ * In an orderly end: has the peer taken anything, or sent, since the last look? After an
+ * error nobody waits for more than the Terminate.
  */
 static bool is_progressing(struct iw_ep *ep)
 {
-	u32 una = READ_ONCE(tcp_sk(ep->sock->sk)->snd_una);
+	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
+	u32 una = READ_ONCE(tp->snd_una), copied = READ_ONCE(tp->copied_seq);
 	u32 req = READ_ONCE(ep->qp->req.una);
-	bool moved = una != ep->close_una || req != ep->close_req;
+	bool moved = una != ep->close_una || copied != ep->close_copied || req != ep->close_req;
 
 	ep->close_una = una;
+	ep->close_copied = copied;
 	ep->close_req = req;
 	return moved && READ_ONCE(ep->qp->base.state) == IB_QPS_SQD;
 }

@@ -25,7 +25,8 @@ void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status 
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 }
 
-void iw_qp_begin_end(struct iw_qp *qp)
+/* After what is written: FIN. */
+static void begin_end(struct iw_qp *qp)
 {
 	qp->tx.closing = true;
 	/* It sees to it that this does not take for ever. */
@@ -41,8 +42,9 @@ void iw_qp_drain(struct iw_qp *qp)
 	if (base->state != IB_QPS_RTS)
 		return;
 	/* What is posted later is flushed at the end (RFC 5041 6.2.1). */
-	qp->tx.take_end = READ_ONCE(base->sq.ring->hdr->prod);
-	iw_qp_begin_end(qp);
+	qp->tx.take_end = base->sq.head + min(READ_ONCE(base->sq.ring->hdr->prod) - base->sq.head,
+					      base->sq.ring->nslots);
+	begin_end(qp);
 	base->attr.qp_state = IB_QPS_SQD;
 	WRITE_ONCE(base->state, IB_QPS_SQD);
 }
@@ -60,7 +62,7 @@ void iw_qp_error(struct iw_qp *qp)
 	if (!base->srq)
 		tern_rq_kick_wanted(&base->rq, true);
 	/* What is written goes out, a Terminate as well; then the end. */
-	iw_qp_begin_end(qp);
+	begin_end(qp);
 }
 
 void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)

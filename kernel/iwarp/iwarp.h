@@ -93,6 +93,8 @@
  * those that are silent make room for others.
  */
 #define IW_MAX_PENDING		1024
+/* So many are accepted at a time. */
+#define IW_ACCEPTS		64
 
 struct iw_lender;
 struct iw_qp;
@@ -131,6 +133,7 @@ struct iw_ep {
 	struct delayed_work timeout;
 	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
 	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look, */
+	u32 close_copied;		/* the next byte to be taken, */
 	u32 close_req;			/* and the QP's oldest request */
 	u32 request;			/* iw_cm's number for it: REQUESTED */
 
@@ -389,8 +392,7 @@ void iw_retry_fn(struct work_struct *work);
 void iw_opening_fn(struct work_struct *work);
 void iw_acker_fn(struct work_struct *work);
 /* run_lock held. */
-/* After what is posted by now (SQD) or written (ERR): FIN. */
-void iw_qp_begin_end(struct iw_qp *qp);
+/* After what is posted by now: FIN. */
 void iw_qp_drain(struct iw_qp *qp);
 void iw_qp_error(struct iw_qp *qp);
 /* The stream ends with a Terminate: the one that is due, or one that says that it is our fault. */

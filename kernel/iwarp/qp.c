@@ -348,6 +348,9 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 			tern_rq_kick_wanted(&base->rq, false);
 		}
 		base->have_rwqe = false;
+		/* As ERR had them. */
+		qp->tx.closing = false;
+		qp->last_wqe_told = false;
 		become_idle(base);
 		goto unlock;
 	}

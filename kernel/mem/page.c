@@ -181,6 +181,11 @@ void *tern_page_more(const void *behind, u32 bytes)
 		stack->fill += bytes;
 	} else {
 		more = piece_locked(stack, bytes);
+		/* A page right behind the other one: it would look like more of that, and not be put. */
+		if (unlikely(more && more == behind)) {
+			put_page(stack->current_page);
+			more = piece_locked(stack, bytes);
+		}
 	}
 	spin_unlock(&stack->lock);
 	return more;

@@ -338,6 +338,11 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 		return;
 	}
 	r->nak_sent = false;
+	if (r->nak_due && (r->nak_syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
+		/* A copy of what had no receive: the peer hears that first, and sends it again. */
+		act->event = RC_EV_DROPPED;
+		return;
+	}
 	if (r->nak_due) {
 		/* The gap closed before the NAK went out; what the NAK would have acknowledged: */
 		r->nak_due = false;

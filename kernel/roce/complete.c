@@ -65,6 +65,8 @@ bool roce_flush(struct roce_qp *qp, u32 *budget)
 	more = flush_send(qp, budget);
 	if (qp->base.state != IB_QPS_ERR)
 		return more;
+	/* Requests that waited for a receive: nobody looks at them any more. */
+	__skb_queue_purge(&qp->kept);
 	more |= tern_qp_flush_recv(&qp->base, budget);
 	if (qp->base.srq && !qp->last_wqe_told) {
 		qp->last_wqe_told = true;

@@ -302,8 +302,14 @@ static void take_turn(struct roce_qp *qp, struct turn *turn, struct roce_qp **ne
 		}
 		again = run_and_unlock(qp, turn, next);
 		local_bh_enable();
-		if (turn->posted)
-			cond_resched();
+		if (!turn->posted)
+			continue;
+		/* This may take long: the peer, if it has work of its own, does not wait for that. */
+		if (again && turn->rounds && *next) {
+			roce_kick_later(*next);
+			*next = NULL;
+		}
+		cond_resched();
 	} while (again);
 }
 

@@ -106,15 +106,16 @@ static int budget(const struct roce_gate *gate)
 	return queues * ROCE_GATE_QUEUE_BYTES;
 }
 
-/* Those whose turn it is go on; `self` is told by what it is granted. */
-static void let_in(struct roce_gate *gate, const struct roce_turn *self)
+/* Those whose turn it is go on. True: `self` is one of them, and not called. */
+static bool let_in(struct roce_gate *gate, const struct roce_turn *self)
 {
+	bool is_in = false;
 	int most;
 
 	/* what left before who waits; the reverse in roce_turn_waits() */
 	smp_mb();
 	if (likely(list_empty(&gate->waiters)))
-		return;
+		return false;
 
 	spin_lock_bh(&gate->lock);
 	most = budget(gate) - ROCE_GATE_TURN_BYTES;
@@ -127,8 +128,11 @@ static void let_in(struct roce_gate *gate, const struct roce_turn *self)
 		atomic_add(ROCE_GATE_TURN_BYTES, &turn->granted);
 		if (turn != self)
 			turn->space(turn->arg);
+		else
+			is_in = true;
 	}
 	spin_unlock_bh(&gate->lock);
+	return is_in;
 }
 
 /* Without what skbs on their end count: else idle QPs would keep that. */
@@ -262,8 +266,8 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 	if (!timer_pending(&gate->timer))
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
 	spin_unlock_bh(&gate->lock);
-	let_in(gate, turn);
-	return atomic_read(&turn->granted) <= 0;
+	/* If it is, the timer may have taken it back by now, and nobody will call. */
+	return !let_in(gate, turn) && atomic_read(&turn->granted) <= 0;
 }
 
 void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize)

@@ -209,7 +209,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			return false;
 		if (!*budget && req->cur != req->head)
 			return true;	/* draining stays on: the work queue goes on */
-		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) : *budget;
+		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) :
+					   roce_tx_pkts(&qp->tx, req->cfg.pmtu, *budget);
 		if (req->cur == req->head ||
 		    !rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0, max_pkts, &run)) {
 			if (roce_local_settle(qp, budget) && req->cur != req->head)

@@ -438,7 +438,8 @@ static int send_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 
 static u32 max_pkts(const struct roce_qp *qp, u32 budget)
 {
-	return qp->local.open ? roce_local_pkts(budget, qp->resp.cfg.pmtu) : max(budget, 1u);
+	return qp->local.open ? roce_local_pkts(budget, qp->resp.cfg.pmtu) :
+				roce_tx_pkts(&qp->tx, qp->resp.cfg.pmtu, max(budget, 1u));
 }
 
 static bool send_responses(struct roce_qp *qp, u32 *budget)

@@ -180,6 +180,8 @@ bool __init roce_tx_try_batch(void);
  * in the stack; space() comes.
  */
 bool roce_tx_full(struct roce_tx *tx, u32 bytes);
+/* So many packets of so much payload may the next run have, of a budget. */
+u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget);
 /* At the end of each run of the QP. */
 void roce_tx_end_turn(struct roce_tx *tx);
 

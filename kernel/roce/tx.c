@@ -120,7 +120,6 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 	tx->room = kzalloc(sizeof(*tx->room), TERN_GFP_CHARGED);
 	if (!tx->room)
 		return -ENOMEM;
-	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
 
 	/* AF_INET accounts for IPv6 packets as well, and exists if IPv6 does not. */
 	err = sock_create_kern(dev->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &sock);
@@ -129,6 +128,7 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 		memset(tx, 0, sizeof(*tx));
 		return err;
 	}
+	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
 	sk = sock->sk;
 	sk_set_txhash(sk);	/* spares the stack a flow dissection per packet */
 	tx->room->default_write_space = sk->sk_write_space;
@@ -185,6 +185,13 @@ bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 	    wait_for(tx, WAITS_FOR_ROOM))
 		return true;
 	return roce_turn_waits(&tx->room->turn, bytes);
+}
+
+u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget)
+{
+	if (likely(!roce_turn_is_slow(&tx->room->turn)))
+		return budget;
+	return min(budget, max(ROCE_GATE_SLOW_BYTES / pmtu, 1u));
 }
 
 void roce_tx_end_turn(struct roce_tx *tx)

@@ -77,7 +77,7 @@ static void leave(struct tern_qp *qp)
 	 * or we see what it posted. The run also is for who found the run lock taken.
 	 */
 	smp_mb();
-	qp->dev->transport->qp_doorbell(qp);
+	qp->dev->transport->qp_doorbell(qp, false);
 	tern_ring_put(ring);
 	tern_qp_put(qp);
 }
@@ -117,7 +117,7 @@ static bool look_at(struct tern_qp *qp)
 	/* Else a packet or the timer had it run, and it has been taken. */
 	if (prod != READ_ONCE(qp->sq.head)) {
 		tern_count_anywhere(qp->dev, TERN_CNT_POLL_RUNS);
-		qp->dev->transport->qp_doorbell(qp);
+		qp->dev->transport->qp_doorbell(qp, false);
 	}
 	return true;
 }

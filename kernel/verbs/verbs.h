@@ -85,7 +85,7 @@ static inline void tern_qp_ring(struct tern_qp *qp)
 	tern_count_anywhere(dev, TERN_CNT_DOORBELLS);
 	if (unlikely(READ_ONCE(dev->poll_us)))
 		tern_poll_rang(qp);
-	dev->transport->qp_doorbell(qp);
+	dev->transport->qp_doorbell(qp, true);
 }
 
 /* A doorbell file, for QPs of this device whose doorbell it is. ERR_PTR. Sleeps. */

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
@@ -494,6 +495,17 @@ private:
 		}
 	}
 
+	static bool is_same(const rc_res &a, const rc_res &b)
+	{
+		auto all = [](const rc_res &r) {
+			return std::tuple(r.state, r.is_atomic, r.answered, r.first_psn, r.npkts,
+					  r.start_pkt, r.next_pkt, r.end_pkt, r.msn, r.va, r.rkey,
+					  r.length, r.orig);
+		};
+
+		return all(a) == all(b);
+	}
+
 	// Of what is kept nothing changes; what is not answered yet is kept.
 	void resize(u32 max)
 	{
@@ -515,7 +527,7 @@ private:
 
 			if (then[i].state == RC_RES_FREE)
 				continue;
-			while (was < had && memcmp(&now[was], &then[i], sizeof(then[i])) != 0)
+			while (was < had && !is_same(now[was], then[i]))
 				was++;
 			REQUIRE(was < had);
 			answered[i] = answered_[was];

@@ -192,6 +192,19 @@ TEST_F(RcResp, RnrNakHasTheTimerAndThePsn)
 	EXPECT_EQ(answers(), (Words{"ack 1"}));
 }
 
+TEST_F(RcResp, ACopyDoesNotTakeThePlaceOfTheRnrNak)
+{
+	pkt k = packet(OP_SEND_ONLY, 0, 4);
+	judge(k);
+	rc_resp_fail(&r, &k, RC_FAIL_RNR);
+	// Sent again before the NAK was.
+	EXPECT_EQ(rx(OP_SEND_ONLY, 0, 4).kind, RC_ACT_NONE);
+	EXPECT_EQ(act.event, RC_EV_DROPPED);
+	EXPECT_EQ(answers(), (Words{"nak25 0"}));
+	EXPECT_EQ(rx(OP_SEND_ONLY, 0, 4).kind, RC_ACT_RECV);
+	EXPECT_EQ(answers(), (Words{"ack 0"}));
+}
+
 TEST_F(RcResp, RnrInMidMessageIsResumedThere)
 {
 	pkt k = packet(OP_WRITE_FIRST, 0, kPmtu, false);

@@ -261,6 +261,9 @@ TEST_F(RcStretch, RefusedOneStaysExpected)
 	judge(k);
 	rc_resp_fail(&r, &k, RC_FAIL_RNR);
 	EXPECT_EQ(expected(), 0u);
+	run nak;
+	ASSERT_TRUE(rc_resp_next(&r, 1, &nak));
+	rc_resp_sent(&r, &nak, 1);
 	EXPECT_EQ(take(k), RC_ACT_RECV);
 	EXPECT_EQ(expected(), 3u);
 }

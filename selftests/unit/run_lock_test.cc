@@ -38,8 +38,8 @@ enum class At : uint8_t {
 	kPacket,      /* roce_qp_rx(): takes the lock, or ... */
 	kBacklog,     /* ... queue_backlog() */
 	kQueueWork,   /* roce_kick(), with IRQs off */
-	kMark,	      /* roce_kick(), run_next() */
-	kTryLock,     /* run_while_marked() */
+	kMark,	      /* leave_marks(), run_next() */
+	kTryLock,     /* take_turn() */
 	kTakeMarks,   /* run() */
 	kTakeBacklog, /* rx_backlog() */
 	kLookForWork, /* send_requests(): is anything posted, may more be sent? */

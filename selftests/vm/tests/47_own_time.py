@@ -32,7 +32,7 @@ def _ticks(t, pid):
     out = t.run(t.a, "cat /proc/%s/stat; grep ^cpu0 /proc/stat" % pid, check=True).out
     its, all_of_them = out.splitlines()
     return (sum(map(int, its.rpartition(")")[2].split()[11:13])),
-            sum(map(int, all_of_them.split()[1:9])))
+            sum(map(int, all_of_them.split()[1:8])))
 
 
 def _beside(t):

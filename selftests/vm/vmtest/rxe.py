@@ -13,6 +13,7 @@ _FAULTS = (
     ("mw/type1", "server", "checks the region's bounds instead of the window's"),
     ("mw/type2*", "server", "checks the region's bounds, not the window's; kernel's flag "
                             "bit for an invalidated key in user completions"),
+    ("mw/type2-qp-destroyed", "any", "flushes a bind after a QP was destroyed that had windows"),
     ("mr/zero-based", "server", "ignores IBV_ACCESS_ZERO_BASED"),
     ("local/send-bad-key", "client", "reports a local protection error as QP operation error"),
     ("local/other-pd", "client", "reports a local protection error as QP operation error"),

@@ -128,9 +128,9 @@ int play(const Options &o)
 	       "%u completions\n",
 	       ends.started, ends.killed, score->gave_up, ends.crashed, stuck,
 	       score->done[vt::kConnect], score->good);
-	// A hostile one has itself to blame. All of them have ended, if only by SIGKILL.
+	// A hostile one has itself to blame, but for being there after SIGKILL.
 	if (o.hostile)
-		return score->is_idle() || !score->stores;
+		return stuck || score->is_idle() || !score->stores;
 	return ends.crashed || stuck || score->is_idle();
 }
 

@@ -107,8 +107,10 @@ public:
 	int call() override { return request_.send(socket_.fd()); }
 	void judge(int error) override
 	{
+		bool there = find() != kNone;
 		// What had no memory for its answer has been done.
-		require(find() != kNone || error, "the link is added, and is not there");
+		require(error == ENOBUFS || there == !error, "error %d, and the link is %s", error,
+			there ? "there" : "not there");
 	}
 
 protected:

@@ -26,7 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--garbage", type=int, default=300, help="connections")
-    parser.add_argument("--end", action="store_true", help="end vtarget after the last group")
+    parser.add_argument("--end", action="store_true", help="end vtarget at last; without a group, only that")
     parser.add_argument("address")
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     args = parser.parse_args()
@@ -36,6 +36,8 @@ def main():
     if args.groups:
         print("TAP version 13")
         for name in args.groups:
+            if name not in GROUPS:
+                parser.error("no group " + name)
             GROUPS[name](server, *([args.garbage] if name == "garbage" else []))
         print("1..%d" % server.number)
     if args.end:

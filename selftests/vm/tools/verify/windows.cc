@@ -239,6 +239,8 @@ void type2_qp_destroyed(Env &env)
 	other.destroy();
 	for (int i : {1, 5, 7})
 		w.bind_one(w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
+	// It ends the QP, and over iWARP the peer's.
+	env.control.sync();
 	w.bind_one(w.bench.link, windows[0].get(), info, IBV_WC_MW_BIND_ERR);
 	env.control.sync();
 }
