@@ -22,6 +22,8 @@ PEERS = ("rxe", "siw")  # the kernel's own drivers
 OF_LETTER = {"x": "rxe", "w": "iwarp", "s": "siw"}
 KERNEL_MODULES = "ib_core ib_uverbs rdma_ucm ib_umad rdma_cm"
 
+# A process that ends waits for the answers to its calls by iw_cm: a minute.
+_HUNG_S = 90
 _SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=%d; "
              "modprobe -a " + KERNEL_MODULES)
 
@@ -98,7 +100,7 @@ class Lab:
             self._boot()
         for guest in self.guests():
             guest.push(files, "/tern/")
-            guest.run(_SETTINGS % (30 * guest.slow), timeout=60, check=True)
+            guest.run(_SETTINGS % (_HUNG_S * guest.slow), timeout=60, check=True)
             if self.device == "tern":
                 guest.run(_INSTALL, timeout=120, check=True)
         self._baseline = {}

@@ -65,17 +65,18 @@ Calls::Call *Calls::pick()
 	return i < calls_.size() ? &calls_[i] : nullptr;
 }
 
+// Not one that waits: that blocks until there is an answer, perhaps our own that we cannot give then.
 bool Calls::hang_up()
 {
 	Call *call = pick();
-	return !call || !rdma_disconnect(call->id.get());
+	return !call || call->waits || !rdma_disconnect(call->id.get());
 }
 
 void Calls::drop()
 {
 	Call *call = pick();
-	// That blocks until there is an answer, perhaps our own that we cannot give then.
-	if (call && (!call->waits || !below(16)))
+	// As hang_up(). Those of processes that are killed end so.
+	if (call && !call->waits)
 		end(call->id.get());
 }
 

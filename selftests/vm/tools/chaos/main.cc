@@ -80,7 +80,7 @@ int play(const Options &o)
 {
 	std::mt19937_64 random(o.seed);
 	double until = vt::now_s() + o.seconds;
-	std::vector<pid_t> children;
+	std::vector<pid_t> children, going;
 	Ends ends;
 	for (; ends.started < o.processes; ends.started++)
 		children.push_back(launch(o, random()));
@@ -95,8 +95,8 @@ int play(const Options &o)
 		if (random() % 100 < o.kill_percent) {
 			kill(victim, SIGKILL);
 			ends.killed++;
-			int status;
-			waitpid(victim, &status, 0);
+			// It goes when its calls have: they may wait for an answer, for a minute.
+			going.push_back(victim);
 			victim = launch(o, random());
 			ends.started++;
 		}
@@ -106,7 +106,8 @@ int play(const Options &o)
 	for (pid_t child : children)
 		if (o.hostile)
 			kill(child, SIGKILL);
-	double limit = vt::now_s() + 60 * vt::slow();
+	children.insert(children.end(), going.begin(), going.end());
+	double limit = vt::now_s() + 90 * vt::slow();
 	unsigned stuck = 0;
 	for (pid_t child : children) {
 		int status = 0;

@@ -17,7 +17,8 @@ import iwpeer as iw
 
 # For `read`, little: what has completed is not all TCP's then. For `mute`, as much as packets take.
 _RCVBUF = {"read": 16384, "mute": 128 << 10}
-_FLAGS = {"read": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED}
+# Memory is lent for long FPDUs alone.
+_FLAGS = {"read": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED | iw.LONG_FPDUS}
 
 
 def main():
