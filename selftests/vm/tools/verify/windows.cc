@@ -241,7 +241,8 @@ void type2_qp_destroyed(Env &env)
 		w.bind_one(w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
 	// It ends the QP, and over iWARP the peer's.
 	env.control.sync();
-	w.bind_one(w.bench.link, windows[0].get(), info, IBV_WC_MW_BIND_ERR);
+	if (env.client)
+		w.bind_one(w.bench.link, windows[0].get(), info, IBV_WC_MW_BIND_ERR);
 	env.control.sync();
 }
 
