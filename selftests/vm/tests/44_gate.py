@@ -48,13 +48,17 @@ _TWO = ("tc qdisc replace dev veth0 root handle 1: mq\n"
 # ROCE_GATE_QUEUE_BYTES: a packet is charged with more than its length.
 _QUEUE_BYTES = 512 << 10
 _SAMPLES = 40
+_QPS = 16
+# What has not moved for 100 ms, as on a slow machine, does not count; its QP goes on by 4 KiB at a time.
+_SLOW_BYTES = _QPS * (4 << 10)
 
 
 def _kept(t):
     """The most bytes that were seen in the queues."""
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
     t.wait_port(t.a, 18600, netns="n1")
-    client = t.start(t.a, "/tern/vverify -d nsa -m scale/bulk -N 16 -S 4 -t 60 10.88.0.2", 100)
+    client = t.start(t.a, "/tern/vverify -d nsa -m scale/bulk -N %d -S 4 -t 60 10.88.0.2"
+                     % _QPS, 100)
     lines = t.run(t.a, "for i in $(seq %d); do tc -j -s qdisc show dev veth0; echo; sleep 0.1; done"
                   % _SAMPLES, check=True).out.split("\n")
     result = client.wait()
@@ -88,9 +92,10 @@ def run(t):
         name = "two queues, %s" % netdev
         kept = _case(t, name, netdev, _TWO)
         # More than one may have: how it is spread is by hash, and by who has a CPU.
-        t.case("%s: as much as two may have" % name, _QUEUE_BYTES < kept <= _QUEUE_BYTES * 2, kept)
+        t.case("%s: as much as two may have" % name,
+               _QUEUE_BYTES < kept <= _QUEUE_BYTES * 2 + _SLOW_BYTES, kept)
     for netdev in _NETDEVS:
         name = "one for two, %s" % netdev
         kept = _case(t, name, netdev, _ONE)
-        t.case("%s: as much as one may have" % name, _QUEUE_BYTES * 0.7 < kept <= _QUEUE_BYTES,
-               kept)
+        t.case("%s: as much as one may have" % name,
+               _QUEUE_BYTES * 0.7 < kept <= _QUEUE_BYTES + _SLOW_BYTES, kept)
