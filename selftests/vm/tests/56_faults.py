@@ -35,7 +35,8 @@ def run(t):
         t.skip("faults", "this kernel injects none")
         return
     # Debugging's own, when it has no memory.
-    t.allow_log("ref_tracker: memory allocation failure")
+    t.allow_log("ref_tracker: memory allocation failure",
+                "kmemleak: Cannot allocate a scan area")
     kind = LINK[t.lab.driver_of(t.pair, "a")][1]
     t.undo.append(lambda: t.a.run("ip link del dummy7; true"))
     t.run(t.a, "ip link add dummy7 type dummy && ip link set dummy7 up", check=True)
