@@ -81,6 +81,12 @@ static inline struct tern_dev *to_tern_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct tern_dev, ibdev);
 }
 
+/* Of a file in sysfs. */
+static inline struct tern_dev *tern_dev_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct tern_dev, ibdev);
+}
+
 /*
  * BHs are off: nobody else counts here meanwhile, so that machines whose addition is
  * no instruction of its own need not turn interrupts off.

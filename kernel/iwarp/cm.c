@@ -22,7 +22,7 @@ static const struct rdma_cm_id *rdma_id(const struct iw_cm_id *cm_id)
 	return cm_id->context;
 }
 
-/* Ports and addresses are those of the link's network namespace, and so for who is in it. */
+/* Ports and addresses are those of the link's network namespace: others may not use them. */
 static bool is_in_namespace(const struct iw_cm_id *cm_id)
 {
 	return net_eq(rdma_id(cm_id)->route.addr.dev_addr.net, to_tern_dev(cm_id->device)->net);

@@ -65,8 +65,8 @@ static int is_file_of(const void *ufile, struct file *file, unsigned int fd)
 
 /*
  * rdma_cm takes a process's word for which QP to connect, but for the kernel's, which are made with
- * its identifier. A program's is for who has the file open by which it was made, and could as well
- * destroy it.
+ * its identifier. A program's QP is connected only by a process that has the file open by which the
+ * QP was made: that process could as well destroy it.
  */
 bool iw_qp_is_callers(const struct iw_qp *qp, const struct rdma_cm_id *id)
 {

@@ -77,7 +77,7 @@ static bool is_free(const struct page *page)
 	return page_count(page) == 1;
 }
 
-/* For bytes at least. A large one is not worth the reserves for who must not fail. */
+/* Holds `bytes` at least. Only a small one may come from the reserves, which are for those that must not fail. */
 static struct page *new_page(u32 bytes)
 {
 	struct page *page = alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);

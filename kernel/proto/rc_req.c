@@ -11,7 +11,7 @@
  * Going back (NAK, timeout) moves cur and cur_pkt towards una and nothing
  * else; a work request keeps the PSNs it got when it was first begun.
  */
-#include "rc_req.h"
+#include "rc_timer.h"
 
 static struct rc_sqe *sqe_at(const struct rc_req *q, u32 slot)
 {
@@ -272,56 +272,6 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 	return false;
 }
 
-/* Some times are as old as a tick (roce_tick_ns()). */
-static u64 since(u64 then_ns, u64 now_ns)
-{
-	return now_ns > then_ns ? now_ns - then_ns : 0;
-}
-
-/* The first wait for a peer of which it is known how soon it answers. */
-static u64 known_wait(const struct rc_req *q)
-{
-	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
-	u64 wait = t->least_ns + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * q->answer_ns;
-
-	return q->answer_ns && t->least_ns && wait < t->first_ns ? wait : t->first_ns;
-}
-
-static void arm_timer(struct rc_req *q, u64 now_ns)
-{
-	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
-	u64 wait = known_wait(q) << q->backoff;
-
-	if (wait && t->all_ns) {
-		u64 past = since(q->silent_ns, now_ns);
-		u64 share = past < t->all_ns ? (t->all_ns - past) / (q->retry_left + 1u) : 0;
-
-		if (share < t->least_ns)
-			share = t->least_ns;
-		if (wait > share)
-			wait = share;
-	}
-	q->armed_ns = now_ns;
-	q->deadline_ns = wait ? now_ns + wait : 0;
-}
-
-/* The peer was heard of. */
-static void not_silent(struct rc_req *q, u64 now_ns)
-{
-	u64 took = since(q->armed_ns, now_ns);
-
-	q->silent_ns = now_ns;
-	/* What came after a retransmission may have been meant by the first. */
-	if (!q->deadline_ns || q->backoff || q->recovering)
-		return;
-	if (took > q->answer_ns)
-		q->answer_ns = took;
-	else
-		q->answer_ns -= (q->answer_ns - took) / 8;
-	if (!q->answer_ns)
-		q->answer_ns = 1;
-}
-
 /* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
 static void advance_una(struct rc_req *q)
 {
@@ -380,7 +330,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		q->psn_max = end_psn;
 	if (is_reliable(q) && !q->deadline_ns) {
 		q->silent_ns = now_ns;
-		arm_timer(q, now_ns);
+		rc_timer_arm(q, now_ns);
 	}
 
 	if (q->cur_pkt == s->npkts) {
@@ -490,7 +440,7 @@ static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 	}
 	q->retry_left--;
 	q->recovering = true;
-	arm_timer(q, now_ns);
+	rc_timer_arm(q, now_ns);
 	return true;
 }
 
@@ -506,7 +456,7 @@ static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	rc_window_acked(&q->window, npkts);
-	not_silent(q, now_ns);
+	rc_timer_heard(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
@@ -516,7 +466,7 @@ static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 	if (q->psn_una == q->psn_max)
 		q->deadline_ns = 0;
 	else
-		arm_timer(q, now_ns);
+		rc_timer_arm(q, now_ns);
 }
 
 /*
@@ -757,7 +707,7 @@ void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_ti
 	q->cfg.ack_timeout = *timeout;
 	q->backoff = 0;
 	if (q->state != RC_REQ_ERROR && !q->rnr_until_ns && q->psn_una != q->psn_max)
-		arm_timer(q, now_ns);
+		rc_timer_arm(q, now_ns);
 }
 
 /* ---- time, completion, state ---- */
@@ -789,7 +739,7 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 	if (retry(q, now_ns, q->psn_una))
 		rc_window_restart(&q->window);
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
-		arm_timer(q, now_ns);	/* went back before, and could not send since */
+		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */
 	return RC_EV_TIMEOUT;
 }
 

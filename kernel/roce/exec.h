@@ -15,7 +15,7 @@
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */
 #define ROCE_BUDGET_SOFTIRQ	128
 #define ROCE_BUDGET_PROCESS	1024
-/* WQEs that it has taken and not begun to send, and that it completes. */
+/* WQEs that it has taken and not begun to send, and that it completes: one a packet at most. */
 #define ROCE_BUDGET_WQES	1024
 
 /* The local stack refused a packet and will not call back: look again after this. */

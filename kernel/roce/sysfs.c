@@ -12,7 +12,7 @@
 
 static struct roce_dev *roce_dev_of(struct device *device)
 {
-	return to_roce_dev(rdma_device_to_drv_device(device, struct tern_dev, ibdev));
+	return to_roce_dev(tern_dev_of(device));
 }
 
 static ssize_t local_show(struct device *device, struct device_attribute *attr, char *buf)

@@ -23,14 +23,9 @@ void tern_ident_fill(const struct tern_dev *dev, struct ib_device_attr *attr)
 	attr->hw_ver = TERN_HW_VER;
 }
 
-static const struct tern_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct tern_dev, ibdev);
-}
-
 static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dev_of(device)->transport->link_type);
+	return sysfs_emit(buf, "%s\n", tern_dev_of(device)->transport->link_type);
 }
 struct device_attribute tern_attr_hca_type = __ATTR_RO(hca_type);
 

@@ -17,14 +17,9 @@
 /* After which Linux asks an idle TCP peer; who waits longer need not look at all. */
 #define PEER_TIMEOUT_MAX_S	7200
 
-static struct tern_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct tern_dev, ibdev);
-}
-
 static ssize_t peer_timeout_show(struct device *device, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(device)->peer_timeout_s));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(tern_dev_of(device)->peer_timeout_s));
 }
 
 static ssize_t peer_timeout_store(struct device *device, struct device_attribute *attr,
@@ -35,7 +30,7 @@ static ssize_t peer_timeout_store(struct device *device, struct device_attribute
 	if (kstrtou32(buf, 10, &seconds) || seconds < PEER_TIMEOUT_MIN_S ||
 	    seconds > PEER_TIMEOUT_MAX_S)
 		return -EINVAL;
-	WRITE_ONCE(dev_of(device)->peer_timeout_s, seconds);
+	WRITE_ONCE(tern_dev_of(device)->peer_timeout_s, seconds);
 	return n;
 }
 

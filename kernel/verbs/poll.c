@@ -300,14 +300,9 @@ void tern_poll_uninit(struct tern_dev *dev)
 
 /* ---- the file ---- */
 
-static struct tern_dev *dev_of(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct tern_dev, ibdev);
-}
-
 static ssize_t poll_us_show(struct device *device, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(dev_of(device)->poll_us));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(tern_dev_of(device)->poll_us));
 }
 
 static ssize_t poll_us_store(struct device *device, struct device_attribute *attr, const char *buf,
@@ -317,7 +312,7 @@ static ssize_t poll_us_store(struct device *device, struct device_attribute *att
 
 	if (kstrtou32(buf, 10, &us) || us > POLL_MAX_US)
 		return -EINVAL;
-	return set(dev_of(device), us) ?: n;
+	return set(tern_dev_of(device), us) ?: n;
 }
 
 struct device_attribute tern_attr_poll_us = __ATTR_RW(poll_us);

@@ -37,34 +37,20 @@ TEST_F(IwReq, AReadOfNothingHasAnEmptyResponse)
 // RFC 5041 5.2: of a message of no bytes neither STag nor offset is looked at.
 TEST_F(IwReq, AnEmptyReadResponseNamesNoPlace)
 {
-	iw_req_act act;
-	ddp_seg s = {};
-
 	post(IW_OP_READ, 0);
 	send();
-	s.opcode = RDMAP_READ_RESP;
-	s.tagged = s.last = true;
-	s.stag = 0xdeadbeef;
-	s.to = 0x123456789;
-	iw_req_rx(&q, &s, nullptr, &act);
+	iw_req_act act = read_resp(0xdeadbeef, 0x123456789, 0, true);
 	ASSERT_EQ(act.kind, IW_REQ_PLACE);
 	EXPECT_EQ(act.slot, 0u);
 	EXPECT_EQ(act.bytes, 0u);
-	iw_req_placed(&q, &act, true);
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
 
 TEST_F(IwReq, AnEmptyReadResponseIsNoneToAReadOfSomething)
 {
-	iw_req_act act;
-	ddp_seg s = {};
-
 	post(IW_OP_READ, 4);
 	send();
-	s.opcode = RDMAP_READ_RESP;
-	s.tagged = s.last = true;
-	iw_req_rx(&q, &s, nullptr, &act);
-	expect_fatal(act, TERM_DDP_BOUNDS);
+	expect_fatal(read_resp(0, 0, 0, true), TERM_DDP_BOUNDS);
 }
 
 // RFC 5040 7.1: the peer hears of it, instead of the request.
@@ -103,15 +89,9 @@ TEST_F(IwReq, WhatThePeerTerminatedIsNotAnswered)
 
 TEST_F(IwReq, WhatIsNotPlacedDoesNotCount)
 {
-	iw_req_act act;
-	ddp_seg s = {};
-
 	post(IW_OP_READ, 4);
 	send();
-	s.opcode = RDMAP_READ_RESP;
-	s.tagged = s.last = true;
-	s.payload_bytes = 4;
-	iw_req_rx(&q, &s, nullptr, &act);
+	iw_req_act act = rx_read_resp(0, 0, 4, true);
 	EXPECT_EQ(act.kind, IW_REQ_PLACE);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_fail(&q, &other, act.slot, IW_ST_LOC_PROT_ERR);
@@ -391,15 +371,9 @@ TEST_F(IwReq, ASegmentTakenAfterAnErrorChangesNothing)
 
 TEST_F(IwReq, APlacementThatEndsAfterAnErrorChangesNothing)
 {
-	iw_req_act act;
-	ddp_seg s = {};
-
 	post(IW_OP_READ, 4);
 	send();
-	s.opcode = RDMAP_READ_RESP;
-	s.tagged = s.last = true;
-	s.payload_bytes = 4;
-	iw_req_rx(&q, &s, nullptr, &act);
+	iw_req_act act = rx_read_resp(0, 0, 4, true);
 	iw_req_flush(&q);
 	iw_req_placed(&q, &act, true);
 	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));

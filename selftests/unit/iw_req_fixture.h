@@ -133,7 +133,8 @@ protected:
 
 	using Words = std::vector<std::string>;
 
-	iw_req_act read_resp(u32 slot, u64 to, u16 bytes, bool last)
+	// It comes, and nothing is placed yet.
+	iw_req_act rx_read_resp(u32 slot, u64 to, u16 bytes, bool last)
 	{
 		iw_req_act act;
 		ddp_seg s = {};
@@ -145,6 +146,13 @@ protected:
 		s.to = to;
 		s.payload_bytes = bytes;
 		iw_req_rx(&q, &s, nullptr, &act);
+		return act;
+	}
+
+	iw_req_act read_resp(u32 slot, u64 to, u16 bytes, bool last)
+	{
+		iw_req_act act = rx_read_resp(slot, to, bytes, last);
+
 		if (act.kind == IW_REQ_PLACE)
 			iw_req_placed(&q, &act, last);
 		return act;

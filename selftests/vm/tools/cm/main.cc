@@ -44,6 +44,13 @@ void post_sends(const Queues &queues, const ibv_sge &sge, uint32_t count)
 	}
 }
 
+void establish(Caller &caller)
+{
+	int error = caller.connect();
+	require(!error, "rdma_connect: %s", strerror(error));
+	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+}
+
 // ---- a QP, and who wants it connected ----
 
 int hold(const Words &words)
@@ -135,8 +142,7 @@ int watch(const Words &words)
 
 	caller.make_queues(1);
 	Arena memory(caller.queues().pd(), 1);
-	require(!caller.connect(), "rdma_connect: %m");
-	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	establish(caller);
 	printf("connected\n");
 	fflush(stdout);
 	for (;;) {
@@ -221,14 +227,8 @@ uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 	uint64_t began = bytes_sent(caller);
 
 	for (uint32_t i = 0; i < kMessages; i++) {
-		ibv_sge sge = memory.sge(0, kBytes);
-		ibv_send_wr wr = {}, *bad;
-
 		pattern_fill(memory.at(0), kBytes, pattern_key(1, 0, i));
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		wr.opcode = IBV_WR_SEND;
-		require(!ibv_post_send(queues.qp(), &wr, &bad), "ibv_post_send failed");
+		post_sends(queues, memory.sge(0, kBytes), 1);
 		ibv_wc wc = queues.wait();
 		require(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 		uint64_t written = uint64_t{i + 1} * kBytes, sent = bytes_sent(caller) - began;
@@ -246,8 +246,7 @@ int leave(const Words &words)
 
 	caller.make_queues(1);
 	Arena memory(caller.queues().pd(), kBytes);
-	require(!caller.connect(), "rdma_connect: %m");
-	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	establish(caller);
 	printf("%u messages\n", send_until_behind(caller, memory));
 	fflush(stdout);
 	raise(SIGKILL);
@@ -264,8 +263,7 @@ int stay(const Words &words)
 
 	caller.make_queues(kMessages);
 	Arena memory(caller.queues().pd(), kBytes);
-	require(!caller.connect(), "rdma_connect: %m");
-	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	establish(caller);
 	uint64_t began = bytes_sent(caller);
 	post_sends(caller.queues(), memory.sge(0, kBytes), kMessages);
 	while (std::optional<ibv_wc> wc = caller.queues().next(1)) {
@@ -289,8 +287,7 @@ int lend(const Words &words)
 
 	caller.make_queues(kDepth);
 	Arena memory(caller.queues().pd(), kLong);
-	require(!caller.connect(), "rdma_connect: %m");
-	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
+	establish(caller);
 	post_sends(caller.queues(), memory.sge(0, kLong), kDepth);
 	printf("posted\n");
 	fflush(stdout);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How long a requester waits for its peer before it sends again: rc_req.c's own. By what the
+ * program has set, by how soon the peer answers, and by how long it may be silent in all (rc_req.h).
+ */
+#ifndef TERN_PROTO_RC_TIMER_H
+#define TERN_PROTO_RC_TIMER_H
+
+#include "rc_req.h"
+
+/* Some times are as old as a tick (roce_tick_ns()). */
+static inline u64 rc_timer_since(u64 then_ns, u64 now_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
+/* The first wait for a peer of which it is known how soon it answers. */
+static inline u64 rc_timer_known_wait(const struct rc_req *q)
+{
+	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
+	u64 wait = t->least_ns + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * q->answer_ns;
+
+	return q->answer_ns && t->least_ns && wait < t->first_ns ? wait : t->first_ns;
+}
+
+static inline void rc_timer_arm(struct rc_req *q, u64 now_ns)
+{
+	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
+	u64 wait = rc_timer_known_wait(q) << q->backoff;
+
+	if (wait && t->all_ns) {
+		u64 past = rc_timer_since(q->silent_ns, now_ns);
+		u64 share = past < t->all_ns ? (t->all_ns - past) / (q->retry_left + 1u) : 0;
+
+		if (share < t->least_ns)
+			share = t->least_ns;
+		if (wait > share)
+			wait = share;
+	}
+	q->armed_ns = now_ns;
+	q->deadline_ns = wait ? now_ns + wait : 0;
+}
+
+/* The peer was heard of. */
+static inline void rc_timer_heard(struct rc_req *q, u64 now_ns)
+{
+	u64 took = rc_timer_since(q->armed_ns, now_ns);
+
+	q->silent_ns = now_ns;
+	/* What came after a retransmission may have been meant by the first. */
+	if (!q->deadline_ns || q->backoff || q->recovering)
+		return;
+	if (took > q->answer_ns)
+		q->answer_ns = took;
+	else
+		q->answer_ns -= (q->answer_ns - took) / 8;
+	if (!q->answer_ns)
+		q->answer_ns = 1;
+}
+
+#endif
