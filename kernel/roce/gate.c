@@ -65,6 +65,7 @@ void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space
 	atomic64_set(&turn->in_stack, 0);
 	atomic_set(&turn->granted, 0);
 	turn->slow = false;
+	turn->missed = false;
 	turn->space = space;
 	turn->arg = arg;
 	spin_lock_bh(&gate->lock);
@@ -220,8 +221,10 @@ static void timer_fn(struct timer_list *timer)
 			break;
 		}
 		count_no_more(turn);
-		if (atomic_read(&turn->granted) && time_after(jiffies, turn->granted_at + GATE_MAX))
+		if (atomic_read(&turn->granted) && time_after(jiffies, turn->granted_at + GATE_MAX)) {
 			give_back(turn, INT_MAX);
+			turn->missed = true;
+		}
 	}
 	if (!list_empty(&gate->waiters))
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
@@ -261,8 +264,14 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 		return false;
 
 	spin_lock_bh(&gate->lock);
-	if (list_empty(&turn->wait) && !atomic_read(&turn->granted))
-		list_add_tail(&turn->wait, &gate->waiters);
+	if (list_empty(&turn->wait) && !atomic_read(&turn->granted)) {
+		/* Its CPU was busy. Behind all others it might miss every turn that it gets. */
+		if (turn->missed)
+			list_add(&turn->wait, &gate->waiters);
+		else
+			list_add_tail(&turn->wait, &gate->waiters);
+		turn->missed = false;
+	}
 	if (!timer_pending(&gate->timer))
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
 	spin_unlock_bh(&gate->lock);

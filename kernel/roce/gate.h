@@ -60,6 +60,7 @@ struct roce_turn {
 	unsigned long began;		/* since when something is in the stack */
 	unsigned long granted_at;
 	bool slow;
+	bool missed;			/* what was granted last has been taken back; under gate->lock */
 	void (*space)(void *arg);
 	void *arg;
 };
