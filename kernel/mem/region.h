@@ -7,6 +7,7 @@
 #define TERN_MEM_REGION_H
 
 #include <linux/instruction_pointer.h>
+#include <linux/irqflags.h>
 #include <linux/lockdep.h>
 
 #include "mem/mem.h"
@@ -91,8 +92,15 @@ static __always_inline void tern_span_left(void)
 
 static __always_inline void tern_spans_waited_for(void)
 {
+	unsigned long irq;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	/* Who waits holds nothing, so an interrupt meanwhile may wait too: as if there were none. */
+	local_irq_save(irq);
 	lock_acquire(&tern_span_map, 0, 0, 0, 1, NULL, _THIS_IP_);
 	lock_release(&tern_span_map, _THIS_IP_);
+	local_irq_restore(irq);
 }
 
 /*
