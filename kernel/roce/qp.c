@@ -299,7 +299,7 @@ static int prepare(struct roce_qp *qp, struct change *change)
 	return 0;
 }
 
-/* SQE is left with nothing of what came before in the engine, which begins anew. Lets go of run_lock. */
+/* SQE is left with nothing of what came before in the engine, which begins anew. run_lock held, with breaks. */
 static void reap_before_sqe_ends(struct roce_qp *qp)
 {
 	struct tern_qp *base = &qp->base;

@@ -310,9 +310,9 @@ void rnr_exceeded(World &w, const Options &o)
 }
 
 /*
- * Waits of 1, 2, and then four times as long. Those of a peer that answers within answer_ns (0: it
- * has not yet) may begin with less than ack_timeout_ns, and all together are cut short by all_ns, but
- * each is least_ns.
+ * Waits of 1, 2, and then four times as long. Those for a peer that answers within answer_ns (0:
+ * it has not yet) may begin with less than ack_timeout_ns. All together are cut short by all_ns,
+ * but each is least_ns.
  */
 uint64_t given_up_after(const QpCfg &c, uint64_t answer_ns)
 {
@@ -325,7 +325,7 @@ uint64_t given_up_after(const QpCfg &c, uint64_t answer_ns)
 	return c.all_ns ? std::min(all, std::max(c.all_ns, (c.retry_cnt + 1) * c.least_ns)) : all;
 }
 
-/* Waits that a dead wire shows: what is known of the peer, all_ns, least_ns, or none of them, decides. */
+/* Of some all_ns decides how long it takes, of some least_ns, what is known of the peer, or none. */
 void draw_dead_waits(Rng &rng, QpCfg &c)
 {
 	c.ack_timeout_ns = rng.one_in(2) ? 100000 : 4000000000;
