@@ -193,7 +193,7 @@ enum roce_way {
 	ROCE_WAY_WIRE,
 	ROCE_WAY_LOCAL,		/* open until roce_local_close() */
 	ROCE_WAY_WAIT,		/* not now; qp is run when it can go on */
-	ROCE_WAY_TURNED,	/* ask the engine again: the window is another */
+	ROCE_WAY_CHANGED,	/* ask the engine again: the window is another */
 };
 
 void roce_local_init(struct roce_qp *qp);
