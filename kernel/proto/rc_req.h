@@ -95,7 +95,7 @@ struct rc_sqe {
 struct rc_ack_timeout {
 	u64 first_ns;		/* the first wait, of a peer that has not answered yet; 0: never */
 	u64 least_ns;		/* no wait is shorter; 0: nor longer for what is not known of the peer */
-	u64 all_ns;		/* all waits together, should least_ns allow it; 0: there is no limit */
+	u64 all_ns;		/* all waits together, should least_ns (not 0) allow it; 0: no limit */
 };
 
 struct rc_req_cfg {
@@ -119,11 +119,12 @@ struct rc_req_cfg {
 #define RC_REQ_MAX_BACKOFF	2
 
 /*
- * A peer that is software may be off its CPU for so long, however soon it answers most often; and
- * the path may take so many times as long as it did lately. Of a long time-out that is little:
- * to have the wait four times as long, as it may be (IBTA 9.7.6.1.3), makes sense for short ones.
+ * What a peer that has answered is given beyond the least wait. One that is software may be off
+ * its CPU for a while: for so long that time-outs of up to 14, the usual ones, stay four times as
+ * long, as they may be (IBTA 9.7.6.1.3). And the path may take longer than of late: answer_ns loses
+ * an eighth with each quick answer, and so many times it is still the slowest of the last twenty.
  */
-#define RC_REQ_PEER_OFF_NS	250000000
+#define RC_REQ_PEER_OFF_NS	(3 * (4096u << 14))
 #define RC_REQ_ANSWER_TIMES	16
 
 /*

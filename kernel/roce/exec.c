@@ -233,7 +233,7 @@ static bool run(struct roce_qp *qp, u32 budget)
 }
 
 /* The runs of one QP by one caller, until there is no more to do, or somebody else goes on. */
-struct turn {
+struct visit {
 	u32 budget;		/* of each */
 	u32 rounds;		/* by which it went on by itself */
 	bool posted;		/* a program is in the kernel because it has posted ... */
@@ -245,15 +245,15 @@ struct turn {
  * BHs on and others let on their CPU in between, as in a write() to a pipe. Signals are to be
  * taken in time: then a work item goes on. Others in process context go on for a while.
  */
-static bool goes_on(const struct roce_qp *qp, struct turn *turn)
+static bool goes_on(const struct roce_qp *qp, struct visit *visit)
 {
 	if (!qp->local.req || !in_task())
 		return false;
-	if (!turn->posted)
-		return !need_resched() && ++turn->rounds < ROCE_LOCAL_ROUNDS;
-	if (!turn->rounds++)
-		turn->until = READ_ONCE(qp->base.sq.ring->hdr->prod);
-	return (s32)(turn->until - qp->req.cur) > 0 && !signal_pending(current);
+	if (!visit->posted)
+		return !need_resched() && ++visit->rounds < ROCE_LOCAL_ROUNDS;
+	if (!visit->rounds++)
+		visit->until = READ_ONCE(qp->base.sq.ring->hdr->prod);
+	return (s32)(visit->until - qp->req.cur) > 0 && !signal_pending(current);
 }
 
 u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock)
@@ -272,13 +272,13 @@ u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->b
  * a mark, our own or of somebody who came meanwhile and went, and no work item for it:
  * that may have come and gone, too, if it was given to another CPU.
  */
-static bool run_and_unlock(struct roce_qp *qp, struct turn *turn, struct roce_qp **next)
+static bool run_and_unlock(struct roce_qp *qp, struct visit *visit, struct roce_qp **next)
 	__releases(&qp->base.run_lock)
 {
 	u32 wanted = ~0u;
 
-	if (run(qp, turn->budget)) {
-		if (goes_on(qp, turn)) {
+	if (run(qp, visit->budget)) {
+		if (goes_on(qp, visit)) {
 			/* Who gets the lock before us goes on instead. */
 			atomic_or(TERN_QP_MARK_SEND, &qp->base.marks);
 		} else {
@@ -290,7 +290,7 @@ static bool run_and_unlock(struct roce_qp *qp, struct turn *turn, struct roce_qp
 	return roce_run_unlock(qp, next) & wanted;
 }
 
-static void take_turn(struct roce_qp *qp, struct turn *turn, struct roce_qp **next)
+static void visit_qp(struct roce_qp *qp, struct visit *visit, struct roce_qp **next)
 {
 	bool again;
 
@@ -300,12 +300,12 @@ static void take_turn(struct roce_qp *qp, struct turn *turn, struct roce_qp **ne
 			local_bh_enable();
 			return;
 		}
-		again = run_and_unlock(qp, turn, next);
+		again = run_and_unlock(qp, visit, next);
 		local_bh_enable();
-		if (!turn->posted)
+		if (!visit->posted)
 			continue;
 		/* This may take long: the peer, if it has work of its own, does not wait for that. */
-		if (again && turn->rounds && *next) {
+		if (again && visit->rounds && *next) {
 			roce_kick_later(*next);
 			*next = NULL;
 		}
@@ -315,9 +315,9 @@ static void take_turn(struct roce_qp *qp, struct turn *turn, struct roce_qp **ne
 
 static void run_while_marked(struct roce_qp *qp, u32 budget, struct roce_qp **next)
 {
-	struct turn turn = { .budget = budget };
+	struct visit visit = { .budget = budget };
 
-	take_turn(qp, &turn, next);
+	visit_qp(qp, &visit, next);
 }
 
 /* A QP that work was brought for, most often the peer; then those that it brought work for. */
@@ -340,12 +340,12 @@ static void run_next(struct roce_qp *next, u32 budget)
 	}
 }
 
-static void run_chain(struct roce_qp *qp, struct turn *turn)
+static void run_chain(struct roce_qp *qp, struct visit *visit)
 {
 	struct roce_qp *next = NULL;
 
-	take_turn(qp, turn, &next);
-	run_next(next, turn->budget);
+	visit_qp(qp, visit, &next);
+	run_next(next, visit->budget);
 }
 
 static void leave_marks(struct roce_qp *qp, u32 marks)
@@ -356,7 +356,7 @@ static void leave_marks(struct roce_qp *qp, u32 marks)
 
 void roce_kick(struct roce_qp *qp, u32 marks)
 {
-	struct turn turn = { .budget = in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ };
+	struct visit visit = { .budget = in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ };
 
 	if (marks)
 		leave_marks(qp, marks);
@@ -365,16 +365,16 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 		queue_work(roce_wq, &qp->work);
 		return;
 	}
-	run_chain(qp, &turn);
+	run_chain(qp, &visit);
 }
 
 void roce_kick_posted(struct roce_qp *qp)
 {
-	struct turn turn = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
+	struct visit visit = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
 
 	might_sleep();
 	leave_marks(qp, TERN_QP_MARK_SEND);
-	run_chain(qp, &turn);
+	run_chain(qp, &visit);
 }
 
 void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
@@ -413,24 +413,24 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	queue_backlog(qp, rx);
 	if (!series->qp) {
-		struct turn turn = { .budget = ROCE_BUDGET_SOFTIRQ };
+		struct visit visit = { .budget = ROCE_BUDGET_SOFTIRQ };
 
 		leave_marks(qp, TERN_QP_MARK_RX);
-		run_chain(qp, &turn);
+		run_chain(qp, &visit);
 	}
 }
 
 void roce_rx_series_end(struct roce_rx_series *series)
 {
 	struct roce_qp *qp = series->qp;
-	struct turn turn = { .budget = ROCE_BUDGET_SOFTIRQ };
+	struct visit visit = { .budget = ROCE_BUDGET_SOFTIRQ };
 	struct roce_qp *next = NULL;
 
 	series->qp = NULL;
 	if (!qp)
 		return;
 	__acquire(&qp->base.run_lock);
-	if (run_and_unlock(qp, &turn, &next))
+	if (run_and_unlock(qp, &visit, &next))
 		run_while_marked(qp, ROCE_BUDGET_SOFTIRQ, &next);
 	run_next(next, ROCE_BUDGET_SOFTIRQ);
 }

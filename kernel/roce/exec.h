@@ -15,8 +15,11 @@
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */
 #define ROCE_BUDGET_SOFTIRQ	128
 #define ROCE_BUDGET_PROCESS	1024
-/* WQEs that it has taken and not begun to send, and that it completes: one a packet at most. */
-#define ROCE_BUDGET_WQES	1024
+/*
+ * WQEs that it has taken and not begun to send: none begins more than it may send packets. And
+ * that it completes: one packet's ACK may be for as many, taken in such portions.
+ */
+#define ROCE_BUDGET_WQES	ROCE_BUDGET_PROCESS
 
 /* The local stack refused a packet and will not call back: look again after this. */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
@@ -190,7 +193,7 @@ enum roce_way {
 	ROCE_WAY_WIRE,
 	ROCE_WAY_LOCAL,		/* open until roce_local_close() */
 	ROCE_WAY_WAIT,		/* not now; qp is run when it can go on */
-	ROCE_WAY_TURNED,	/* ask the engine again: the window is another */
+	ROCE_WAY_CHANGED,	/* ask the engine again: the window is another */
 };
 
 void roce_local_init(struct roce_qp *qp);

@@ -29,7 +29,7 @@
 /* All runs that end for want of a lock; never taken otherwise. */
 static DEFINE_SPINLOCK(wait_lock);
 
-/* ---- whose turn it is ---- */
+/* ---- who waits for a run lock, and who is run when ---- */
 
 void roce_kick_later(struct roce_qp *qp)
 {
@@ -143,7 +143,7 @@ void roce_local_await(const struct roce_qp *qp)
 		cpu_relax();
 }
 
-/* Who rang for it meanwhile, or waits for it, has its turn after qp. */
+/* Who rang for it meanwhile, or waits for it, comes after qp. */
 static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	other->now_ns = 0;
@@ -240,7 +240,7 @@ void roce_local_reset(struct roce_qp *qp)
 	qp->local.waits_for_recv = false;
 }
 
-static void turn(struct roce_qp *qp, bool local)
+static void change_way(struct roce_qp *qp, bool local)
 {
 	if (local) {
 		struct rc_window window;
@@ -274,15 +274,15 @@ enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run)
 		qp->local.abroad = !qp->local.req;
 		if (!qp->local.req)
 			return ROCE_WAY_WIRE;
-		turn(qp, false);
-		return ROCE_WAY_TURNED;
+		change_way(qp, false);
+		return ROCE_WAY_CHANGED;
 	}
 	if (!qp->local.req) {
 		if (!rc_req_is_quiet(req))
 			return rc_req_answer_is_due(req) && !rc_req_is_resent(req, run) ?
 				       ROCE_WAY_WAIT : ROCE_WAY_WIRE;
-		turn(qp, true);
-		return ROCE_WAY_TURNED;
+		change_way(qp, true);
+		return ROCE_WAY_CHANGED;
 	}
 	return open_way(qp, dev) ? ROCE_WAY_LOCAL : ROCE_WAY_WAIT;
 }

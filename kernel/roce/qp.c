@@ -263,71 +263,111 @@ static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_sta
 	base->attr.qp_state = next;
 }
 
-int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
-		   enum ib_qp_state cur, enum ib_qp_state next)
+/* A change, and what it takes that is made before the run lock is. */
+struct change {
+	const struct ib_qp_attr *attr;
+	int mask;
+	enum ib_qp_state cur, next;
+	struct roce_path path;		/* if it has_path() */
+	struct rc_res *res;		/* what is not used; or NULL */
+};
+
+static bool has_path(const struct roce_qp *qp, const struct change *change)
 {
-	struct roce_qp *qp = to_roce_qp(base);
-	struct rc_res *res = NULL;
-	struct roce_path path;
-	int ret = 0;
+	return (change->mask & IB_QP_AV) && roce_is_connected(qp);
+}
 
-	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
-		u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : base->attr.dest_qp_num;
+static int prepare(struct roce_qp *qp, struct change *change)
+{
+	const struct tern_qp *base = &qp->base;
+	const struct ib_qp_attr *attr = change->attr;
+	int ret;
 
-		ret = roce_path_init(base->dev, &path, &attr->ah_attr, base->qpn, dqpn);
+	if (has_path(qp, change)) {
+		u32 dqpn = change->mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+							   base->attr.dest_qp_num;
+
+		ret = roce_path_init(base->dev, &change->path, &attr->ah_attr, base->qpn, dqpn);
 		if (ret)
 			return ret;
 	}
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
-		res = alloc_res(attr->max_dest_rd_atomic);
-		if (!res)
+	if (change->mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		change->res = alloc_res(attr->max_dest_rd_atomic);
+		if (!change->res)
 			return -ENOMEM;
 	}
+	return 0;
+}
 
-	spin_lock_bh(&base->run_lock);
-	/* SQE is left with nothing of what came before in the engine, which begins anew. */
+/* SQE is left with nothing of what came before in the engine, which begins anew. run_lock held, with breaks. */
+static void reap_before_sqe_ends(struct roce_qp *qp)
+{
+	struct tern_qp *base = &qp->base;
+
 	while (!base->dead && base->state == IB_QPS_SQE && roce_req_reap(qp)) {
 		roce_qp_unlock(qp);
 		cond_resched();
 		spin_lock_bh(&base->run_lock);
 	}
-	if (base->dead) {
-		ret = -EINVAL;
-		goto unlock;
-	}
-	if (base->state != cur && next != IB_QPS_RESET && next != IB_QPS_ERR) {
-		/* Went to ERR or SQE by itself since verbs/ looked. */
-		ret = -EINVAL;
-		goto unlock;
-	}
-	if (next == IB_QPS_RESET) {
-		roce_resp_wait_no_more(qp);
-		enter_reset(qp);
-		enter_state(qp, cur, next);
-		goto unlock;
-	}
-	if (next == IB_QPS_ERR) {
-		roce_qp_error(qp);
-		goto unlock;
-	}
-	if (res) {
+}
+
+/* All but a change to RESET or ERR. run_lock held, as below. */
+static int take_attrs(struct roce_qp *qp, struct change *change)
+{
+	const struct ib_qp_attr *attr = change->attr;
+
+	if (change->res) {
 		/* The peer was told a larger number, and has as many under way. */
-		if (qp->resp_ready && !rc_resp_resize(&qp->resp, res, attr->max_dest_rd_atomic)) {
-			ret = -EBUSY;
-			goto unlock;
-		}
-		swap(qp->res, res);
+		if (qp->resp_ready &&
+		    !rc_resp_resize(&qp->resp, change->res, attr->max_dest_rd_atomic))
+			return -EBUSY;
+		swap(qp->res, change->res);
 	}
-	tern_qp_set_attr(base, attr, mask);
-	if ((mask & IB_QP_AV) && roce_is_connected(qp)) {
-		qp->path = path;
+	tern_qp_set_attr(&qp->base, attr, change->mask);
+	if (has_path(qp, change)) {
+		qp->path = change->path;
 		roce_tx_new_path(&qp->tx, &qp->path);
 	}
-	enter_state(qp, cur, next);
-	update_running(qp, mask);
-unlock:
+	enter_state(qp, change->cur, change->next);
+	update_running(qp, change->mask);
+	return 0;
+}
+
+static int make_change(struct roce_qp *qp, struct change *change)
+{
+	const struct tern_qp *base = &qp->base;
+
+	if (base->dead)
+		return -EINVAL;
+	switch (change->next) {
+	case IB_QPS_RESET:
+		roce_resp_wait_no_more(qp);
+		enter_reset(qp);
+		enter_state(qp, change->cur, change->next);
+		return 0;
+	case IB_QPS_ERR:
+		roce_qp_error(qp);
+		return 0;
+	default:
+		/* Else it went to ERR or SQE by itself since verbs/ looked. */
+		return base->state == change->cur ? take_attrs(qp, change) : -EINVAL;
+	}
+}
+
+int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
+		   enum ib_qp_state cur, enum ib_qp_state next)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+	struct change change = { .attr = attr, .mask = mask, .cur = cur, .next = next };
+	int ret = prepare(qp, &change);
+
+	if (ret)
+		return ret;
+	spin_lock_bh(&base->run_lock);
+	reap_before_sqe_ends(qp);
+	ret = make_change(qp, &change);
 	roce_qp_unlock(qp);
-	kvfree(res);
+	kvfree(change.res);
 	/* What was posted, or came in, while the lock was ours or the state was another. */
 	roce_kick(qp, TERN_QP_MARK_SEND);
 	return ret;

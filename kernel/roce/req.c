@@ -21,7 +21,7 @@ static const u8 rc_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_BIND_MW] = RC_OP_LOCAL,
 	[TERN_WR_SEND_WITH_INV] = RC_OP_SEND,
 	[TERN_WR_REG_MR] = RC_OP_LOCAL,
-	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* iWARP only: fails in its turn */
+	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* iWARP only: fails in order */
 };
 
 static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
@@ -95,7 +95,7 @@ static void take_posted(struct roce_qp *qp)
 			return;
 		}
 		if (ret < 0) {
-			/* Fails in its turn, when execute_local() comes to it. */
+			/* Fails when execute_local() comes to it. */
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;
 			s = (struct rc_sqe){ .op = RC_OP_LOCAL, .flags = RC_SQE_WAIT_ALL };
@@ -236,7 +236,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			continue;
 		}
 		way = roce_local_way(qp, &run);
-		if (way == ROCE_WAY_TURNED)
+		if (way == ROCE_WAY_CHANGED)
 			continue;
 		if (way == ROCE_WAY_WAIT)
 			break;

@@ -17,8 +17,9 @@ struct QpCfg {
 	uint8_t retry_cnt = 255;
 	uint8_t rnr_retry = 7;
 	uint8_t rnr_field = 1;
-	uint64_t ack_timeout_ns = 60000;
-	uint64_t recv_wait_ns = 0; /* of the peer's responder */
+	uint64_t ack_timeout_ns = 60000;   /* the first wait */
+	uint64_t least_ns = 0, all_ns = 0; /* struct rc_ack_timeout */
+	uint64_t recv_wait_ns = 0;	   /* of the peer's responder */
 	uint32_t sq_entries = 64;
 	uint32_t rq_entries = 64;
 	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */

@@ -60,6 +60,16 @@ QpCfg random_qp(Rng &rng, const Options &o)
 	return c;
 }
 
+/* All waits together still leave each try time for the first: no answer is missed for them. */
+void draw_waits(Rng &rng, QpCfg &c)
+{
+	if (rng.one_in(2))
+		return;
+	c.least_ns = c.ack_timeout_ns / 4;
+	if (rng.one_in(2))
+		c.all_ns = (c.retry_cnt + 1) * c.ack_timeout_ns * rng.range(1, 3);
+}
+
 void connect_pairs(World &w, const Options &o, const WireCfg &wire,
 		   void (*adjust)(QpCfg &c) = nullptr)
 {
@@ -72,6 +82,8 @@ void connect_pairs(World &w, const Options &o, const WireCfg &wire,
 			adjust(ab);
 			adjust(ba);
 		}
+		draw_waits(rng, ab);
+		draw_waits(rng, ba);
 		w.connect(ab, ba, wire, rng.next());
 	}
 }
@@ -201,6 +213,8 @@ Requester &run_fault(World &w, const Options &o, uint8_t fault, void (*adjust)(Q
 	ba.quota = 100;
 	if (adjust)
 		adjust(ab);
+	draw_waits(rng, ab);
+	draw_waits(rng, ba);
 	w.cfg.expects_failure = true;
 	w.cfg.packets = ~0ull;
 	w.connect(ab, ba, wire_cfg(o), rng.next());
@@ -295,20 +309,49 @@ void rnr_exceeded(World &w, const Options &o)
 		fail(0, "%" PRIu64 " RNR NAKs for three retries", q.rnr_naks);
 }
 
+/*
+ * Waits of 1, 2, and then four times as long. Those for a peer that answers within answer_ns (0:
+ * it has not yet) may begin with less than ack_timeout_ns. All together are cut short by all_ns,
+ * but each is least_ns.
+ */
+uint64_t given_up_after(const QpCfg &c, uint64_t answer_ns)
+{
+	uint64_t first = c.ack_timeout_ns, all;
+
+	if (answer_ns && c.least_ns)
+		first = std::min(first,
+				 c.least_ns + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * answer_ns);
+	all = (1 + 2 + 4 * (c.retry_cnt - 1)) * first;
+	return c.all_ns ? std::min(all, std::max(c.all_ns, (c.retry_cnt + 1) * c.least_ns)) : all;
+}
+
+/* Of some all_ns decides how long it takes, of some least_ns, what is known of the peer, or none. */
+void draw_dead_waits(Rng &rng, QpCfg &c)
+{
+	c.ack_timeout_ns = rng.one_in(2) ? 100000 : 4000000000;
+	c.least_ns = rng.one_in(4) ? 0 : c.ack_timeout_ns / rng.range(2, 4);
+	if (c.least_ns && !rng.one_in(4))
+		c.all_ns = c.ack_timeout_ns * (rng.one_in(2) ? rng.range(1, 3) : rng.range(4, 24));
+}
+
 /* The wire is cut: both ends give up after retry_cnt retries, in time. */
 void dead_wire(World &w, const Options &o)
 {
-	enum { CUT_NS = 200000 };
+	enum { CUT_NS = 200000, ANSWER_NS = CUT_NS, PAIRS = 8 };
 	Rng rng(o.seed);
-	QpCfg c = random_qp(rng, o);
 
-	c.retry_cnt = 5;
-	c.ack_timeout_ns = 100000;
-	c.rq_dry = 0;
-	c.window = std::max(c.window, 8u);
+	for (int i = 0; i < PAIRS; i++) {
+		QpCfg c = random_qp(rng, o);
+
+		c.retry_cnt = 5;
+		c.rq_dry = 0;
+		c.window = std::max(c.window, 8u);
+		draw_dead_waits(rng, c);
+		w.connect(c, c, wire_cfg(o), rng.next());
+		w.cfg.stall_ns = std::max(w.cfg.stall_ns, 2 * given_up_after(c, 0));
+	}
 	w.cfg.expects_failure = true;
 	w.cfg.packets = ~0ull;
-	w.connect(c, c, wire_cfg(o), rng.next());
 	w.script(CUT_NS, [&w] {
 		for (auto &e : w.ep)
 			e->wire.cut();
@@ -317,16 +360,20 @@ void dead_wire(World &w, const Options &o)
 	w.script(5000000, [&w] { w.cfg.packets = 0; });
 	w.run();
 	for (auto &e : w.ep) {
-		uint64_t timeout = e->req.cfg.ack_timeout_ns, took = e->req.fatal_ns - CUT_NS;
+		const QpCfg &c = e->req.cfg;
+		uint64_t took = e->req.fatal_ns - CUT_NS;
+		/* Over a bad wire it may have had no answer at all by then. */
+		uint64_t most =
+			given_up_after(c, is_clean(o) || e->req.q.answer_ns ? ANSWER_NS : 0);
 		int i = (int)(&e - w.ep.data());
 
 		if (e->req.status != RC_ST_RETRY_EXC_ERR)
 			fail(i, "status %d on a dead wire", e->req.status);
-		/* Waits of 1, 2 and four times 4; unless losses before the cut had used up some. */
-		if (took < 19 * timeout - 50000 && is_clean(o))
+		/* Losses before the cut had used up some. */
+		if (took + 50000 < given_up_after(c, 1) && is_clean(o))
 			fail(i, "gave up after %" PRIu64 " ns", took);
 		/* A late duplicate of before the cut still counts as progress. */
-		if (took > 21 * timeout + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
+		if (took > most + 200000 + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
 			fail(i, "took %" PRIu64 " ns to give up", took);
 	}
 }
@@ -339,6 +386,8 @@ void flush(World &w, const Options &o)
 	ab.flush_at = rng.range(1, 200);
 	ab.quota = 400;
 	ba.quota = 200;
+	draw_waits(rng, ab);
+	draw_waits(rng, ba);
 	w.cfg.expects_failure = true;
 	w.cfg.packets = ~0ull;
 	w.connect(ab, ba, wire_cfg(o), rng.next());

@@ -346,6 +346,23 @@ TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
 }
 
+// One slow answer is not forgotten for the next twenty.
+TEST_F(RcReqSilence, RemembersASlowAnswer)
+{
+	constexpr u64 kSlow = 300000000, kQuick = 1000;
+	start(32);
+	for (u32 i = 0; i < 20; i++) {
+		post(RC_OP_SEND, 10);
+		send();
+		now += i ? kQuick : kSlow;
+		ack(i);
+	}
+	post(RC_OP_SEND, 10);
+	send();
+	EXPECT_GE(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + kSlow);
+	EXPECT_LT(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + 2 * kSlow);
+}
+
 // Of a usual time-out it takes nothing.
 TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 {

@@ -39,7 +39,7 @@ enum class At : uint8_t {
 	kBacklog,     /* ... queue_backlog() */
 	kQueueWork,   /* roce_kick(), with IRQs off */
 	kMark,	      /* leave_marks(), run_next() */
-	kTryLock,     /* take_turn() */
+	kTryLock,     /* visit_qp() */
 	kTakeMarks,   /* run() */
 	kTakeBacklog, /* rx_backlog() */
 	kLookForWork, /* send_requests(): is anything posted, may more be sent? */

@@ -50,6 +50,13 @@ class Case:
     rounds: int = 99        # at most
     quick: bool = False
 
+    @property
+    def spins(self):
+        """One of its programs polls without end. On one CPU that measures how its time is shared out."""
+        if self.kind == "udp":
+            return "--nonblocked" in self.options
+        return self.kind == "fair" or bool(self.tool) and "-e" not in self.options.split()
+
 
 def size_name(size):
     """65536: 64K."""
@@ -109,6 +116,24 @@ def _local():
                seconds=2, first=1, timed=True, quick=True, **here)
 
 
+def _sleeping():
+    """Judged with one CPU. perftest's WRITE cannot sleep for latency, nor its server over rdma_cm."""
+    every = RDMA + (NO_CRC,)
+    # Over iWARP perftest's sender sleeps for ever once the receiver lags by all its RECVs, one for
+    # each message of a short run: these are more bytes than TCP holds.
+    for size, first in ((64 * KIB, 600), (MIB, 60)):
+        yield Case("sleep-" + size_name(size), "SEND, %siB, programs that sleep" % size_name(size),
+                   "bandwidth", every, "ib_send_bw", size, "-e", first=first,
+                   seconds=_BULK_SECONDS, quick=size == 64 * KIB)
+    yield Case("sleep-rate-64", "SEND, 64 B, 16 a post, programs that sleep", "rate", ROCE,
+               "ib_send_bw", 64, "-l 16 -e", first=640, batch=16, mtus=(1500,), quick=True)
+    yield Case("sleep-lat-2", "SEND, 2 B, half a round trip, programs that sleep", "latency", RDMA,
+               "ib_send_lat", 2, "-e", first=200, mtus=(1500,), quick=True)
+    yield Case("sleep-local-64K", "same host: SEND, 64KiB, programs that sleep", "bandwidth", RDMA,
+               "ib_send_bw", 64 * KIB, "-e", first=600, local=True, links=("plain",), mtus=(1500,),
+               quick=True)
+
+
 def _scaling():
     plain = {"links": ("plain",), "mtus": (1500,)}
     for qps in QPS:
@@ -131,8 +156,7 @@ def _scaling():
     # Two guests of two CPUs may have two cores: here is one guest.
     yield Case("smp-veth-64K", "across a veth pair: WRITE, 64KiB", "veth", tool="ib_write_bw",
                size=64 * KIB, local=True, **tern)
-    # And here nobody spins. Over iWARP perftest's sender sleeps for ever once the receiver lags by
-    # all its RECVs, one for each message of a short run: 600 messages are more than TCP holds.
+    # And here nobody spins.
     yield Case("smp-sleep-64K", "SEND, 64KiB, programs that sleep", "bandwidth",
                tool="ib_send_bw", size=64 * KIB, options="-e", first=600, **tern)
     yield Case("smp-veth-sleep-64K", "across a veth pair: SEND, 64KiB, programs that sleep",
@@ -157,6 +181,7 @@ def _calls():
                    first=16, batch=batch, links=("plain",), mtus=(1500,), rounds=2)
 
 
-CASES = tuple(case for group in (_bulk, _short, _local, _calls, _scaling, _curves)
+CASES = tuple(case for group in (_bulk, _short, _local, _sleeping, _calls, _scaling,
+                                           _curves)
               for case in group())
 BY_NAME = {case.name: case for case in CASES}

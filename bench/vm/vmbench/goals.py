@@ -4,7 +4,7 @@
 import math
 from dataclasses import dataclass
 
-from .cases import LINKS, MTUS, NO_CRC
+from .cases import BY_NAME, LINKS, MTUS, NO_CRC
 from .store import Point
 
 
@@ -29,7 +29,7 @@ class Verdict:
     ours: Point
     theirs: Point
     ratio: float
-    wanted: float               # None: reported only
+    wanted: float               # None: reported only, as who spins on one CPU
 
     @property
     def met(self):
@@ -84,12 +84,35 @@ def _local_goals():
     yield Goal("same host: iWARP WRITE 64 B rate", "local-rate-64", "tern_iwarp", "siw")
 
 
+def _sleeping_goals():
+    """Of programs that sleep: the same as of those that spin, which one CPU does not judge."""
+    for rxe, wanted in (("rxe", {1500: 3.0, 9000: 2.0}), ("rxe-6.12", None)):
+        yield Goal("RC SEND 64KiB, asleep", "sleep-64K", "tern_roce", rxe, wanted)
+        yield Goal("RC SEND 1MiB, asleep", "sleep-1M", "tern_roce", rxe, wanted)
+    yield Goal("RC SEND 1MiB, asleep", "sleep-1M", "tern_roce", "tcp", {1500: 0.8, 9000: 0.9},
+               against_case="tcp")
+    for size in ("64K", "1M"):
+        case, words = "sleep-" + size, "iWARP SEND %siB, asleep" % size
+        yield Goal(words, case, "tern_iwarp", "tcp", _both(0.9), against_case="tcp")
+        yield Goal(words, case, "tern_iwarp", "siw", _both(3.0))
+        yield Goal(words + ", no CRC", case, NO_CRC, "tcp", against_case="tcp")
+    yield Goal("RC SEND 64 B rate, asleep", "sleep-rate-64", "tern_roce", "rxe", _both(5.0))
+    yield Goal("RC SEND 2 B latency, asleep", "sleep-lat-2", "tern_roce", "rxe", _both(0.8), True)
+    yield Goal("RC SEND 2 B latency, asleep", "sleep-lat-2", "tern_roce", "udp", _both(1.1), True,
+               "udp")
+    yield Goal("iWARP SEND 2 B latency, asleep", "sleep-lat-2", "tern_iwarp", "siw", None, True)
+    yield Goal("same host: RC SEND 64KiB, asleep", "sleep-local-64K", "tern_roce", "rxe",
+               _both(10.0))
+
+
 def _own_goals(subject):
     """What a tern device has to be beside itself."""
     yield Goal("host CPU a byte, 1MiB by 64KiB", "write-1M", subject, subject, _both(1.1), True,
                "write-64K", "cpu")
     yield Goal("time a byte, 1MiB by 64KiB", "write-64K", subject, subject, _both(1.1), True,
                "write-1M")
+    yield Goal("host CPU a byte, 1MiB by 64KiB, asleep", "sleep-1M", subject, subject, _both(1.1),
+               True, "sleep-64K", "cpu")
     yield Goal("256 QPs by 1: WRITE 16KiB", "qps-16K-256", subject, subject, _both(0.85),
                against_case="qps-16K-1")
     yield Goal("256 QPs by 1: WRITE 64 B rate", "qps-64-256", subject, subject, _both(0.85),
@@ -109,8 +132,13 @@ def _own_goals(subject):
                against_case="smp-tcp", vcpus=(2, 2))
 
 
-GOALS = tuple(_goals()) + tuple(_local_goals()) + tuple(_own_goals("tern_roce")) + \
-    tuple(_own_goals("tern_iwarp"))
+GOALS = tuple(_goals()) + tuple(_local_goals()) + tuple(_sleeping_goals()) + \
+    tuple(_own_goals("tern_roce")) + tuple(_own_goals("tern_iwarp"))
+
+
+def _is_judged(point):
+    """What programs reach that spin on one CPU is no driver's merit or fault."""
+    return point.vcpus > 1 or not BY_NAME[point.case].spins
 
 
 def verdicts(samples):
@@ -130,5 +158,8 @@ def verdicts(samples):
                     continue
                 over = samples.median(theirs, goal.what)
                 ratio = samples.median(ours, goal.what) / over if over else float("nan")
-                found.append(Verdict(goal, ours, theirs, ratio, (goal.wanted or {}).get(mtu)))
+                wanted = (goal.wanted or {}).get(mtu)
+                if not (_is_judged(ours) and _is_judged(theirs)):
+                    wanted = None
+                found.append(Verdict(goal, ours, theirs, ratio, wanted))
     return found

@@ -4,6 +4,7 @@
 import re
 
 from riglib.rping import rping
+from vmtest import faults
 
 PAIRS = ("ww",)
 LIMIT = 200
@@ -174,15 +175,13 @@ def _namespaces(t):
 
 def _short_of_memory(t):
     """iw_cm copies a reply's private data. Without memory for that it hears of a failure all the same."""
-    slab = "/sys/kernel/debug/failslab"
-    if t.run(t.a, "[ -d %s ]" % slab).rc:
+    if not faults.are_injected(t, t.a, "failslab"):
         t.skip("replies that iw_cm has no memory for", "no failslab in this kernel")
         return
     server = t.start(t.b, "exec /tern/vcm refuse 100000", 100)
     t.wait_cm_listen(t.b)
-    t.undo = [lambda: t.run(t.a, "echo 0 >%s/probability" % slab)]
     # By default of allocations that cannot wait alone.
-    t.run(t.a, "cd %s && echo -1 >times && echo 0 >verbose && echo 20 >probability" % slab, check=True)
+    faults.set_up(t, t.a, {"failslab/times": -1, "failslab/verbose": 0, "failslab/probability": 20})
     result = t.run(t.a, "/tern/vcm crowd %d %s" % (_CROWD, t.b.address), 90)
     t.undo_now()
     counts = re.findall(r"^(\d+) RDMA_CM_EVENT_", result.out, re.M)

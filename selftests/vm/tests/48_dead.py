@@ -5,43 +5,52 @@ From guest a into a namespace of it, by a veth pair. There addresses go that QPs
 kernel asks for them a hundred times, for longer than all this takes.
 """
 
+import ipaddress
+
 from vmtest import netns
 
 LIMIT = 180
 
-_DEAD = 32  # more than a device of some CPUs may have in the stack, 208 KiB each
-_ADDRESSES = ["10.88.0.%d" % (100 + i) for i in range(_DEAD)]
+# The stack keeps 208 KiB for each (unres_qlen_bytes), and a device without queues may have 512 KiB
+# in it for each CPU (ROCE_GATE_QUEUE_BYTES).
+_DEAD_A_CPU = 3
+_FIRST = ipaddress.ip_address("10.88.1.1")
 _READY = "/tmp/dead-ready"
 
-_UP = "\n".join(
-    [netns.UP, "echo 100 >/proc/sys/net/ipv4/neigh/veth0/mcast_solicit"] +
-    ["ip -n n1 addr add %s/24 dev veth1" % a for a in _ADDRESSES])
-_DIE = "\n".join(
-    ["set -e"] + ["ip -n n1 addr del %s/24 dev veth1" % a for a in _ADDRESSES] +
-    ["ip neigh flush dev veth0", "rm " + _READY])
+_UP = netns.UP + """
+ip route add 10.88.0.0/16 dev veth0 src 10.88.0.1
+echo 100 >/proc/sys/net/ipv4/neigh/veth0/mcast_solicit
+for a in %s; do ip -n n1 addr add $a/32 dev veth1; done
+"""
+_DIE = """set -e
+for a in %s; do ip -n n1 addr del $a/32 dev veth1; done
+ip neigh flush dev veth0
+rm """ + _READY
 _DOWN = "pkill -9 vverify; pkill -9 vdead; rm -f %s; %s" % (_READY, netns.DOWN)
-_WAITING = "[ $(ip neigh show dev veth0 | grep -c INCOMPLETE) = %d ]" % _DEAD
+_WAITING = "[ $(ip neigh show dev veth0 | grep -c INCOMPLETE) = %d ]"
 
 
 def run(t):
     if not t.is_tern:
         t.skip("peers that are gone", "tern's gate")
         return
+    many = _DEAD_A_CPU * int(t.run(t.a, "nproc", check=True).out)
+    addresses = " ".join(str(_FIRST + i) for i in range(many))
+    waiting = _WAITING % many
     t.undo = [lambda: t.run(t.a, _DOWN)]
-    t.run(t.a, _UP, check=True)
+    t.run(t.a, _UP % addresses, check=True)
     t.run(t.a, netns.links("tern_roce"), check=True)
     t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
     server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 150)
     t.wait_port(t.a, 18600, netns="n1")
     # Known neighbours are connected to at once.
-    t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % " ".join(_ADDRESSES), check=True)
-    dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_ADDRESSES[0], _DEAD, _READY),
-                   150)
+    t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % addresses, check=True)
+    dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_FIRST, many, _READY), 150)
     t.a.wait_until("[ -e %s ]" % _READY, timeout=60)
-    t.run(t.a, _DIE, check=True)
-    t.a.wait_until(_WAITING, timeout=10)
+    t.run(t.a, _DIE % addresses, check=True)
+    t.a.wait_until(waiting, timeout=10)
     result = t.run(t.a, "/tern/vverify -d nsa -m scale/bulk -N 4 -S 4 -t 30 " + netns.FAR, 100)
-    still = t.run(t.a, _WAITING)
+    still = t.run(t.a, waiting)
     t.take_tap(result, "others go on: ")
     t.case("and all the time the peers were waited for", still.rc == 0, still)
     t.run(t.a, "pkill -9 vdead")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Short of memory: kept pages are given back, under load too; no large ones; iWARP while TCP has none."""
 
-from vmtest import netns
+from vmtest import faults, netns
 
 PAIRS = ("tt", "ww")
 LIMIT = 240
 
-_DEBUG = "/sys/kernel/debug"
-_FAIL = _DEBUG + "/fail_page_alloc"
+# Who may wait for them has them.
+_NO_LARGE = {"fail_page_alloc/" + name: value for name, value in (
+    ("min-order", 1), ("ignore-gfp-wait", "Y"), ("verbose", 0), ("task-filter", "N"),
+    ("interval", 1), ("times", -1), ("probability", 100))}
 _TRACE = "/sys/kernel/tracing"
 _SHRUNK = _TRACE + "/events/vmscan/mm_shrink_slab_end/enable"
 _ASK = "echo 2 >/proc/sys/vm/drop_caches"
@@ -56,16 +58,11 @@ def _across_veth(t):
 
 def _no_large_pages(t):
     """None that a softirq asks for, and those that are kept are asked for again and again."""
-    if t.run(t.a, "mountpoint -q {0} || mount -t debugfs none {0}; test -d {1}".format(
-            _DEBUG, _FAIL)).rc:
+    if not faults.are_injected(t, t.a, "fail_page_alloc"):
         t.skip("no large pages", "this kernel cannot be told to have none")
         return
     programs = _across_veth(t)
-    t.undo.insert(0, lambda: t.run(t.a, "echo 0 >%s/probability" % _FAIL))
-    # Who may wait for them has them.
-    t.run(t.a, "set -e; cd %s; echo 1 >min-order; echo Y >ignore-gfp-wait; echo 0 >verbose; "
-               "echo N >task-filter; echo 1 >interval; echo -1 >times; echo 100 >probability"
-          % _FAIL, check=True)
+    faults.set_up(t, t.a, _NO_LARGE)
     asking = t.start(t.a, "%s; while %s; do :; done" % (_QUIETLY, _ASK), 100)
     try:
         # Long enough for the last of them to be given back.

@@ -1,29 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Whatever the kernel has no memory for, each verb says so, and leaves nothing (debug kernels)."""
 
+from vmtest import faults
 from vmtest.lab import LINK
 
 PAIRS = ("tt", "ww")
 LIMIT = 300
 
-_DEBUGFS = "/sys/kernel/debug"
 # Those that may wait for memory fail, too, and single pages; nothing is said of it.
-_SETTINGS = ("failslab/verbose 0", "failslab/ignore-gfp-wait N", "fail_page_alloc/verbose 0",
-             "fail_page_alloc/ignore-gfp-wait N", "fail_page_alloc/min-order 0")
-
-
-def _set_up(t):
-    """False: the kernel has no fault injection."""
-    if not t.run(t.a, "mountpoint -q {0} || mount -t debugfs debugfs {0}; test -d {0}/failslab".format(
-            _DEBUGFS)).ok:
-        return False
-    for setting in _SETTINGS:
-        name, value = setting.split()
-        path = "%s/%s" % (_DEBUGFS, name)
-        old = t.run(t.a, "cat " + path, check=True).out.strip()
-        t.undo.append(lambda path=path, old=old: t.a.run("echo %s >%s" % (old, path)))
-        t.run(t.a, "echo %s >%s" % (value, path), check=True)
-    return True
+_SETTINGS = {"failslab/verbose": 0, "failslab/ignore-gfp-wait": "N", "fail_page_alloc/verbose": 0,
+             "fail_page_alloc/ignore-gfp-wait": "N", "fail_page_alloc/min-order": 0}
 
 
 def _faults(t, prefix, options):
@@ -31,9 +17,10 @@ def _faults(t, prefix, options):
 
 
 def run(t):
-    if not _set_up(t):
+    if not faults.are_injected(t, t.a, "failslab"):
         t.skip("faults", "this kernel injects none")
         return
+    faults.set_up(t, t.a, _SETTINGS)
     # Debugging's own, when it has no memory.
     t.allow_log("ref_tracker: memory allocation failure",
                 "kmemleak: Cannot allocate a scan area")

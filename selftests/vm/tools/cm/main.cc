@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "counter.h"
 #include "ends.h"
 #include "pattern.h"
 
@@ -209,15 +210,7 @@ int desert(const Words &)
 
 uint64_t bytes_sent(const Caller &caller)
 {
-	std::string path = std::string("/sys/class/infiniband/") +
-			   ibv_get_device_name(caller.id()->verbs->device) +
-			   "/ports/1/hw_counters/tx_bytes";
-	unsigned long long bytes = 0;
-
-	usleep(20000); // the kernel keeps them for a while
-	std::unique_ptr<FILE, CmDestroyer<fclose>> file(fopen(path.c_str(), "r"));
-	require(file && fscanf(file.get(), "%llu", &bytes) == 1, "cannot read %s", path.c_str());
-	return bytes;
+	return counter_now(caller.id()->verbs->device, "tx_bytes");
 }
 
 // Until TCP has less than what has completed: then it is worth dying.

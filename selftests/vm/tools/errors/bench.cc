@@ -2,7 +2,6 @@
 // See bench.h.
 #include "bench.h"
 
-#include <fstream>
 #include <string>
 
 #include <poll.h>
@@ -15,18 +14,6 @@ void need_tern(Env &env, const char *what)
 	// A description may be the administrator's; this is a setting of tern's.
 	std::string setting = std::string(env.device.context()->device->ibdev_path) + "/poll_us";
 	env.both_need(!access(setting.c_str(), F_OK), what);
-}
-
-uint64_t handoffs(const Device &device)
-{
-	// The kernel tells what it said a moment ago, too.
-	usleep(20000);
-	std::ifstream file(std::string(device.context()->device->ibdev_path) +
-			   "/ports/1/hw_counters/work_handoffs");
-	uint64_t n = 0;
-	file >> n;
-	require(!file.fail(), "work_handoffs cannot be read");
-	return n;
 }
 
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s)

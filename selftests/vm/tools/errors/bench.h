@@ -69,9 +69,6 @@ struct ErrorBench {
 // On both sides, unless this is tern everywhere: skips the case, as one that needs `what`.
 void need_tern(Env &env, const char *what);
 
-// How often the work queue has gone on for a QP of tern's device.
-uint64_t handoffs(const Device &device);
-
 // The next asynchronous event of the device, acknowledged; none within limit_s: nullopt.
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "counter.h"
 #include "tern-abi.h"
 
 namespace vt {
@@ -183,11 +184,12 @@ void flush_many(Env &env)
 	if (env.client) {
 		for (uint32_t id = 0; id < kMany; id++)
 			post(b.bench.link, {.id = id, .sges = {b.bench.arena.sge(0, 1)}});
-		uint64_t before = handoffs(env.device);
+		const ibv_device *device = env.device.context()->device;
+		uint64_t before = counter_now(device, "work_handoffs");
 		b.bench.link.move_to(IBV_QPS_ERR);
 		for (uint32_t id = 0; id < kMany; id++)
 			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
-		require(handoffs(env.device) > before, "it was flushed in one go");
+		require(counter_now(device, "work_handoffs") > before, "it was flushed in one go");
 	}
 	env.control.sync();
 }

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // A message that comes before its receive is posted is waited with, where it arrived.
-#include <fstream>
 #include <unistd.h>
 
 #include "bench.h"
+#include "counter.h"
 #include "post.h"
 
 namespace vt {
 namespace {
 
 constexpr uint32_t kMessages = 40;
-
-uint64_t counter(const Env &env, const char *name)
-{
-	std::ifstream file("/sys/class/infiniband/" + std::string(env.device.name()) +
-			   "/ports/1/hw_counters/" + name);
-	uint64_t n = 0;
-	require(static_cast<bool>(file >> n), "no counter %s", name);
-	return n;
-}
 
 // The server's receive queue: the QP's own, or shared.
 struct Receives {
@@ -61,9 +52,10 @@ void called(Env &env, ibv_wr_opcode opcode, bool shared)
 {
 	need_tern(env, "a message that waits for its receive");
 	Receives r(env, shared);
-	uint64_t naks = counter(env, "rnr_nak_rcvd");
+	const ibv_device *device = env.device.context()->device;
+	uint64_t naks = counter_now(device, "rnr_nak_rcvd");
 	for (uint32_t i = 0; i < kMessages; i++) {
-		uint64_t missed = counter(env, "out_of_buffer");
+		uint64_t missed = counter(device, "out_of_buffer");
 		env.control.sync();
 		if (env.client) {
 			Work w{.opcode = opcode, .id = 1, .sges = {r.arena.sge(0, 64)}};
@@ -72,14 +64,14 @@ void called(Env &env, ibv_wr_opcode opcode, bool shared)
 			post(*r.link, w);
 			r.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
 		} else {
-			while (counter(env, "out_of_buffer") == missed)
+			while (counter(device, "out_of_buffer") == missed)
 				usleep(100);
 			r.post_one();
 			r.cq.expect(IBV_WC_SUCCESS, 3, env.limit_s);
 		}
 		env.control.sync();
 	}
-	naks = counter(env, "rnr_nak_rcvd") - naks;
+	naks = counter_now(device, "rnr_nak_rcvd") - naks;
 	if (env.client)
 		require(naks < kMessages, "%u RNR NAKs for %u messages",
 			static_cast<unsigned>(naks), kMessages);
