@@ -35,7 +35,7 @@ struct sock;
 /* A packet is charged with no less, for small ones take a netdev about as long as larger ones. */
 #define ROCE_GATE_PKT_BYTES	2048
 
-/* A slow QP's payload in the stack. */
+/* A slow QP's payload in the stack: a packet of the largest path MTU, with which every QP can go on. */
 #define ROCE_GATE_SLOW_BYTES	4096
 
 /* Per device. Bytes are those that skbs are charged with: truesize. */
