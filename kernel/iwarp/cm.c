@@ -642,6 +642,8 @@ static void step_open(struct iw_ep *ep)
 		iw_ep_end(ep, 0);
 		return;
 	}
+	if (fin_in)
+		iw_ep_peer_closed(ep);
 	if (fin_in && closing && ep->state == IW_EP_OPEN)
 		iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
 	if (closing && ep->state == IW_EP_OPEN) {

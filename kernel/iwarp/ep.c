@@ -328,6 +328,23 @@ void iw_ep_bound_end(struct iw_ep *ep)
 	iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 }
 
+/*
+ * Our program hears of nothing before the end, and a peer that takes a few bytes at a time always
+ * makes progress: so this is a bound of the whole. TCP has the one for silence, of the same length.
+ */
+void iw_ep_peer_closed(struct iw_ep *ep)
+{
+	if (ep->peer_closed)
+		return;
+	ep->peer_closed = true;
+	ep->end_by = jiffies + msecs_to_jiffies(inet_csk(ep->sock->sk)->icsk_user_timeout);
+}
+
+static bool may_go_on(struct iw_ep *ep)
+{
+	return is_progressing(ep) && !(ep->peer_closed && time_after_eq(jiffies, ep->end_by));
+}
+
 static void ep_timeout(struct work_struct *work)
 {
 	struct iw_ep *ep = container_of(to_delayed_work(work), struct iw_ep, timeout);
@@ -335,7 +352,7 @@ static void ep_timeout(struct work_struct *work)
 	iw_ep_lock(ep);
 	if (time_before(jiffies, ep->deadline))
 		iw_ep_step(ep);
-	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && is_progressing(ep))
+	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && may_go_on(ep))
 		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 	else if (ep->state == IW_EP_REQUESTED)
 		request_drop(ep, -ETIMEDOUT);

@@ -132,6 +132,8 @@ struct iw_ep {
 	struct work_struct work;
 	struct delayed_work timeout;
 	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
+	bool peer_closed;		/* its FIN is in, and all is to be over */
+	unsigned long end_by;		/* this (jiffies); under lock */
 	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look, */
 	u32 close_copied;		/* the next byte to be taken, */
 	u32 close_req;			/* and the QP's oldest request */
@@ -288,6 +290,8 @@ void iw_ep_stop_timer(struct iw_ep *ep);
 void iw_ep_retry(struct iw_ep *ep, unsigned long delay);
 /* The peer has IW_CLOSE_TIMEOUT, and as often more as it makes progress. */
 void iw_ep_bound_end(struct iw_ep *ep);
+/* But from its FIN on no longer than a silent one is waited for. */
+void iw_ep_peer_closed(struct iw_ep *ep);
 /* Addresses, and what the peer's frame says. */
 void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event);
 /* Error: iw_cm had no memory for it, and was told of a connection that failed instead. */
