@@ -470,23 +470,17 @@ static bool make_room(struct iw_ep *listener)
 static void step_listening(struct iw_ep *ep)
 {
 	const struct sock *sk = ep->sock->sk;
-	u32 left = IW_ACCEPTS;
 	struct socket *sock;
 
-	for (;;) {
-		/* Those that went to make room are waiting for our lock. */
-		if (!left--) {
-			iw_ep_kick(ep);
-			break;
-		}
-		/* Beyond that they wait in TCP's queue. */
-		if (ep->num_children >= IW_MAX_PENDING &&
-		    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
-			break;
-		if (kernel_accept(ep->sock, &sock, O_NONBLOCK))
-			break;
-		adopt(ep, sock);
-	}
+	/* Beyond that they wait in TCP's queue. */
+	if (ep->num_children >= IW_MAX_PENDING &&
+	    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
+		return;
+	if (kernel_accept(ep->sock, &sock, O_NONBLOCK))
+		return;
+	adopt(ep, sock);
+	/* The next one later: who went to make room waits for our lock, and has his socket until then. */
+	iw_ep_kick(ep);
 }
 
 /*

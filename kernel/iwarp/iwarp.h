@@ -34,9 +34,10 @@
 #define IW_MAX_FPDU_BYTES	16384
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
-/* Of small ones so many in, each with a receive and a completion, say: a millisecond's worth. */
-#define IW_BUDGET_FPDUS		4096
-/* WQEs that a visit takes and has not begun, that it begins with, and that it completes: as RoCE. */
+/*
+ * WQEs that a visit takes and has not begun, that it begins with, and that it completes: as RoCE.
+ * And FPDUs in: each may take a receive, and complete it.
+ */
 #define IW_BUDGET_WQES		1024
 #define IW_RCVBUF_BYTES		(512 << 10)
 /* Until a connection is accepted: an MPA frame, and what a packet takes beside its bytes. */
@@ -93,8 +94,6 @@
  * those that are silent make room for others.
  */
 #define IW_MAX_PENDING		1024
-/* So many are accepted at a time; not measured, and small beside a listener's 128 and more. */
-#define IW_ACCEPTS		64
 
 struct iw_lender;
 struct iw_qp;
