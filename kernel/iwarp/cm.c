@@ -470,23 +470,17 @@ static bool make_room(struct iw_ep *listener)
 static void step_listening(struct iw_ep *ep)
 {
 	const struct sock *sk = ep->sock->sk;
-	u32 left = IW_ACCEPTS;
 	struct socket *sock;
 
-	for (;;) {
-		/* Those that went to make room are waiting for our lock. */
-		if (!left--) {
-			iw_ep_kick(ep);
-			break;
-		}
-		/* Beyond that they wait in TCP's queue. */
-		if (ep->num_children >= IW_MAX_PENDING &&
-		    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
-			break;
-		if (kernel_accept(ep->sock, &sock, O_NONBLOCK))
-			break;
-		adopt(ep, sock);
-	}
+	/* Beyond that they wait in TCP's queue. */
+	if (ep->num_children >= IW_MAX_PENDING &&
+	    (reqsk_queue_empty(&inet_csk(sk)->icsk_accept_queue) || !make_room(ep)))
+		return;
+	if (kernel_accept(ep->sock, &sock, O_NONBLOCK))
+		return;
+	adopt(ep, sock);
+	/* The next one later: who went to make room waits for our lock, and has his socket until then. */
+	iw_ep_kick(ep);
 }
 
 /*
@@ -612,7 +606,7 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool unread, wanted, fin_in, fin_out, closing, lent;
+	bool unread, wanted, fin_in, fin_out, closing, lent, over;
 
 	iw_sock_lock(sk);
 	iw_run(qp, sk, IW_SETTLE);
@@ -631,13 +625,19 @@ static void step_open(struct iw_ep *ep)
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	lent = READ_ONCE(qp->req.num_lent);
+	/*
+	 * If both ends have closed, the peer's last messages may be yet to be taken. TCP tells of an
+	 * error before it drops what it has to send, and has done so when it lets go of the lock.
+	 */
+	over = sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted);
 	iw_sock_unlock(sk);
 
-	/* If both ends have closed, the peer's last messages may be yet to be taken. */
-	if (sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted)) {
+	if (over) {
 		iw_ep_end(ep, 0);
 		return;
 	}
+	if (fin_in)
+		iw_ep_peer_closed(ep);
 	if (fin_in && closing && ep->state == IW_EP_OPEN)
 		iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
 	if (closing && ep->state == IW_EP_OPEN) {

@@ -240,7 +240,7 @@ void iw_ep_leave_listener(struct iw_ep *ep)
 	iw_ep_put(listener);
 }
 
-void iw_ep_end(struct iw_ep *ep, int status)
+static void finish(struct iw_ep *ep, int status, bool reset)
 {
 	enum iw_ep_state was = ep->state;
 	struct iw_qp *qp = ep->qp;
@@ -255,6 +255,13 @@ void iw_ep_end(struct iw_ep *ep, int status)
 		iw_qp_closed(qp);
 		iw_rx_settle(qp);
 	}
+	if (reset) {
+		/* Whoever is told below does with memory that was lent what he likes. */
+		iw_sock_abort(ep->sock);
+		/* What the socket had yet to take, it never will. */
+		if (qp)
+			iw_kick(qp);
+	}
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
 	else if (was == IW_EP_OPEN || was == IW_EP_DRAINING || was == IW_EP_CLOSING)
@@ -264,18 +271,16 @@ void iw_ep_end(struct iw_ep *ep, int status)
 	ep->qp = NULL;
 }
 
+void iw_ep_end(struct iw_ep *ep, int status)
+{
+	finish(ep, status, false);
+}
+
 void iw_ep_reset(struct iw_ep *ep, int status)
 {
-	struct iw_qp *qp = ep->qp;
-
-	if (ep->state == IW_EP_DEAD)
-		return;
-	sock_no_linger(ep->sock->sk);
-	iw_ep_end(ep, status);
-	iw_sock_abort(ep->sock);
-	/* What the socket had yet to take, it never will. */
-	if (qp)
-		iw_kick(qp);
+	if (ep->state != IW_EP_DEAD)
+		sock_no_linger(ep->sock->sk);
+	finish(ep, status, true);
 }
 
 void iw_ep_close(struct iw_ep *ep, bool orderly)
@@ -323,6 +328,23 @@ void iw_ep_bound_end(struct iw_ep *ep)
 	iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 }
 
+/*
+ * Our program hears of nothing before the end, and a peer that takes a few bytes at a time always
+ * makes progress: so this is a bound of the whole. TCP has the one for silence, of the same length.
+ */
+void iw_ep_peer_closed(struct iw_ep *ep)
+{
+	if (ep->peer_closed)
+		return;
+	ep->peer_closed = true;
+	ep->end_by = jiffies + msecs_to_jiffies(inet_csk(ep->sock->sk)->icsk_user_timeout);
+}
+
+static bool may_go_on(struct iw_ep *ep)
+{
+	return is_progressing(ep) && !(ep->peer_closed && time_after_eq(jiffies, ep->end_by));
+}
+
 static void ep_timeout(struct work_struct *work)
 {
 	struct iw_ep *ep = container_of(to_delayed_work(work), struct iw_ep, timeout);
@@ -330,7 +352,7 @@ static void ep_timeout(struct work_struct *work)
 	iw_ep_lock(ep);
 	if (time_before(jiffies, ep->deadline))
 		iw_ep_step(ep);
-	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && is_progressing(ep))
+	else if (ep->state > IW_EP_OPEN && ep->state < IW_EP_DEAD && may_go_on(ep))
 		iw_ep_start_timer(ep, IW_CLOSE_TIMEOUT);
 	else if (ep->state == IW_EP_REQUESTED)
 		request_drop(ep, -ETIMEDOUT);

@@ -34,11 +34,10 @@
 #define IW_MAX_FPDU_BYTES	16384
 /* Bytes in and out per visit; more is for the work item. */
 #define IW_BUDGET_BYTES		(1 << 20)
-/* Of small ones so many in, each with a receive and a completion, say: a millisecond's worth. */
-#define IW_BUDGET_FPDUS		4096
 /*
- * WQEs that a visit takes and has not begun, that it begins with, and that it completes. So many of
- * 64 B take 0.9 (emulated) to 2.5 (native) of the time of IW_BUDGET_BYTES (performance.md).
+ * WQEs that a visit takes and has not begun, that it begins with, and that it completes; and FPDUs
+ * in, each of which may complete a receive. So many of 64 B take 0.9 (emulated) to 2.5 (native) of
+ * the time of IW_BUDGET_BYTES (performance.md).
  */
 #define IW_BUDGET_WQES		1024
 #define IW_RCVBUF_BYTES		(512 << 10)
@@ -96,8 +95,6 @@
  * those that are silent make room for others.
  */
 #define IW_MAX_PENDING		1024
-/* So many are accepted at a time; not measured, and small beside a listener's 128 and more. */
-#define IW_ACCEPTS		64
 
 struct iw_lender;
 struct iw_qp;
@@ -135,6 +132,8 @@ struct iw_ep {
 	struct work_struct work;
 	struct delayed_work timeout;
 	unsigned long deadline;		/* jiffies; the timer may go off before it, to try again */
+	bool peer_closed;		/* its FIN is in, and all is to be over */
+	unsigned long end_by;		/* this (jiffies); under lock */
 	u32 close_una;			/* TCP's oldest unacknowledged byte at the last look, */
 	u32 close_copied;		/* the next byte to be taken, */
 	u32 close_req;			/* and the QP's oldest request */
@@ -291,6 +290,8 @@ void iw_ep_stop_timer(struct iw_ep *ep);
 void iw_ep_retry(struct iw_ep *ep, unsigned long delay);
 /* The peer has IW_CLOSE_TIMEOUT, and as often more as it makes progress. */
 void iw_ep_bound_end(struct iw_ep *ep);
+/* But from its FIN on no longer than a silent one is waited for. */
+void iw_ep_peer_closed(struct iw_ep *ep);
 /* Addresses, and what the peer's frame says. */
 void iw_ep_describe(struct iw_ep *ep, struct iw_cm_event *event);
 /* Error: iw_cm had no memory for it, and was told of a connection that failed instead. */

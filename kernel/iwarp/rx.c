@@ -731,7 +731,7 @@ bool iw_rx(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 			unfinished = bytes;
 			break;
 		}
-		more = taken >= IW_BUDGET_BYTES || fpdus++ >= IW_BUDGET_FPDUS;
+		more = taken >= IW_BUDGET_BYTES || fpdus++ >= IW_BUDGET_WQES;
 		if (more || !rx_fpdu(qp, sk, c, bytes - MPA_CRC_BYTES, ulpdu)) {
 			WRITE_ONCE(qp->rx_pending, true);
 			break;

@@ -121,11 +121,10 @@ static inline enum rdmap_layer rdmap_term_layer(int code)
 	return (enum rdmap_layer)(code >> 12 & 0xf);
 }
 
-/* Of RDMAP's. */
+/* Of RDMAP's, those that make a difference to what is quoted. */
 enum rdmap_term_types {
 	TERM_TYPE_LOCAL	= 0,
 	TERM_TYPE_PROT	= 1,
-	TERM_TYPE_OP	= 2,
 };
 
 static inline u32 rdmap_term_type(int code)

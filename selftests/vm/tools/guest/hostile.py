@@ -21,6 +21,11 @@ TOP = 1 << 64
 RTR = iw.fpdu(iw.tagged(iw.WRITE, 0, 0))
 
 
+def pause(seconds):
+    """For the server to see, or to do, what nothing tells us of."""
+    time.sleep(seconds * SLOW)
+
+
 class Wrong(Exception):
     """The server did not do what it should; the text says how."""
 

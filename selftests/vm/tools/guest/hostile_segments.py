@@ -6,11 +6,10 @@ The codes are those of Documentation/iwarp.md, and where that is silent of RFC 5
 
 import socket
 import struct
-import time
 
 import iwpeer as iw
 from hostile import (ATOMIC_AT_PEER, DEPTH, FAIL_A_SEND, READ_FROM_PEER, RECEIVE_BYTES, RECEIVES, RTR,
-                     SINK_BYTES, TOP, Wrong)
+                     SINK_BYTES, TOP, Wrong, pause)
 
 
 # ---- start-up
@@ -417,7 +416,7 @@ def _shrink_path(peer, mtu):
     check = ~(total + (total >> 16)) & 0xffff
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
         raw.sendto(struct.pack(">BBH", 3, 4, check) + data, (them, 0))
-    time.sleep(0.1)
+    pause(0.1)
 
 
 def sizes(s):
@@ -472,9 +471,9 @@ def quotes(s):
         with s.connect(rcvbuf=16384) as peer:
             for msn in range(1, DEPTH + 1):
                 peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, s.open.bytes, msn=msn)))
-            time.sleep(0.3)
+            pause(0.3)
             peer.send(iw.fpdu(iw.untagged(13)))
-            time.sleep(0.3)
+            pause(0.3)
             s.ask("destroy")
             s.wait_live(0, 3)
             s.expect_end(peer, (0x0206,))

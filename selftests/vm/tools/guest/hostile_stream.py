@@ -9,7 +9,7 @@ import time
 
 import iwpeer as iw
 from hostile import (ATOMIC_AT_PEER, DEPTH, NOTHING, READ_FROM_PEER, RTR, SEND_TO_PEER, SLOW, TOP,
-                     Wrong)
+                     Wrong, pause)
 
 
 # ---- the stream itself
@@ -75,7 +75,7 @@ def stream(s):
         with s.connect() as peer:
             peer.sock.send(b"\0", socket.MSG_OOB)
             peer.send(body[len(RTR):])
-            time.sleep(0.2)
+            pause(0.2)
             peer.reset()
     s.case("stream/urgent_byte", urgent, None)
 
@@ -135,7 +135,7 @@ def _shut(s):
 
     def destroyed():
         peer = shut()
-        time.sleep(0.3)
+        pause(0.3)
         s.ask("destroy")
         s.wait_live(0, 3)
         peer.reset()
@@ -146,7 +146,7 @@ def _shut(s):
         peers = {"wrong segment": shut(), "shut window": shut(),
                  "READ without a response": s.connect(job=READ_FROM_PEER),
                  "no first message": s.connect(job=SEND_TO_PEER, rtr=False)}
-        time.sleep(0.5)
+        pause(0.5)
         peers["wrong segment"].send(iw.fpdu(iw.untagged(13)))
         s.round_trip()
         s.ask("drop")

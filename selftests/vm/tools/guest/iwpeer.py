@@ -188,6 +188,11 @@ class Stream:
             out += got
         return out
 
+    def skip(self, count):
+        """So many bytes, whatever they are; what comes then is of no use to anybody."""
+        while count:
+            count -= len(self._read(min(count, 1 << 16)))
+
     def _read_stream(self, count):
         """FPDU bytes without the markers among them."""
         out = b""
