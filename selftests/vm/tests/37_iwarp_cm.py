@@ -184,9 +184,10 @@ def _short_of_memory(t):
     faults.set_up(t, t.a, {"failslab/times": -1, "failslab/verbose": 0, "failslab/probability": 20})
     result = t.run(t.a, "/tern/vcm crowd %d %s" % (_CROWD, t.b.address), 90)
     t.undo_now()
-    counts = re.findall(r"^(\d+) RDMA_CM_EVENT_", result.out, re.M)
+    counts = re.findall(r"^(\d+) (RDMA_CM_EVENT_|rdma_connect\(\) )", result.out, re.M)
     t.case("each of %d hears what became of it, short of memory" % _CROWD,
-           sum(map(int, counts)) == _CROWD, result.out + result.err)
+           sum(int(count) for count, _ in counts) == _CROWD and "RDMA_CM_EVENT_" in result.out,
+           result.out + result.err)
     server.kill(15)
     server.wait(timeout=20)
 
