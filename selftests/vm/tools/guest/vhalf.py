@@ -17,7 +17,8 @@ import time
 import iwpeer as iw
 
 # For `read`, little: what has completed is not all TCP's then. For `mute`, as much as packets take.
-_RCVBUF = {"read": 16384, "trickle": 16384, "mute": 128 << 10}
+# For `trickle`, so much that the window takes whole packets: else TCP has it for shut, and gives up.
+_RCVBUF = {"read": 16384, "trickle": 256 << 10, "mute": 128 << 10}
 # Memory is lent to windows of 64 KiB and more, and TCP's are smaller until data have come.
 _WINDOW_GROWS = 2 << 20
 # Memory is lent for long FPDUs alone.
@@ -25,9 +26,9 @@ _FLAGS = {"read": iw.CRC | iw.ENHANCED, "trickle": iw.CRC | iw.ENHANCED, "mute":
 
 
 def _trickle(sock):
-    """Progress whenever somebody looks, and no end of it for a quarter of an hour."""
+    """Progress whenever somebody looks, and no end of vcm's 8 MiB for two minutes."""
     try:
-        while sock.recv(8192):
+        while sock.recv(1 << 16):
             time.sleep(1)
     except ConnectionError:
         print("RST")

@@ -141,8 +141,10 @@ CmId CmChannel::resolve(sockaddr *to, uint16_t from)
 	here.ss_family = to->sa_family;
 	// IPv6 has its port in the same place.
 	reinterpret_cast<sockaddr_in *>(&here)->sin_port = htons(from);
+	// ib_core misses a neighbour that answers before it has noted who waits for that, and looks
+	// again at the end of this time only.
 	require(!rdma_resolve_addr(id.get(), from ? reinterpret_cast<sockaddr *>(&here) : nullptr,
-				   to, limit_ms),
+				   to, limit_ms / 4),
 		"rdma_resolve_addr: %m");
 	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
 	require(!rdma_resolve_route(id.get(), limit_ms), "rdma_resolve_route: %m");
