@@ -3,8 +3,9 @@
 
 import re
 
-# Where files come and go without tern: what is made at run time, logs, apt's and dpkg's own records.
-_ELSEWHERE = "proc|sys|run|dev|tmp|share|root|var/(log|cache|tmp|lib/(apt|dpkg|systemd|ucf))"
+# Where files come and go without tern: what is made at run time, logs, records of apt and dpkg, and their
+# copies of each midnight.
+_ELSEWHERE = "proc|sys|run|dev|tmp|share|root|var/(backups|log|cache|tmp|lib/(apt|dpkg|systemd|ucf))"
 
 
 class Machine:
