@@ -173,6 +173,13 @@ def _namespaces(t):
     t.undo_now()
 
 
+# Of allocations that cannot wait, by default, and of small ones: debugging has caches of its own, and
+# would end without memory.
+_SHORT = {"/sys/kernel/slab/kmalloc-%d/failslab" % size: 1 for size in (8, 16, 32, 64, 96, 128)}
+_SHORT.update({"failslab/cache-filter": "Y", "failslab/times": -1, "failslab/verbose": 0,
+               "failslab/probability": 20})
+
+
 def _short_of_memory(t):
     """iw_cm copies a reply's private data. Without memory for that it hears of a failure all the same."""
     if not faults.are_injected(t, t.a, "failslab"):
@@ -180,8 +187,7 @@ def _short_of_memory(t):
         return
     server = t.start(t.b, "exec /tern/vcm refuse 100000", 100)
     t.wait_cm_listen(t.b)
-    # By default of allocations that cannot wait alone.
-    faults.set_up(t, t.a, {"failslab/times": -1, "failslab/verbose": 0, "failslab/probability": 20})
+    faults.set_up(t, t.a, _SHORT)
     result = t.run(t.a, "/tern/vcm crowd %d %s" % (_CROWD, t.b.address), 90)
     t.undo_now()
     counts = re.findall(r"^(\d+) (RDMA_CM_EVENT_|rdma_connect\(\) )", result.out, re.M)

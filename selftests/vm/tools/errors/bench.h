@@ -4,6 +4,7 @@
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
+#include <cstring>
 #include <optional>
 
 #include <infiniband/verbs.h>
@@ -58,6 +59,12 @@ struct ErrorBench {
 		require(target.check_canary(0, kTargetBytes) == kTargetBytes,
 			"the target was changed");
 		env.control.sync();
+	}
+
+	// Both ends are on one host, and have one address.
+	bool peer_is_here() const
+	{
+		return !memcmp(&env.device.gid(), &bench.link.peer().gid, sizeof(ibv_gid));
 	}
 
 	Env &env;

@@ -170,7 +170,7 @@ void dead_cq(Env &env)
 }
 
 // A queue is not flushed in one go, but in order, and all of it: its first message waits for a
-// receive, and so do all behind it.
+// receive, and so do all behind it. (Within a host who flushes it may go on by himself, in his own time.)
 void flush_many(Env &env)
 {
 	constexpr uint32_t kMany = 4096;
@@ -189,7 +189,8 @@ void flush_many(Env &env)
 		b.bench.link.move_to(IBV_QPS_ERR);
 		for (uint32_t id = 0; id < kMany; id++)
 			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
-		require(counter_now(device, "work_handoffs") > before, "it was flushed in one go");
+		require(b.peer_is_here() || counter_now(device, "work_handoffs") > before,
+			"it was flushed in one go");
 	}
 	env.control.sync();
 }
