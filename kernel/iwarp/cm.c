@@ -606,7 +606,7 @@ static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_qp *qp = ep->qp;
-	bool unread, wanted, fin_in, fin_out, closing, lent, over;
+	bool unread, wanted, fin_in, fin_out, closing, lent;
 
 	iw_sock_lock(sk);
 	iw_run(qp, sk, IW_SETTLE);
@@ -625,14 +625,10 @@ static void step_open(struct iw_ep *ep)
 	closing = READ_ONCE(qp->tx.closing);
 	fin_out = READ_ONCE(qp->tx.fin);
 	lent = READ_ONCE(qp->req.num_lent);
-	/*
-	 * If both ends have closed, the peer's last messages may be yet to be taken. TCP tells of an
-	 * error before it drops what it has to send, and has done so when it lets go of the lock.
-	 */
-	over = sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted);
 	iw_sock_unlock(sk);
 
-	if (over) {
+	/* If both ends have closed, the peer's last messages may be yet to be taken. */
+	if (sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted)) {
 		iw_ep_end(ep, 0);
 		return;
 	}

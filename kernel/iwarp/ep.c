@@ -240,7 +240,7 @@ void iw_ep_leave_listener(struct iw_ep *ep)
 	iw_ep_put(listener);
 }
 
-static void finish(struct iw_ep *ep, int status, bool reset)
+void iw_ep_end(struct iw_ep *ep, int status)
 {
 	enum iw_ep_state was = ep->state;
 	struct iw_qp *qp = ep->qp;
@@ -255,13 +255,6 @@ static void finish(struct iw_ep *ep, int status, bool reset)
 		iw_qp_closed(qp);
 		iw_rx_settle(qp);
 	}
-	if (reset) {
-		/* Whoever is told below does with memory that was lent what he likes. */
-		iw_sock_abort(ep->sock);
-		/* What the socket had yet to take, it never will. */
-		if (qp)
-			iw_kick(qp);
-	}
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
 	else if (was == IW_EP_OPEN || was == IW_EP_DRAINING || was == IW_EP_CLOSING)
@@ -271,16 +264,18 @@ static void finish(struct iw_ep *ep, int status, bool reset)
 	ep->qp = NULL;
 }
 
-void iw_ep_end(struct iw_ep *ep, int status)
-{
-	finish(ep, status, false);
-}
-
 void iw_ep_reset(struct iw_ep *ep, int status)
 {
-	if (ep->state != IW_EP_DEAD)
-		sock_no_linger(ep->sock->sk);
-	finish(ep, status, true);
+	struct iw_qp *qp = ep->qp;
+
+	if (ep->state == IW_EP_DEAD)
+		return;
+	sock_no_linger(ep->sock->sk);
+	iw_ep_end(ep, status);
+	iw_sock_abort(ep->sock);
+	/* What the socket had yet to take, it never will. */
+	if (qp)
+		iw_kick(qp);
 }
 
 void iw_ep_close(struct iw_ep *ep, bool orderly)
