@@ -119,10 +119,11 @@ struct rc_req_cfg {
 #define RC_REQ_MAX_BACKOFF	2
 
 /*
- * What a peer that has answered is given beyond the least wait. One that is software may be off
- * its CPU for a while: for so long that time-outs of up to 14, the usual ones, stay four times as
- * long, as they may be (IBTA 9.7.6.1.3). And the path may take longer than of late: answer_ns loses
- * an eighth with each quick answer, and so many times it is still the slowest of the last twenty.
+ * These are added to the least wait of a peer that has answered. Neither is measured.
+ * PEER_OFF: software may be off its CPU. Three times a time-out of 14: up to that one, the usual
+ * one, the wait stays four times as long, as it may be (IBTA 9.7.6.1.3).
+ * ANSWER_TIMES: the path may take longer than of late. answer_ns loses an eighth with each quick
+ * answer, so 16 times answer_ns is no less than the slowest of the last twenty answers.
  */
 #define RC_REQ_PEER_OFF_NS	(3 * (4096u << 14))
 #define RC_REQ_ANSWER_TIMES	16

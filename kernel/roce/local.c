@@ -29,7 +29,7 @@
 /* All runs that end for want of a lock; never taken otherwise. */
 static DEFINE_SPINLOCK(wait_lock);
 
-/* ---- who waits for a run lock, and who is run when ---- */
+/* ---- waiting for a run lock ---- */
 
 void roce_kick_later(struct roce_qp *qp)
 {

@@ -170,7 +170,7 @@ void dead_cq(Env &env)
 }
 
 // A queue is not flushed in one go, but in order, and all of it: its first message waits for a
-// receive, and so do all behind it. (Within a host who flushes it may go on by himself, in his own time.)
+// receive, and so do all behind it. (Within a host no hand-off is needed.)
 void flush_many(Env &env)
 {
 	constexpr uint32_t kMany = 4096;
