@@ -39,6 +39,30 @@ struct ack_hold {
 	u8 unanswered;		/* messages in a row, up to ACK_HOLD_UNANSWERED */
 };
 
+/* A new QP, or a new life of one: nothing is known of its replies, no acknowledge waits. */
+static inline void ack_hold_init(struct ack_hold *h)
+{
+	*h = (struct ack_hold){ 0 };
+}
+
+/* When the acknowledge that waits must be sent; 0: none waits. */
+static inline u64 ack_hold_deadline(const struct ack_hold *h)
+{
+	return h->until_ns;
+}
+
+/* Does an acknowledge wait for a request? */
+static inline bool ack_hold_waits(const struct ack_hold *h)
+{
+	return h->until_ns;
+}
+
+/* No acknowledge waits any more: it is not due, or it must be sent at once. */
+static inline void ack_hold_cancel(struct ack_hold *h)
+{
+	h->until_ns = 0;
+}
+
 /* Might ack_hold_may_wait() say yes? */
 static inline bool ack_hold_is_for(const struct ack_hold *h)
 {

@@ -51,6 +51,12 @@ static inline bool iw_ack_may_wait(const struct iw_ack *a)
 	return a->wait;
 }
 
+/* Bytes that have come, modulo 2^32: it moves whenever something comes. */
+static inline u32 iw_ack_num_came(const struct iw_ack *a)
+{
+	return a->came;
+}
+
 /*
  * So many bytes' acknowledge does not wait, with those of so many streams waiting, this one
  * among them or not: who sends keeps what is not acknowledged.

@@ -187,6 +187,79 @@ static inline bool iw_sqe_half_sent(const struct iw_sqe *s)
 	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
 }
 
+/* ---- where the requester stands ---- */
+
+/* Posted requests that are not sent to their end: iw_req_next() may have something. */
+static inline u32 iw_req_num_unsent(const struct iw_req *q)
+{
+	return q->head - q->cur;
+}
+
+static inline bool iw_req_has_unsent(const struct iw_req *q)
+{
+	return q->cur != q->head;
+}
+
+/* Is there nothing that was posted and is not reaped? */
+static inline bool iw_req_is_empty(const struct iw_req *q)
+{
+	return q->tail == q->head;
+}
+
+/* Is everything complete that was posted? It may be still to be reaped. */
+static inline bool iw_req_is_complete(const struct iw_req *q)
+{
+	return q->una == q->head;
+}
+
+/* The oldest request that is not complete. Without locks: a value of late, for comparison. */
+static inline u32 iw_req_oldest(const struct iw_req *q)
+{
+	return READ_ONCE(q->una);
+}
+
+/* Has the stream got memory of requests that are not reaped? Without locks: of late. */
+static inline bool iw_req_has_lent(const struct iw_req *q)
+{
+	return READ_ONCE(q->num_lent);
+}
+
+/* READs and atomics that wait for a response. */
+static inline bool iw_req_awaits_response(const struct iw_req *q)
+{
+	return q->rd_out;
+}
+
+/* Payload of posted SENDs and WRITEs that the stream is yet to take. */
+static inline u64 iw_req_unsent_bytes(const struct iw_req *q)
+{
+	return q->unsent_bytes;
+}
+
+/* The request whose turn it is, if iw_req_has_unsent() ... */
+static inline u32 iw_req_next_slot(const struct iw_req *q)
+{
+	return q->cur;
+}
+
+/* ... and how much of its payload has gone out. */
+static inline u32 iw_req_next_offset(const struct iw_req *q)
+{
+	return iw_req_sqe(q, q->cur)->done_bytes;
+}
+
+/* May READs and atomics be posted? (cfg.ord is not 0.) */
+static inline bool iw_req_may_read(const struct iw_req *q)
+{
+	return q->cfg.ord;
+}
+
+/* For the segments that iw_req_next() gives from now on. */
+static inline void iw_req_set_max_ulpdu(struct iw_req *q, u16 max_ulpdu)
+{
+	q->cfg.max_ulpdu = max_ulpdu;
+}
+
 /* Append a work request; false if the ring is full. */
 bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
 

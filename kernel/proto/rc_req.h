@@ -220,6 +220,18 @@ static inline void rc_req_set_window(struct rc_req *q, const struct rc_window *w
 	q->window = *window;
 }
 
+/* A copy of the window, for a later rc_req_set_window(). */
+static inline struct rc_window rc_req_get_window(const struct rc_req *q)
+{
+	return q->window;
+}
+
+/* As rc_window_limit(): from now on the window grows to max packets. */
+static inline void rc_req_limit_window(struct rc_req *q, u32 max)
+{
+	rc_window_limit(&q->window, max);
+}
+
 /* Append a work request; false if the ring is full (head - tail == entries). */
 static inline bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
 {
@@ -321,6 +333,61 @@ static inline bool rc_req_is_resent(const struct rc_req *q, const struct run *ru
 static inline bool rc_req_in_error(const struct rc_req *q)
 {
 	return q->state == RC_REQ_ERROR;
+}
+
+/* ---- where the requester stands ---- */
+
+/* Posted requests that are not sent to their end: rc_req_next() may have something. */
+static inline u32 rc_req_num_unsent(const struct rc_req *q)
+{
+	return q->head - q->cur;
+}
+
+static inline bool rc_req_has_unsent(const struct rc_req *q)
+{
+	return q->cur != q->head;
+}
+
+/* Has everything before this index been sent, at least once? It has not for indices to come. */
+static inline bool rc_req_has_sent_before(const struct rc_req *q, u32 index)
+{
+	return (s32)(index - q->cur) <= 0;
+}
+
+/* The PSN that the next new packet gets. */
+static inline u32 rc_req_psn(const struct rc_req *q)
+{
+	return q->psn_next;
+}
+
+static inline u32 rc_req_pmtu(const struct rc_req *q)
+{
+	return q->cfg.pmtu;
+}
+
+/* cfg's ack_timeout.first_ns: the longest first wait for an acknowledge. 0: none. */
+static inline u64 rc_req_first_wait_ns(const struct rc_req *q)
+{
+	return q->cfg.ack_timeout.first_ns;
+}
+
+/* cfg's ack_timeout.all_ns, for the waits that begin from now on. */
+static inline void rc_req_set_peer_timeout(struct rc_req *q, u64 all_ns)
+{
+	q->cfg.ack_timeout.all_ns = all_ns;
+}
+
+/* For the READs and atomics that go out from now on. */
+static inline void rc_req_set_max_rd_atomic(struct rc_req *q, u8 max_rd_atomic)
+{
+	q->cfg.max_rd_atomic = max_rd_atomic;
+}
+
+/* What rc_req_rx() reads first. Without locks. */
+static inline void rc_req_prefetch(const struct rc_req *q)
+{
+	prefetch(&q->ring);
+	prefetch(&q->psn_una);
 }
 
 /* RNR timer field (5 bits) to nanoseconds (IBTA table 45). */

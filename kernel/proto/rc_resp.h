@@ -193,6 +193,16 @@ static inline bool rc_resp_owes(const struct rc_resp *r)
 	return r->npending || r->nak_due || r->ack_due;
 }
 
+static inline bool rc_resp_owes_ack(const struct rc_resp *r)
+{
+	return r->ack_due;
+}
+
+static inline bool rc_resp_owes_nak(const struct rc_resp *r)
+{
+	return r->nak_due;
+}
+
 static inline bool rc_resp_owes_ack_only(const struct rc_resp *r)
 {
 	return r->ack_due && !r->npending && !r->nak_due;
@@ -212,6 +222,50 @@ void rc_resp_unsend_ack(struct rc_resp *r);
  * place. False: it was a replay, which is dropped.
  */
 bool rc_resp_read_failed(struct rc_resp *r, const struct run *run);
+
+/* ---- where the responder stands, and attributes that change ---- */
+
+/* The expected PSN. */
+static inline u32 rc_resp_psn(const struct rc_resp *r)
+{
+	return r->epsn;
+}
+
+static inline u32 rc_resp_pmtu(const struct rc_resp *r)
+{
+	return r->cfg.pmtu;
+}
+
+/* Is a SEND or WRITE received in part? */
+static inline bool rc_resp_in_message(const struct rc_resp *r)
+{
+	return r->in_msg;
+}
+
+/* access: enum rc_access, for requests that come from now on. */
+static inline void rc_resp_set_access(struct rc_resp *r, u8 access)
+{
+	r->cfg.access = access;
+}
+
+/* The 5-bit field of the RNR NAKs that are queued from now on. */
+static inline void rc_resp_set_min_rnr_timer(struct rc_resp *r, u8 min_rnr_timer)
+{
+	r->cfg.min_rnr_timer = min_rnr_timer;
+}
+
+/* cfg's recv_wait_ns, for a request that waits already, too. */
+static inline void rc_resp_set_recv_wait(struct rc_resp *r, u64 recv_wait_ns)
+{
+	r->cfg.recv_wait_ns = recv_wait_ns;
+}
+
+/* What rc_resp_rx() reads first. Without locks. */
+static inline void rc_resp_prefetch(const struct rc_resp *r)
+{
+	prefetch(r);
+	prefetch(&r->epsn);
+}
 
 #ifdef __cplusplus
 }
