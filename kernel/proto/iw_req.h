@@ -173,8 +173,12 @@ struct iw_req_act {
 	int term;		/* enum rdmap_term_code */
 };
 
-/* entries: power of two. */
-void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg);
+/*
+ * entries: power of two. first: index of the first work request, so that engine and send queue
+ * count alike.
+ */
+void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, u32 first,
+		 const struct iw_req_cfg *cfg);
 
 static inline struct iw_sqe *iw_req_sqe(const struct iw_req *q, u32 slot)
 {

@@ -63,12 +63,17 @@ u64 rc_ack_timeout_ns(u8 field)
 	return field ? 4096ull << field : 0;
 }
 
-void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg)
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
+		 const struct rc_req_cfg *cfg)
 {
 	*q = (struct rc_req){
 		.cfg = *cfg,
 		.ring = ring,
 		.mask = entries - 1,
+		.head = first,
+		.cur = first,
+		.una = first,
+		.tail = first,
 		.psn_next = cfg->sq_psn & PSN_MASK,
 		.psn_max = cfg->sq_psn & PSN_MASK,
 		.psn_una = cfg->sq_psn & PSN_MASK,

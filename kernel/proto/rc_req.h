@@ -207,8 +207,12 @@ struct rc_req_act {
 	u64 value;
 };
 
-/* entries: power of two, ring zeroed or not. Starts READY. */
-void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg);
+/*
+ * entries: power of two, ring zeroed or not. first: index of the first work request, so that
+ * engine and send queue count alike. Starts READY.
+ */
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
+		 const struct rc_req_cfg *cfg);
 
 /*
  * From now on this is the window, and the READs begun from now on are asked for
