@@ -18,18 +18,11 @@
 #define TERN_PROTO_ACK_HOLD_H
 
 #include "deps.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum {
-	ACK_HOLD_PROMPT		= 4,		/* replies in a row, before the first wait */
-	ACK_HOLD_UNANSWERED	= 8,		/* messages in a row: it does not reply */
-	ACK_HOLD_TIMES		= 32,		/* the time that replies take */
-	ACK_HOLD_MIN_NS		= 20000,
-	ACK_HOLD_MAX_NS		= 4000000,	/* also: a later reply is none */
-};
 
 struct ack_hold {
 	u64 since_ns;		/* the last message came, no reply since; 0: none */

@@ -23,6 +23,7 @@
 #define TERN_PROTO_IW_REQ_H
 
 #include "ddp.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,18 +86,6 @@ struct iw_sqe {
 	u32 loan;
 	u32 msn;		/* of the untagged message */
 	u32 done_bytes;		/* sent (SEND, WRITE) or placed (READ) */
-};
-
-/*
- * With so many READs and atomics under way the next response is not far: it takes
- * along short READs that are posted meanwhile, many requests in a segment, and who
- * posts more need not ring. With so many bytes of READs to come, others may wait
- * until enough of them have come for an acknowledge, and leave with that.
- */
-enum {
-	IW_READS_AHEAD		= 16,
-	IW_SHORT_READ_BYTES	= 16384,
-	IW_READ_BYTES_AHEAD	= 2 << 20,
 };
 
 struct iw_resp;

@@ -146,7 +146,7 @@ static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
  */
 static u32 until_ackreq(const struct rc_req *q)
 {
-	u32 distance = (q->window.pkts + 3) / 4;
+	u32 distance = (q->window.pkts + RC_REQ_ACKREQS - 1) / RC_REQ_ACKREQS;
 
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }

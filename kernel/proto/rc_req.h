@@ -25,6 +25,7 @@
 #include "psn.h"
 #include "rc_window.h"
 #include "run.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,32 +112,6 @@ struct rc_req_cfg {
 	u32 max_window;		/* what it may grow to; no more than window: it stays as it is */
 	struct rc_ack_timeout ack_timeout;
 };
-
-/*
- * Each expiry of the ACK timer without progress doubles the next wait, so many
- * times: what the peer or the network is too busy for, more packets do not mend.
- */
-#define RC_REQ_MAX_BACKOFF	2
-
-/*
- * These are added to the least wait of a peer that has answered. Neither is measured.
- * PEER_OFF: software may be off its CPU. Three times a time-out of 14: up to that one, the usual
- * one, the wait stays four times as long, as it may be (IBTA 9.7.6.1.3).
- * ANSWER_TIMES: the path may take longer than of late. answer_ns loses an eighth with each quick
- * answer, so 16 times answer_ns is no less than the slowest of the last twenty answers.
- */
-#define RC_REQ_PEER_OFF_NS	(3 * (4096u << 14))
-#define RC_REQ_ANSWER_TIMES	16
-
-/*
- * So does each RNR NAK without progress, as long as the wait is no longer than that, and it is one
- * packet that asks then. A receiver may name 10 us, with retries for ever, and never be ready: to
- * send it all that is posted so often, in softirqs, takes a CPU, and the program that would post
- * the receive may be waiting for that one. With 1 ms, and all packets, a kernel with KASAN and
- * lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time that the
- * receiver takes. (What it names is the least: IBTA 9.7.5.2.8.)
- */
-#define RC_REQ_RNR_BACKOFF_NS	10000000
 
 enum rc_req_state {
 	RC_REQ_READY,

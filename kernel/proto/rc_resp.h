@@ -15,6 +15,7 @@
 #include "psn.h"
 #include "rc_req.h"
 #include "run.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,17 +38,6 @@ struct rc_resp_cfg {
 	u32 rq_psn;
 	u64 recv_wait_ns;	/* rc_resp_recv_wait_ns(); 0: RNR NAKs are sent at once */
 };
-
-/*
- * So long, at most, may a request that finds no receive WQE wait for one. By an RNR NAK the
- * requester is told to wait for up to 655 ms, which is what rdma_cm has it told, and nothing can
- * call it sooner; a program that is about to post takes a thousandth of that. So long it may wait for
- * its CPU behind eight others that are busy, with slices of a tick of 4 ms each. A device with such
- * a responder has at least this for its Local CA ACK Delay, so that requesters give it time.
- */
-#define RC_RESP_RECV_WAIT_NS	32000000
-/* A queue whose posters tell nobody is looked at after so long, and again after twice that. */
-#define RC_RESP_RECV_LOOK_NS	50000
 
 enum rc_res_state {
 	RC_RES_FREE,
