@@ -6,6 +6,8 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "core/device.h"
+#include "core/transport.h"
 #include "crc.h"
 #include "link/link.h"
 #include "mem/copy.h"

@@ -8,7 +8,12 @@
 #include <net/tcp.h>
 
 #include "crc.h"
+#include "core/complete.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
+#include "mem/mem.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 
 /*
  * A place in the socket's receive queue; off may be beyond skb's end. What was

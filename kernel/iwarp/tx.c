@@ -11,9 +11,13 @@
 #include <net/tcp.h>
 
 #include "crc.h"
+#include "core/complete.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
+#include "mem/mem.h"
 #include "mem/page.h"
+#include "queue/sq.h"
 
 static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
 

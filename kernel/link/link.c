@@ -8,6 +8,10 @@
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include "core/device.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "core/wq.h"
 #include "link/link.h"
 #include "verbs/verbs.h"
 
@@ -48,6 +52,7 @@ static struct tern_dev *create(const char *name, struct net_device *netdev,
 		pr_err("tern: %s: no device for %s: %ld\n", name, netdev->name, PTR_ERR(dev));
 		goto unlock;
 	}
+	tern_device_set_verbs(dev);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
 	INIT_WORK(&dev->port_work, tern_netdev_port_work);
 	list_add_tail(&dev->link_list, &tern_links);

@@ -6,7 +6,12 @@
 #ifndef TERN_LINK_H
 #define TERN_LINK_H
 
-#include "device.h"
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+
+struct tern_transport_ops;
 
 int tern_link_init(void);
 void tern_link_exit(void);

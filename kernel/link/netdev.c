@@ -10,8 +10,12 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 
+#include "core/device.h"
+#include "core/port.h"
+#include "core/stats.h"
+#include "core/transport.h"
+#include "core/wq.h"
 #include "link/link.h"
-#include "verbs/verbs.h"
 
 /* ---- may it have a link? ---- */
 

@@ -7,6 +7,7 @@
  */
 #include <net/net_namespace.h>
 
+#include "core/device.h"
 #include "link/link.h"
 
 static struct tern_dev *find_link_get(const struct net *net)

@@ -4,6 +4,12 @@
  * receive WQEs, checks keys, moves payload, executes atomics, completes
  * receives, and sends READ responses and acknowledges.
  */
+#include "core/complete.h"
+#include "core/event.h"
+#include "core/stats.h"
+#include "mem/mem.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
 #include "uncleared.h"
 

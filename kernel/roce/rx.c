@@ -20,7 +20,10 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include "core/qp.h"
+#include "core/stats.h"
 #include "icrc.h"
+#include "mem/mem.h"
 #include "net.h"
 #include "uncleared.h"
 

@@ -12,7 +12,9 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
+#include "mem/mem.h"
 #include "net.h"
+#include "tern-abi.h"
 
 bool roce_source_ok(const struct roce_source *src, u32 n)
 {

@@ -7,15 +7,10 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_mad.h>
 
+#include "core/port.h"
 #include "verbs/verbs.h"
 
 #define PKEY_FULL_DEFAULT 0xffff
-
-enum ib_port_state tern_port_state(const struct tern_dev *dev)
-{
-	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev) ? IB_PORT_ACTIVE :
-									     IB_PORT_DOWN;
-}
 
 static u8 phys_state(const struct tern_dev *dev)
 {

@@ -57,37 +57,6 @@ static bool limits_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr,
 		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31));
 }
 
-void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	struct ib_qp_attr *to = &qp->attr;
-
-#define SET(bit, field)				\
-	do {					\
-		if (mask & (bit))		\
-			to->field = attr->field; \
-	} while (0)
-	SET(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
-	SET(IB_QP_ACCESS_FLAGS, qp_access_flags);
-	SET(IB_QP_PKEY_INDEX, pkey_index);
-	SET(IB_QP_PORT, port_num);
-	SET(IB_QP_QKEY, qkey);
-	SET(IB_QP_AV, ah_attr);
-	SET(IB_QP_TIMEOUT, timeout);
-	SET(IB_QP_RETRY_CNT, retry_cnt);
-	SET(IB_QP_RNR_RETRY, rnr_retry);
-	SET(IB_QP_RQ_PSN, rq_psn);
-	SET(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	SET(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
-	SET(IB_QP_SQ_PSN, sq_psn);
-	SET(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
-	SET(IB_QP_DEST_QPN, dest_qp_num);
-#undef SET
-	/* Who asks may not know the device: rdma_cm takes the MTU of the peer's. The lesser counts. */
-	if (mask & IB_QP_PATH_MTU)
-		to->path_mtu = min(attr->path_mtu, tern_transport_mtu(qp->dev));
-}
-
 static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);

@@ -10,8 +10,13 @@
 
 #include <rdma/uverbs_ioctl.h>
 
-#include "objects.h"
-#include "transport.h"
+#include "core/av.h"
+#include "core/device.h"
+#include "core/qp.h"
+#include "core/quota.h"
+#include "core/srq.h"
+#include "core/stats.h"
+#include "core/transport.h"
 
 /* Longest page list of a fast-register MR. */
 #define TERN_MAX_FAST_REG_PAGES	1024
@@ -27,33 +32,29 @@ static inline struct tern_cq_obj *to_tern_cq_obj(struct ib_cq *ibcq)
 	return container_of(ibcq, struct tern_cq_obj, cq.ibcq);
 }
 
+struct tern_ucontext {
+	struct ib_ucontext ibuc;
+	struct file *doorbell;		/* referenced; NULL: there is none */
+};
+
+struct tern_pd {
+	struct ib_pd ibpd;
+	bool ahs_freed;			/* address vectors may still be on their way out (RCU) */
+};
+
+struct tern_ah {
+	struct ib_ah ibah;
+	struct tern_av *av;
+};
+
 static inline struct tern_pd *to_tern_pd(struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct tern_pd, ibpd);
 }
 
-static inline struct tern_srq *to_tern_srq(struct ib_srq *ibsrq)
-{
-	return container_of(ibsrq, struct tern_srq, ibsrq);
-}
-
 static inline struct tern_ah *to_tern_ah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct tern_ah, ibah);
-}
-
-static inline struct tern_ibqp *to_tern_ibqp(struct ib_qp *ibqp)
-{
-	return container_of(ibqp, struct tern_ibqp, ibqp);
-}
-
-/* One more of what the device has max of: 0 or -ENOMEM. Undone by atomic_dec(). */
-static inline int tern_count_in(atomic_t *n, u32 max)
-{
-	if ((u32)atomic_inc_return(n) <= max)
-		return 0;
-	atomic_dec(n);
-	return -ENOMEM;
 }
 
 /* udata of a command that takes no input and answers resp_bytes. NULL: kernel consumer. */
@@ -67,6 +68,10 @@ static inline int tern_udata_check(struct ib_udata *udata, size_t resp_bytes)
 		return -EINVAL;
 	return 0;
 }
+
+/* ---- device.c ---- */
+/* All verbs, the transport's own included, into the ops of a device that is not yet registered. */
+void tern_device_set_verbs(struct tern_dev *dev);
 
 /* ---- doorbell.c ---- */
 
@@ -112,10 +117,6 @@ int tern_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int tern_get_port_immutable(struct ib_device *ibdev, u32 port,
 			    struct ib_port_immutable *immutable);
 enum rdma_link_layer tern_get_link_layer(struct ib_device *ibdev, u32 port);
-enum ib_port_state tern_port_state(const struct tern_dev *dev);
-
-/* ---- ident.c ---- */
-void tern_ident_fill(const struct tern_dev *dev, struct ib_device_attr *attr);
 
 /* ---- pma.c ---- */
 int tern_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct ib_wc *in_wc,
@@ -163,18 +164,6 @@ int tern_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
 /* ---- qp.c, qp_modify.c ---- */
 int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
-/*
- * The device is about to be unregistered, or taken from its programs to be given to those of another
- * namespace: user QPs go to ERR, and stay there, so that programs that poll hear of it by flushed
- * completions. Until begin, before there are programs.
- */
-void tern_qps_begin(struct tern_dev *dev);
-void tern_qps_end(struct tern_dev *dev);
-/*
- * For ib_core's dumps, in the place of to_tern_qp(). Of older releases they hold struct ib_qp alone
- * and come for QPs, too, that destroy is through with: then NULL. Owes a tern_qp_put().
- */
-struct tern_qp *tern_qp_hold(struct ib_qp *ibqp);
 int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int tern_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
 int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -196,20 +185,6 @@ int tern_destroy_ah(struct ib_ah *ibah, u32 flags);
 /* ---- mcast.c ---- */
 int tern_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int tern_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-
-/* ---- event.c ---- */
-/*
- * For work that is no transport's. Who destroys a QP, which waits for some of it, may be on his
- * way to free memory.
- */
-extern struct workqueue_struct *tern_wq;
-int tern_wq_init(void);
-void tern_wq_exit(void);
-
-/* Events: from creation to stop, which waits for handlers that run. */
-void tern_qp_events_init(struct tern_qp *qp);
-void tern_srq_events_init(struct tern_srq *srq);
-void tern_events_stop(struct tern_events *events);
 
 /* ---- res.c: what `rdma resource show -d` adds ---- */
 int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);

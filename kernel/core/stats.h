@@ -5,11 +5,16 @@
  * Names follow those that RNICs use where one exists. Everything that a
  * remote peer can provoke is counted here and never logged.
  */
-#ifndef TERN_STATS_H
-#define TERN_STATS_H
+#ifndef TERN_CORE_STATS_H
+#define TERN_CORE_STATS_H
 
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
+
+#include "core/device.h"
 
 /* X(enumerator, name shown) */
 #define TERN_COUNTERS(X)							\
@@ -62,5 +67,26 @@ enum tern_counter {
 struct tern_stats {
 	u64 v[TERN_CNT_MAX];
 };
+
+/*
+ * BHs are off, so nothing else counts on this CPU meanwhile. Machines whose addition is
+ * no single instruction then need not turn interrupts off.
+ */
+static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
+{
+	lockdep_assert(in_softirq() || irqs_disabled());
+	__this_cpu_add(dev->stats->v[c], n);
+}
+
+static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
+{
+	tern_count_add(dev, c, 1);
+}
+
+/* In any context: only for a counter that none of the above counts. */
+static inline void tern_count_anywhere(struct tern_dev *dev, enum tern_counter c)
+{
+	this_cpu_inc(dev->stats->v[c]);
+}
 
 #endif

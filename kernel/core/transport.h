@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The only door from verbs/ into a transport. Verbs validate what every
- * transport agrees on (sizes, limits, legal state transitions), build the
- * objects and rings, and call in here for the rest.
+ * The contract of a transport, and the only way from verbs/ into one. Verbs
+ * validate what every transport agrees on (sizes, limits, legal state
+ * transitions), build the objects and rings, and call in here for the rest.
  */
-#ifndef TERN_TRANSPORT_H
-#define TERN_TRANSPORT_H
+#ifndef TERN_CORE_TRANSPORT_H
+#define TERN_CORE_TRANSPORT_H
 
-#include <rdma/ib_addr.h>
+#include <linux/init.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
-#include "objects.h"
+struct tern_av;
+struct tern_dev;
+struct tern_qp;
 
 /* Limits that the device reports; one table per transport. */
 struct tern_limits {
@@ -28,7 +32,7 @@ struct tern_transport_ops {
 	u8 node_type;				/* RDMA_NODE_* */
 	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
 	bool any_netdev;			/* else Ethernet interfaces only */
-	u32 peer_timeout_s;			/* of a new device; verbs/peer.c */
+	u32 peer_timeout_s;			/* of a new device; core/sysfs.c */
 	const struct ib_device_ops *ib_ops;	/* verbs of its own kind; NULL: none */
 	const struct tern_limits *limits;
 
@@ -87,14 +91,6 @@ struct tern_transport_ops {
 	int (*mcast_attach)(struct tern_qp *qp, const union ib_gid *mgid);
 	int (*mcast_detach)(struct tern_qp *qp, const union ib_gid *mgid);
 };
-
-/* Largest RDMA payload, IB_MTU_256 .. IB_MTU_4096, that the netdev's MTU has room for now. */
-static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
-{
-	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
-
-	return mtu ? mtu : IB_MTU_256;
-}
 
 extern const struct tern_transport_ops tern_roce_transport;
 extern const struct tern_transport_ops tern_iwarp_transport;

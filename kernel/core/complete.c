@@ -4,7 +4,8 @@
  * the receive WQE in hand, flushing. Which status a work request gets, and what
  * a CQ without room means, is the transport's.
  */
-#include "verbs/verbs.h"
+#include "core/complete.h"
+#include "core/srq.h"
 
 static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE] = TERN_WC_RDMA_WRITE,
