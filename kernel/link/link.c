@@ -13,7 +13,7 @@
 #include "core/transport.h"
 #include "core/wq.h"
 #include "link/link.h"
-#include "verbs/verbs.h"
+#include "verbs/device.h"
 
 DEFINE_MUTEX(tern_links_lock);
 LIST_HEAD(tern_links);

@@ -9,7 +9,13 @@
 #include <rdma/ib_cache.h>
 
 #include "charged.h"
-#include "verbs/verbs.h"
+#include "core/av.h"
+#include "core/device.h"
+#include "core/transport.h"
+#include "tern-abi.h"
+#include "verbs/ah.h"
+#include "verbs/pd.h"
+#include "verbs/udata.h"
 
 static void av_free(struct tern_av *av)
 {

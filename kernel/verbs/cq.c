@@ -5,7 +5,12 @@
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/udata.h"
 
 int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx)

@@ -6,9 +6,27 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 
+#include "core/qp.h"
+#include "core/srq.h"
 #include "core/transport.h"
 #include "proto/rc_resp.h"
-#include "verbs/verbs.h"
+#include "verbs/ah.h"
+#include "verbs/cq.h"
+#include "verbs/device.h"
+#include "verbs/mcast.h"
+#include "verbs/mmap.h"
+#include "verbs/mr.h"
+#include "verbs/mw.h"
+#include "verbs/pd.h"
+#include "verbs/pma.h"
+#include "verbs/port.h"
+#include "verbs/post.h"
+#include "verbs/qp.h"
+#include "verbs/qp_modify.h"
+#include "verbs/res.h"
+#include "verbs/srq.h"
+#include "verbs/stats.h"
+#include "verbs/ucontext.h"
 
 /*
  * An adapter has its maker's OUI here. There is no maker: this one is locally

@@ -7,7 +7,8 @@
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "verbs/doorbell.h"
 
 /*
  * Nothing but a reference keeps the QP, and destroying it does not wait for

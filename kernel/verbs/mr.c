@@ -7,7 +7,12 @@
 #include <linux/slab.h>
 
 #include "charged.h"
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "mem/mem.h"
+#include "verbs/mr.h"
+#include "verbs/udata.h"
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\

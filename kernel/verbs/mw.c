@@ -5,7 +5,12 @@
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "mem/mem.h"
+#include "verbs/mw.h"
+#include "verbs/udata.h"
 
 static struct tern_mw *to_tern_mw(struct ib_mw *ibmw)
 {

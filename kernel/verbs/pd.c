@@ -5,7 +5,11 @@
  */
 #include <linux/rcupdate.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "verbs/pd.h"
+#include "verbs/udata.h"
 
 int tern_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

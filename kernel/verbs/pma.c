@@ -11,7 +11,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
 
-#include "verbs/verbs.h"
+#include "verbs/pma.h"
+#include "verbs/stats.h"
 
 /* Where an attribute begins in a MAD of the class (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET		40

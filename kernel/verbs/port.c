@@ -8,7 +8,8 @@
 #include <rdma/ib_mad.h>
 
 #include "core/port.h"
-#include "verbs/verbs.h"
+#include "core/transport.h"
+#include "verbs/port.h"
 
 #define PKEY_FULL_DEFAULT 0xffff
 

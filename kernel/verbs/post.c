@@ -5,7 +5,14 @@
  * programs without a doorbell file.
  * Context: any, IRQs may be off.
  */
-#include "verbs/verbs.h"
+#include "core/av.h"
+#include "core/qp.h"
+#include "core/srq.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
+#include "verbs/ah.h"
+#include "verbs/doorbell.h"
+#include "verbs/post.h"
 
 static_assert(sizeof(struct ib_sge) == sizeof(struct tern_sge));
 static_assert(offsetof(struct ib_sge, addr) == offsetof(struct tern_sge, addr));

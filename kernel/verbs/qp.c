@@ -8,7 +8,17 @@
 #include <linux/cred.h>
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/srq.h"
+#include "core/transport.h"
+#include "mem/mem.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/qp.h"
+#include "verbs/ucontext.h"
+#include "verbs/udata.h"
 
 /* ---- create ---- */
 

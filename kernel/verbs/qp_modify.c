@@ -4,7 +4,11 @@
  * ib_core's table, the attributes within the device's limits; then the
  * transport acts.
  */
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "verbs/cq.h"
+#include "verbs/qp_modify.h"
+#include "verbs/udata.h"
 
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)

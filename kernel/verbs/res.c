@@ -7,7 +7,11 @@
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "mem/mem.h"
+#include "verbs/cq.h"
+#include "verbs/res.h"
 
 struct res_u32 {
 	const char *name;

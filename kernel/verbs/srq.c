@@ -5,7 +5,14 @@
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/srq.h"
+#include "core/transport.h"
+#include "queue/rq.h"
+#include "verbs/mmap.h"
+#include "verbs/srq.h"
+#include "verbs/udata.h"
 
 int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
