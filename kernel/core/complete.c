@@ -6,6 +6,11 @@
  */
 #include "core/complete.h"
 #include "core/srq.h"
+#include "mem/fast.h"
+#include "mem/invalidate.h"
+#include "mem/window.h"
+#include "queue/cq.h"
+#include "queue/wqe.h"
 
 static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE] = TERN_WC_RDMA_WRITE,

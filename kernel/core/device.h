@@ -13,7 +13,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "mem/mem.h"
+#include "mem/keys.h"
 
 #ifndef TERN_VERSION
 #define TERN_VERSION "0.1.0"

@@ -21,7 +21,7 @@
 
 #include "core/device.h"
 #include "core/event.h"
-#include "mem/mem.h"
+#include "mem/ctx.h"
 #include "queue/cq.h"
 #include "queue/rq.h"
 #include "queue/sq.h"

@@ -13,7 +13,7 @@
 #include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
-#include "mem/mem.h"
+#include "mem/span.h"
 #include "queue/sq.h"
 
 /* Of a request, at least: less is copied sooner than its pages are counted. */

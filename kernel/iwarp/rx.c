@@ -11,7 +11,9 @@
 #include "core/complete.h"
 #include "core/stats.h"
 #include "iwarp/iwarp.h"
-#include "mem/mem.h"
+#include "mem/invalidate.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
 

@@ -15,8 +15,9 @@
 #include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
-#include "mem/mem.h"
 #include "mem/page.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "queue/sq.h"
 
 static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);

@@ -11,6 +11,9 @@
 
 #include "charged.h"
 #include "mem/bounds.h"
+#include "mem/ctx.h"
+#include "mem/fast.h"
+#include "mem/keys.h"
 #include "mem/region.h"
 
 struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd, u32 max_pages)

@@ -4,7 +4,11 @@
  * fast registrations and type 2 windows become free. It returns only when no
  * span that the key let through is left.
  */
+#include "mem/ctx.h"
+#include "mem/invalidate.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/window.h"
 
 static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_region *region, u32 key,
 			  bool remote)

@@ -8,7 +8,7 @@
 #include <linux/random.h>
 
 #include "charged.h"
-#include "mem/region.h"
+#include "mem/keys.h"
 
 /* With half of the places free, all of them miss once in 256 times. */
 #define THROWS			8

@@ -11,6 +11,7 @@
 #include <rdma/ib_umem.h>
 
 #include "charged.h"
+#include "mem/keys.h"
 #include "mem/region.h"
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
@@ -124,30 +125,10 @@ struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd
 	return region;
 }
 
-static int window_destroy(struct tern_keys *keys, struct tern_region *window)
-{
-	struct tern_region *mr;
-	unsigned long irq;
-
-	spin_lock_irqsave(&window->lock, irq);
-	mr = tern_window_unbind_locked(keys, window, TERN_REGION_DEAD);
-	spin_unlock_irqrestore(&window->lock, irq);
-
-	tern_key_release(keys, window->key);
-	tern_region_drain(window);
-	tern_window_drop_mr(mr);
-	tern_region_free(window);
-	return 0;
-}
-
 int tern_region_destroy(struct tern_keys *keys, struct tern_region *region)
 {
-	int err;
+	int err = tern_region_kill(region, NULL);
 
-	if (tern_region_is_window(region))
-		return window_destroy(keys, region);
-
-	err = tern_region_kill(region, NULL);
 	if (err)
 		return err;
 	tern_key_release(keys, region->key);

@@ -5,7 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "mem/mem.h"
+#include "mem/sgl.h"
 
 void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
 		    const struct tern_sge *sge, u32 num_sge, u32 need)

@@ -13,7 +13,10 @@
 
 #include "mem/bounds.h"
 #include "mem/copy.h"
+#include "mem/ctx.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/span.h"
 #include "uncleared.h"
 
 /* Everything but the state: what makes that stable differs by kind. */

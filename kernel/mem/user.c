@@ -15,7 +15,9 @@
 
 #include "charged.h"
 #include "mem/bounds.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/user.h"
 
 /* Blocks of a page to 1 GiB: no page is larger. */
 #define USER_BLOCK_MAX_SHIFT	30

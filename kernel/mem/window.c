@@ -9,7 +9,10 @@
 #include <linux/sched.h>
 
 #include "mem/bounds.h"
+#include "mem/ctx.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/window.h"
 
 struct window_bind {
 	u32 mw_rkey;
@@ -184,13 +187,19 @@ int tern_mem_bind(struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lk
 	return err;
 }
 
-void tern_mem_ctx_init(struct tern_mem_ctx *ctx, struct tern_keys *keys, const struct ib_pd *pd,
-		       u32 qpn)
+void tern_window_destroy(struct tern_keys *keys, struct tern_region *window)
 {
-	ctx->keys = keys;
-	ctx->pd = pd;
-	ctx->qpn = qpn;
-	INIT_LIST_HEAD(&ctx->bound);
+	struct tern_region *mr;
+	unsigned long irq;
+
+	spin_lock_irqsave(&window->lock, irq);
+	mr = tern_window_unbind_locked(keys, window, TERN_REGION_DEAD);
+	spin_unlock_irqrestore(&window->lock, irq);
+
+	tern_key_release(keys, window->key);
+	tern_region_drain(window);
+	tern_window_drop_mr(mr);
+	tern_region_free(window);
 }
 
 static struct tern_region *first_bound(struct tern_mem_ctx *ctx)

@@ -18,7 +18,8 @@
  */
 #include "core/qp.h"
 #include "core/stats.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "queue/sq.h"
 #include "roce/exec.h"
 #include "roce/net.h"

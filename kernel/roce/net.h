@@ -22,7 +22,8 @@
 
 #include "core/device.h"
 #include "gate.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "roce.h"
 #include "tern-abi.h"
 

@@ -7,7 +7,7 @@
 #include "core/complete.h"
 #include "core/event.h"
 #include "core/stats.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
 #include "queue/sq.h"
 #include "roce/exec.h"
 #include "uncleared.h"

@@ -13,7 +13,8 @@
 #include <net/dst.h>
 
 #include "core/qp.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "proto/ack_hold.h"
 #include "icrc.h"
 #include "proto/pkt.h"

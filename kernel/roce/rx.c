@@ -23,7 +23,8 @@
 #include "core/qp.h"
 #include "core/stats.h"
 #include "icrc.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "net.h"
 #include "uncleared.h"
 

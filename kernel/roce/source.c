@@ -12,7 +12,8 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
-#include "mem/mem.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "net.h"
 #include "tern-abi.h"
 

@@ -7,7 +7,7 @@
 #include "core/av.h"
 #include "core/port.h"
 #include "core/stats.h"
-#include "mem/mem.h"
+#include "mem/sgl.h"
 #include "queue/sq.h"
 #include "roce/exec.h"
 

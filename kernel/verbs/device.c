@@ -9,6 +9,7 @@
 #include "core/qp.h"
 #include "core/srq.h"
 #include "core/transport.h"
+#include "mem/window.h"
 #include "proto/rc_resp.h"
 #include "verbs/ah.h"
 #include "verbs/cq.h"

@@ -10,7 +10,9 @@
 #include "core/device.h"
 #include "core/quota.h"
 #include "core/transport.h"
-#include "mem/mem.h"
+#include "mem/fast.h"
+#include "mem/region.h"
+#include "mem/user.h"
 #include "verbs/mr.h"
 #include "verbs/udata.h"
 

@@ -8,7 +8,7 @@
 #include "core/device.h"
 #include "core/quota.h"
 #include "core/transport.h"
-#include "mem/mem.h"
+#include "mem/window.h"
 #include "verbs/mw.h"
 #include "verbs/udata.h"
 
@@ -43,9 +43,8 @@ int tern_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 int tern_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct tern_dev *dev = to_tern_dev(ibmw->device);
-	int err = tern_region_destroy(&dev->keys, to_tern_mw(ibmw)->region);
 
-	if (!err)
-		atomic_dec(&dev->num_mw);
-	return err;
+	tern_window_destroy(&dev->keys, to_tern_mw(ibmw)->region);
+	atomic_dec(&dev->num_mw);
+	return 0;
 }

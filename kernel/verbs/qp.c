@@ -11,7 +11,7 @@
 #include "core/qp.h"
 #include "core/srq.h"
 #include "core/transport.h"
-#include "mem/mem.h"
+#include "mem/window.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
 #include "verbs/cq.h"

@@ -9,7 +9,7 @@
 
 #include "core/qp.h"
 #include "core/transport.h"
-#include "mem/mem.h"
+#include "mem/region.h"
 #include "verbs/cq.h"
 #include "verbs/res.h"
 
