@@ -13,6 +13,8 @@
 #include "core/transport.h"
 #include "core/wq.h"
 #include "link/link.h"
+#include "link/netdev.h"
+#include "link/netns.h"
 #include "verbs/device.h"
 
 DEFINE_MUTEX(tern_links_lock);

@@ -16,6 +16,7 @@
 #include "core/transport.h"
 #include "core/wq.h"
 #include "link/link.h"
+#include "link/netdev.h"
 
 /* ---- may it have a link? ---- */
 

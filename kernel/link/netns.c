@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "link/link.h"
+#include "link/netns.h"
 
 static struct tern_dev *find_link_get(const struct net *net)
 {

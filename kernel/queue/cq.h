@@ -66,11 +66,4 @@ static inline bool tern_cq_is_dead(const struct tern_cq *cq)
  */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
 
-/* ib_device_ops.poll_cq, of kernel CQs, and req_notify_cq. */
-int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
-int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-
-/* A kernel QP is going away, nothing is posted for it any more: drop its unpolled CQEs. */
-void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp);
-
 #endif

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "queue/cq.h"
+#include "queue/cq_kernel.h"
 
 static_assert(TERN_NETWORK_IPV4 == (int)RDMA_NETWORK_IPV4);
 static_assert(TERN_NETWORK_IPV6 == (int)RDMA_NETWORK_IPV6);

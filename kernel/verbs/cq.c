@@ -8,6 +8,7 @@
 #include "core/qp.h"
 #include "core/quota.h"
 #include "core/transport.h"
+#include "queue/cq_kernel.h"
 #include "verbs/cq.h"
 #include "verbs/mmap.h"
 #include "verbs/udata.h"

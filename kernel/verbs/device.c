@@ -11,6 +11,7 @@
 #include "core/transport.h"
 #include "mem/window.h"
 #include "proto/rc_resp.h"
+#include "queue/cq_kernel.h"
 #include "verbs/ah.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
