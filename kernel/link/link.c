@@ -37,8 +37,8 @@ static const struct ib_device_ops link_ops = {
 };
 
 /* Under rtnl, so that netdev cannot go before the notifier can find its link. */
-static struct tern_dev *create(const char *name, struct net_device *netdev,
-			       const struct tern_transport_ops *transport)
+static struct tern_dev *create_device(const char *name, struct net_device *netdev,
+				      const struct tern_transport_ops *transport)
 {
 	struct tern_dev *dev;
 	int err;
@@ -82,15 +82,15 @@ static void settle_links(void)
 	mutex_unlock(&tern_links_lock);
 }
 
-static int newlink(const char *name, struct net_device *netdev,
-		   const struct tern_transport_ops *transport)
+static int add_link(const char *name, struct net_device *netdev,
+		    const struct tern_transport_ops *transport)
 {
 	struct device *parent;
 	struct tern_dev *dev;
 	int err;
 
 	rtnl_lock();
-	dev = create(name, netdev, transport);
+	dev = create_device(name, netdev, transport);
 	/* The device points to it, but takes a reference only when it is registered. */
 	parent = get_device(netdev->dev.parent);
 	rtnl_unlock();
@@ -111,12 +111,12 @@ put_parent:
 
 static int roce_newlink(const char *name, struct net_device *netdev)
 {
-	return newlink(name, netdev, &tern_roce_transport);
+	return add_link(name, netdev, &tern_roce_transport);
 }
 
 static int iwarp_newlink(const char *name, struct net_device *netdev)
 {
-	return newlink(name, netdev, &tern_iwarp_transport);
+	return add_link(name, netdev, &tern_iwarp_transport);
 }
 
 static struct rdma_link_ops iwarp_link_ops = {

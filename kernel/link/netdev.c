@@ -73,7 +73,7 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 
 /* ---- its changes ---- */
 
-static void dispatch(struct tern_dev *dev, enum ib_event_type type)
+static void dispatch_event(struct tern_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -104,7 +104,7 @@ void tern_netdev_port_work(struct work_struct *work)
 		dev->port_state = state;
 		if (state != IB_PORT_ACTIVE)
 			tern_count_anywhere(dev, TERN_CNT_LINK_DOWN);
-		dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
 	}
 	ib_device_put(&dev->ibdev);
 }
@@ -113,7 +113,7 @@ void tern_netdev_port_work(struct work_struct *work)
 static void netdev_gone(struct tern_dev *dev)
 {
 	dev->netdev_gone = true;
-	/* If it is not registered yet, newlink() will see the mark. */
+	/* If it is not registered yet, add_link() will see the mark. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	ib_unregister_device_queued(&dev->ibdev);

@@ -37,8 +37,8 @@ static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_regi
 	return -EACCES;
 }
 
-static int invalidate(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
-		      bool remote)
+static int invalidate_region(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
+			     bool remote)
 {
 	struct tern_region *mr = NULL;
 	unsigned long irq;
@@ -67,7 +67,7 @@ int tern_mem_invalidate(const struct tern_mem_ctx *ctx, u32 key, bool remote)
 	rcu_read_lock();
 	region = tern_key_lookup(ctx->keys, key);
 	if (region)
-		err = invalidate(ctx, region, key, remote);
+		err = invalidate_region(ctx, region, key, remote);
 	rcu_read_unlock();
 	return err;
 }

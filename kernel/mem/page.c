@@ -31,7 +31,7 @@
 static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
 
 struct stack {
-	spinlock_t lock;	/* against those of other CPUs: empty(), the shrinker */
+	spinlock_t lock;	/* against those of other CPUs: empty_stack(), the shrinker */
 	u32 oldest;		/* free-running index of a page in the ring */
 	u32 n;
 	struct page *page[TERN_PAGES_KEPT];
@@ -62,7 +62,7 @@ static struct page *take_oldest(struct stack *stack)
 }
 
 /* i: of one of the last few. */
-static struct page *take(struct stack *stack, u32 i)
+static struct page *take_at(struct stack *stack, u32 i)
 {
 	struct page *page = *page_at(stack, i);
 
@@ -91,7 +91,7 @@ static struct page *get_locked(struct stack *stack, u32 bytes)
 
 	for (i = stack->n; i > 0 && stack->n - i < LOOK_AT; i--)
 		if (is_free(*page_at(stack, i - 1)))
-			return take(stack, i - 1);
+			return take_at(stack, i - 1);
 	for (i = 0; i < LOOK_AT && stack->n && is_free(*page_at(stack, 0)); i++)
 		stack->pile[stack->n_free++] = take_oldest(stack);
 	if (stack->n_free)
@@ -279,7 +279,7 @@ void tern_pages_use(void)
 	atomic_inc(&users);
 }
 
-static void empty(struct stack *stack)
+static void empty_stack(struct stack *stack)
 {
 	spin_lock_bh(&stack->lock);
 	while (stack->n)
@@ -299,7 +299,7 @@ void tern_pages_unuse(void)
 	if (!atomic_dec_and_test(&users))
 		return;
 	for_each_possible_cpu(cpu)
-		empty(per_cpu_ptr(stacks, cpu));
+		empty_stack(per_cpu_ptr(stacks, cpu));
 }
 
 void tern_pages_exit(void)

@@ -106,7 +106,7 @@ int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 	return err;
 }
 
-static void clean(struct tern_cq *cq, const struct ib_qp *ibqp)
+static void clean_cq(struct tern_cq *cq, const struct ib_qp *ibqp)
 {
 	struct tern_cq_obj *obj = container_of(cq, struct tern_cq_obj, cq);
 
@@ -119,9 +119,9 @@ void tern_clean_cqs(const struct tern_qp *qp, const struct ib_qp *ibqp)
 {
 	if (qp->user)
 		return;
-	clean(qp->scq, ibqp);
+	clean_cq(qp->scq, ibqp);
 	if (qp->rcq != qp->scq)
-		clean(qp->rcq, ibqp);
+		clean_cq(qp->rcq, ibqp);
 }
 
 /* No QP posts to it any more: ib_core counts its users. */

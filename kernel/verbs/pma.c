@@ -17,7 +17,7 @@
 /* Where an attribute begins in a MAD of the class (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET		40
 
-static u32 clamped(u64 value, u32 max)
+static u32 clamp_to(u64 value, u32 max)
 {
 	return min_t(u64, value, max);
 }
@@ -34,14 +34,14 @@ static void fill_info(struct ib_class_port_info *info)
 static void fill_counters(const struct tern_dev *dev, struct ib_pma_portcounters *c)
 {
 	c->port_select = 1;
-	c->link_downed_counter = clamped(tern_stat(dev, TERN_CNT_LINK_DOWN), U8_MAX);
-	c->port_rcv_errors = cpu_to_be16(clamped(tern_stat(dev, TERN_CNT_RX_ICRC_ERR) +
-						 tern_stat(dev, TERN_CNT_RX_MALFORMED), U16_MAX));
-	c->port_xmit_discards = cpu_to_be16(clamped(tern_stat(dev, TERN_CNT_TX_DROPPED), U16_MAX));
-	c->port_xmit_data = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_TX_BYTES) / 4, U32_MAX));
-	c->port_rcv_data = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_RX_BYTES) / 4, U32_MAX));
-	c->port_xmit_packets = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_TX_PKTS), U32_MAX));
-	c->port_rcv_packets = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_RX_PKTS), U32_MAX));
+	c->link_downed_counter = clamp_to(tern_stat(dev, TERN_CNT_LINK_DOWN), U8_MAX);
+	c->port_rcv_errors = cpu_to_be16(clamp_to(tern_stat(dev, TERN_CNT_RX_ICRC_ERR) +
+						  tern_stat(dev, TERN_CNT_RX_MALFORMED), U16_MAX));
+	c->port_xmit_discards = cpu_to_be16(clamp_to(tern_stat(dev, TERN_CNT_TX_DROPPED), U16_MAX));
+	c->port_xmit_data = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_TX_BYTES) / 4, U32_MAX));
+	c->port_rcv_data = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_RX_BYTES) / 4, U32_MAX));
+	c->port_xmit_packets = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_TX_PKTS), U32_MAX));
+	c->port_rcv_packets = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_RX_PKTS), U32_MAX));
 }
 
 static void fill_counters_ext(const struct tern_dev *dev, struct ib_pma_portcounters_ext *c)
