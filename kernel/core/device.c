@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a device. The verbs that ib_core calls are in verbs/; when
- * devices come and go is in link/.
+ * The life of a device. verbs/ has the verbs that ib_core calls. link/ decides
+ * when devices come and go.
  */
 #include <linux/etherdevice.h>
 #include <linux/percpu.h>
@@ -14,7 +14,7 @@
 #include "core/stats.h"
 #include "core/transport.h"
 
-/* From the netdev's MAC; lo and tunnels have none. */
+/* From the netdev's MAC address; lo and tunnels have none. */
 static void make_guid(struct tern_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
@@ -38,8 +38,8 @@ static void describe_device(struct tern_dev *dev)
 	make_guid(dev);
 	strscpy(ibdev->node_desc, dev->transport->link_type, sizeof(ibdev->node_desc));
 	/*
-	 * With network namespaces in exclusive mode, a device made in a namespace
-	 * is that namespace's. (In shared mode all have access already.)
+	 * With network namespaces in exclusive mode, a device made in a namespace belongs to it.
+	 * (In shared mode all namespaces have access already.)
 	 */
 	if (!rdma_dev_access_netns(ibdev, dev->net))
 		write_pnet(&ibdev->coredev.rdma_net, dev->net);
@@ -66,7 +66,7 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
 	if (err)
 		goto free_stats;
-	/* ib_core lets its reference go before dealloc_driver, while packets still come. */
+	/* ib_core drops its reference before dealloc_driver, while packets still come. */
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 
 	tern_keys_init(&dev->keys, &dev->ibdev);
@@ -107,7 +107,7 @@ void tern_device_destroy(struct tern_dev *dev)
 			 atomic_read(&dev->num_qp));
 	if (dev->started)
 		dev->transport->dev_stop(dev);
-	/* Readers who found one of its QPs before that are through now. */
+	/* Readers that found one of its QPs before are through now. */
 	synchronize_rcu();
 
 	WARN_ON(!xa_empty(&dev->qps));

@@ -2,7 +2,7 @@
 /*
  * Async events of QPs and SRQs. They arise under the transport's locks, and
  * consumers' handlers expect process context, so a work item delivers them.
- * Stopping is the fence: no handler runs after it.
+ * After stop no handler runs.
  */
 #include <linux/bitops.h>
 

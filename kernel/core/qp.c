@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The QP base: memory and references, numbers, attributes, and the end of all of a
- * device's QPs. The verbs make and destroy QPs by this; what a QP does is the
- * transport's.
+ * The QP base: memory and references, numbers, attributes, and the end of all
+ * of a device's QPs. verbs/ makes and destroys QPs with it. The transport
+ * decides what a QP does.
  */
 #include <linux/err.h>
 #include <linux/minmax.h>
@@ -27,7 +27,7 @@ void tern_qp_free(struct tern_qp *qp)
 	atomic_t *num_qp = &qp->dev->num_qp;
 
 	kfree(qp);
-	/* The device may end with this (see tern_device_destroy()): nothing of it after. */
+	/* The device may end with this (see tern_device_destroy()). Do not touch it afterwards. */
 	if (atomic_dec_and_test(num_qp))
 		wake_up_var(num_qp);
 }
@@ -149,12 +149,15 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
 	SET(IB_QP_DEST_QPN, dest_qp_num);
 #undef SET
-	/* Who asks may not know the device: rdma_cm takes the MTU of the peer's. The lesser counts. */
+	/*
+	 * The caller may not know the device: rdma_cm gives the peer's MTU. The lesser one is
+	 * taken.
+	 */
 	if (mask & IB_QP_PATH_MTU)
 		to->path_mtu = min(attr->path_mtu, tern_transport_mtu(qp->dev));
 }
 
-/* ---- the device begins and ends; also when it moves to another namespace ---- */
+/* ---- the device begins and ends, or moves to another namespace ---- */
 
 void tern_qps_begin(struct tern_dev *dev)
 {
@@ -172,7 +175,7 @@ void tern_qps_end(struct tern_dev *dev)
 		if (!qp->user || !refcount_inc_not_zero(&qp->ref))
 			continue;
 		rcu_read_unlock();
-		/* Refused if it is being destroyed, which is as good. */
+		/* Refused if the QP is being destroyed, which serves as well. */
 		dev->transport->qp_modify(qp, NULL, 0, READ_ONCE(qp->state), IB_QPS_ERR);
 		tern_qp_put(qp);
 		rcu_read_lock();

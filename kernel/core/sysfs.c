@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device's files in /sys/class/infiniband/DEV/: what ibstat, ibv_devinfo and
- * node exporters read, and peer_timeout, which sets how long a peer that owes an
- * answer may be silent. What an answer is, and from when on it is owed, is the
- * transport's to say. fw_ver, node_guid and the like are ib_core's, from the ops
- * table.
+ * A device's files in /sys/class/infiniband/DEV/: those that ibstat,
+ * ibv_devinfo and node exporters read, and peer_timeout. That one sets how long
+ * a peer that owes an answer may be silent; the transport decides what an
+ * answer is, and when it is owed. ib_core makes fw_ver, node_guid and others
+ * from the ops table.
  */
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
@@ -32,7 +32,7 @@ static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
 }
 struct device_attribute tern_attr_hw_rev = __ATTR_RO(hw_rev);
 
-/* An adapter has its maker's name for the product here. */
+/* An adapter has its maker's product name here. */
 static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", KBUILD_MODNAME);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's own work queue. Its rescuer lets it go on when memory is short.
+ * The module's own work queue. It has a rescuer, so it makes progress when
+ * memory is short.
  */
 #include <linux/errno.h>
 

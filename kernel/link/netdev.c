@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netdev under a link: may it have one, and what its changes mean for the
- * RDMA port. The notifier runs under rtnl, where neither unregistering a device
- * nor dispatching its events is safe: it leaves both to work items.
+ * The netdev under a link: whether it may have one, and what its changes mean
+ * for the RDMA port. The notifier runs under rtnl, where neither unregistering
+ * a device nor dispatching its events is safe, so it leaves both to work items.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -85,9 +85,9 @@ static void dispatch_event(struct tern_dev *dev, enum ib_event_type type)
 }
 
 /*
- * The reference keeps the device registered while ib_core takes the event: it
- * flushes what was dispatched before it unregisters. Also orders the work
- * against registration: before that there is nobody to tell.
+ * The reference keeps the device registered while ib_core takes the event: ib_core flushes
+ * dispatched events before it unregisters. It also orders the work after registration; before that
+ * there is no listener.
  */
 void tern_netdev_port_work(struct work_struct *work)
 {
@@ -109,11 +109,11 @@ void tern_netdev_port_work(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Also when it moves to another namespace: sockets and addresses stay behind. */
+/* Also when the netdev moves to another namespace: sockets and addresses stay behind. */
 static void netdev_gone(struct tern_dev *dev)
 {
 	dev->netdev_gone = true;
-	/* If it is not registered yet, add_link() will see the mark. */
+	/* If it is not registered yet, add_link() sees the mark. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	ib_unregister_device_queued(&dev->ibdev);

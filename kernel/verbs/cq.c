@@ -62,8 +62,8 @@ uncount:
 }
 
 /*
- * User CQs: what can fail on the way to user space comes first, so that a CQ
- * either is as before or as announced.
+ * User CQs. Every step that can fail on the way to user space comes first, so a CQ is either as
+ * before or as announced.
  */
 static int resize_user_cq(struct tern_cq_obj *obj, u32 cqe, struct ib_udata *udata)
 {

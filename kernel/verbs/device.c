@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device as ib_core sees it: the table of verbs, and the verbs of the device
- * itself. Its life is in core/device.c.
+ * The device as ib_core sees it: the table of verbs, and the verbs of the
+ * device itself. Its life is in core/device.c.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -31,13 +31,13 @@
 #include "verbs/ucontext.h"
 
 /*
- * An adapter has its maker's OUI here. There is no maker: this one is locally
- * administered (the 02 bit), so it belongs to none.
+ * An adapter has its maker's OUI here. This one is locally administered (the 02 bit), so it belongs
+ * to no maker.
  */
 #define TERN_VENDOR_ID		0x027472
-/* Timestamps of CQEs are nanoseconds. */
+/* CQEs have timestamps in nanoseconds. */
 #define TERN_CLOCK_KHZ		1000000
-/* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS, and then how long a host may take to acknowledge. */
+/* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS plus the time a host may take to acknowledge. */
 #define TERN_CA_ACK_DELAY	13
 static_assert((4096ull << TERN_CA_ACK_DELAY) > RC_RESP_RECV_WAIT_NS);
 
@@ -193,7 +193,7 @@ static const struct ib_device_ops tern_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, tern_ucontext, ibuc),
 };
 
-/* Of devices with unconnected QPs. */
+/* Verbs of devices with unconnected QPs. */
 static const struct ib_device_ops tern_ud_ops = {
 	.attach_mcast = tern_attach_mcast,
 	.create_ah = tern_create_ah,

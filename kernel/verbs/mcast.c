@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast membership of UD QPs. ib_core has checked the QP's type and that
- * the GID is a multicast one; groups are the transport's.
+ * Multicast membership of UD QPs. ib_core has checked that the QP is UD and the
+ * GID is a multicast one. The transport keeps the groups.
  */
 #include "core/qp.h"
 #include "core/transport.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The mapping of rings into user space. An mmap entry holds a reference on its
- * ring, so mmap against destroy is safe in any order: pages once mapped are the
- * process's own to keep.
+ * ring, so mmap and destroy may come in any order. Pages once mapped stay with
+ * the process.
  */
 #include <linux/err.h>
 #include <linux/log2.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions: the verbs around struct tern_region. What a region is and
- * what may be done to it is in mem/.
+ * Memory regions: the verbs around struct tern_region. mem/ says what a region
+ * is and what may be done to it.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -25,7 +25,7 @@ static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct tern_mr, ibmr);
 }
 
-/* Optional flags may be ignored by definition; others are known or refused. */
+/* Optional flags may be ignored by definition. Any other unknown flag is refused. */
 static int clean_access(int *access)
 {
 	*access &= ~IB_ACCESS_OPTIONAL;
@@ -53,7 +53,7 @@ static void mr_free(struct tern_dev *dev, struct tern_mr *mr)
 	atomic_dec(&dev->num_mr);
 }
 
-/* The region is made, or an error: the MR takes it, or ends with it. */
+/* Gives the region to the MR. If making the region failed, frees the MR. */
 static struct ib_mr *mr_finish(struct tern_dev *dev, struct tern_mr *mr,
 			       struct tern_region *region)
 {

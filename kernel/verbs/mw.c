@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: allocation only. Binding and invalidation are work requests,
- * executed by the transport with mem/.
+ * Memory windows: allocation only. Binding and invalidation are work requests;
+ * the transport executes them with mem/.
  */
 #include <linux/err.h>
 

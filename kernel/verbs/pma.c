@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters that every InfiniBand port has (IBTA 16.1.3), from those that are
- * counted anyway. ib_core asks for them by a MAD, to show them in
- * ports/1/counters; nobody else is answered: what comes in by the wire is left
- * to who registered for its class.
+ * The counters that every InfiniBand port has (IBTA 16.1.3), computed from the
+ * driver's own. ib_core asks for them by a MAD, to show them in
+ * ports/1/counters. Only ib_core is answered; MADs from the wire are left to
+ * the consumer that registered for their class.
  *
- * Data is payload here, in units of 4 bytes, as these counters are.
+ * These counters are in units of 4 bytes, and count payload only.
  */
 #include <linux/minmax.h>
 #include <rdma/ib_mad.h>
@@ -26,11 +26,11 @@ static void fill_info(struct ib_class_port_info *info)
 {
 	info->base_version = IB_MGMT_BASE_VERSION;
 	info->class_version = 1;
-	/* 64 bits wide, and multicast is not counted apart. */
+	/* 64-bit counters. Multicast is not counted separately. */
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF;
 }
 
-/* They stay at their largest value. */
+/* Each stays at its largest value. */
 static void fill_counters(const struct tern_dev *dev, struct ib_pma_portcounters *c)
 {
 	c->port_select = 1;

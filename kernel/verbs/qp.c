@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: creation, query, destruction. State transitions are in
- * qp_modify.c, posting in post.c, numbers and references in core/qp.c; what a
- * QP does is the transport's.
+ * Queue pairs: creation, query, destruction. qp_modify.c has the state
+ * transitions, post.c the posting, core/qp.c numbers and references. The
+ * transport decides what a QP does.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -189,7 +189,7 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 
 	get_cap(qp, &init->cap);
 	ibqp->qp_num = qp->qpn;
-	/* Packets find it from here on. */
+	/* From here on packets find it. */
 	tern_qp_publish(qp);
 	return 0;
 
@@ -213,10 +213,10 @@ free:
 /* ---- query ---- */
 
 /*
- * Who knows a QP's number and PSNs can forge packets to it. A QP's owner asks for what he
- * wants; `rdma resource` shows everybody all QPs, and asks for nothing in particular. It
- * shows keys to who has this capability, and so we do PSNs. (What was configured is no
- * better than what holds now: the counters, which all may read, tell the difference.)
+ * A QP's number and PSNs are enough to forge packets to it. A QP's owner asks for particular
+ * attributes; `rdma resource` shows all QPs to everybody, and asks for none in particular. It shows
+ * keys only to holders of this capability, so PSNs need it too. (Initial PSNs are no safer to show
+ * than current ones: the counters, which all may read, give the difference.)
  */
 static bool may_see_psns(int mask)
 {

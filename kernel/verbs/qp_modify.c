@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * modify_qp: what every transport agrees on. The transition must be one of
- * ib_core's table, the attributes within the device's limits; then the
+ * modify_qp: the checks that all transports share. The transition must be in
+ * ib_core's table, and the attributes within the device's limits. Then the
  * transport acts.
  */
 #include "core/qp.h"
@@ -13,7 +13,7 @@
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
 
-/* Of the attributes that a QP cannot have here at all. */
+/* Refuses attributes that no QP can have here. */
 static int check_supported(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
@@ -29,7 +29,7 @@ static bool path_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, i
 {
 	if (mask & IB_QP_PORT && attr->port_num != 1)
 		return false;
-	/* Index 0 is what programs give who do not ask: iWARP has no P_Keys, and takes that. */
+	/* Programs that do not ask give index 0. iWARP has no P_Keys, and accepts that one. */
 	if (mask & IB_QP_PKEY_INDEX &&
 	    attr->pkey_index >= max(dev->transport->limits->pkey_tbl_len, 1u))
 		return false;
@@ -70,8 +70,8 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 	int err;
 
 	/*
-	 * uverbs adds the port to each address vector that changes in SQD, though UC's port may
-	 * not change then. There is but one.
+	 * uverbs adds the port to each address vector that changes in SQD, though UC's port may not
+	 * change then. There is only one port.
 	 */
 	if (mask & IB_QP_AV && path_ok(dev, attr, mask))
 		mask &= ~IB_QP_PORT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User contexts, and the number that a process gets for its context's doorbell file.
+ * User contexts, and the descriptor that a process gets for its context's
+ * doorbell file.
  */
 #include <linux/err.h>
 #include <linux/fcntl.h>
@@ -18,12 +19,12 @@ static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
 		       TERN_FEATURE_DOORBELL_FILE)
-/* As long as the answer was before it had a doorbell file. */
+/* The length of the answer before it had a doorbell file. */
 #define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
 /*
- * The context's doorbell file, and a number for it in the caller's table, not
- * given out yet. Below 0: the context does without.
+ * Opens the context's doorbell file and reserves a descriptor in the caller's table, not yet
+ * installed. Below 0: the context has no doorbell file.
  */
 static int doorbell_open(struct tern_ucontext *uc)
 {
@@ -64,7 +65,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (err)
 		return err;
 
-	/* Unknown bits are a newer provider's, which reads from the answer what it may use. */
+	/* Unknown bits come from a newer provider. The answer tells it what it may use. */
 	resp.features = req.features & TERN_FEATURES;
 	resp.max_inline = TERN_MAX_INLINE;
 	resp.max_sge = TERN_MAX_SGE;
@@ -86,7 +87,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	return 0;
 }
 
-/* The process that asks may be another than the one whose context it is. */
+/* The asking process may be another than the context's own. */
 int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
 {
 	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
@@ -131,7 +132,7 @@ void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
 	doorbell_close(container_of(ibuc, struct tern_ucontext, ibuc));
 }
 
-/* The device goes away under an application: its objects are destroyed, its mappings stay. */
+/* The device goes away under an application. Its objects are destroyed, its mappings stay. */
 void tern_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
