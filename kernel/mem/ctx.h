@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* In whose name memory is accessed. */
+/* The identity under which memory is accessed. */
 #ifndef TERN_MEM_CTX_H
 #define TERN_MEM_CTX_H
 

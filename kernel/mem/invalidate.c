@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invalidation of a key, by LOCAL_INV or by a peer's SEND with invalidate:
- * fast registrations and type 2 windows become free. It returns only when no
- * span that the key let through is left.
+ * Invalidation of a key, by LOCAL_INV or by a peer's SEND with invalidate: fast
+ * registrations and type 2 windows become free. It returns only when no span
+ * obtained by the key is left.
  */
 #include "mem/ctx.h"
 #include "mem/invalidate.h"
@@ -20,7 +20,7 @@ static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_regi
 
 	switch ((enum tern_region_kind)region->kind) {
 	case TERN_REGION_FAST:
-		/* A peer takes back only what a peer was given. */
+		/* A peer may invalidate only what a peer was given. */
 		if (remote && region->state == TERN_REGION_VALID &&
 		    !(region->access & TERN_ACCESS_REMOTE))
 			return -EACCES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The keys of a device, and which region each stands for. key = index << 8 | variant;
+ * The keys of a device, and the region of each. key = index << 8 | variant;
  * index 0 is never used.
  */
 #ifndef TERN_MEM_KEYS_H
@@ -16,7 +16,7 @@ struct ib_device;
 
 struct tern_keys {
 	struct xarray xa;	/* index -> struct tern_region, RCU */
-	/* Of all regions whose indices are the same modulo its size, the last published. */
+	/* By index modulo the array's size: the region published last. */
 	struct tern_region __rcu *newest[256];
 	spinlock_t bound_lock;	/* which type 2 windows are bound through which QP; IRQs off */
 	struct ib_device *ibdev;
@@ -46,9 +46,8 @@ static inline bool tern_key_has_index(const struct tern_region *region, u32 inde
 }
 
 /*
- * By index: the caller compares the whole key. Under RCU only, for which BHs or
- * IRQs off are enough; what is done to a FAST region or a window is done under
- * its lock, state not DEAD.
+ * Finds by index; the caller compares the whole key. Only under RCU; BHs or IRQs off are enough.
+ * Use a FAST region or a window only under its lock, and if its state is not DEAD.
  */
 static inline struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
 {

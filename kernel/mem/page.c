@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that packets and FPDUs are written to. A socket keeps one until the peer
- * has acknowledged what is in it, a driver until it is sent; then it can be written
- * to again, which costs less than a new one: many kernels clear each page that they
- * give out.
+ * Pages that packets and FPDUs are written to. A socket keeps one until the
+ * peer has acknowledged its content, a driver until it is sent. Then it can be
+ * written to again. That costs less than a new page: many kernels clear each
+ * page that they hand out.
  *
- * Each CPU keeps pages that have been filled, in a ring, in this order. The last few
- * are the least likely to be free, and if they are, the most likely to be in the CPU's
- * cache: so these are looked at first. Then the oldest, as many as are free, go to a
- * pile, of which the last is taken: however many pages are kept, those in use are
- * no more than are under way. If there is none there is a new one, and beyond
- * TERN_PAGES_KEPT the oldest is left to who else has it. The last QP's end empties
- * all, and a shrinker gives back what is free when memory is short, but for the last
- * few: large pages are the first of which the kernel has none, and what is sent may be
- * what frees memory. Where there are none small ones do, which are not kept.
+ * Each CPU keeps filled pages in a ring, in the order of filling. The last few
+ * are the least likely to be free, and if free, the most likely to be in the
+ * CPU's cache, so they are tried first. Then the oldest free ones move to a
+ * pile, and the last of the pile is taken. So however many pages are kept, no
+ * more are used than are in flight. If the pile is empty, a new page is
+ * allocated. Beyond TERN_PAGES_KEPT the oldest page is dropped and stays with
+ * its other users.
+ *
+ * The last QP's end empties all. When memory is short, a shrinker gives back
+ * all free pages except the last few: the kernel runs out of large pages first,
+ * and sending may be what frees memory. If there are no large pages, small ones
+ * are used and not kept.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>
@@ -25,28 +28,28 @@
 #include "mem/page.h"
 
 #define LOOK_AT		8
-#define PAGES_LEFT	4	/* to a CPU by the shrinker: some batches' worth */
+#define PAGES_LEFT	4	/* to a CPU by the shrinker: enough for some batches */
 #define SHRINKER_NAME	"tern-pages"
 
 static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
 
 struct stack {
-	spinlock_t lock;	/* against those of other CPUs: empty_stack(), the shrinker */
+	spinlock_t lock;	/* against other CPUs: empty_stack(), the shrinker */
 	u32 oldest;		/* free-running index of a page in the ring */
 	u32 n;
 	struct page *page[TERN_PAGES_KEPT];
 	u32 n_free;
-	struct page *pile[TERN_PAGES_KEPT];	/* nobody else has these */
-	struct page *current_page;	/* of which pieces are given out; NULL: none */
+	struct page *pile[TERN_PAGES_KEPT];	/* pages without other users */
+	struct page *current_page;	/* pieces are cut from it; NULL: none */
 	u32 size;			/* of that page */
-	u32 fill;			/* bytes of it that are given out */
+	u32 fill;			/* bytes of it in use */
 };
 
-static struct stack __percpu *stacks;	/* too large for a module's own share of per-CPU memory */
+static struct stack __percpu *stacks;	/* too large for a module's static per-CPU memory */
 static atomic_t users = ATOMIC_INIT(0);
 static struct shrinker *shrinker;
 
-/* The i-th page, the oldest is 0. */
+/* The i-th page; the oldest is 0. */
 static struct page **page_at(struct stack *stack, u32 i)
 {
 	return &stack->page[(stack->oldest + i) % TERN_PAGES_KEPT];
@@ -61,7 +64,7 @@ static struct page *take_oldest(struct stack *stack)
 	return page;
 }
 
-/* i: of one of the last few. */
+/* i is one of the last few. */
 static struct page *take_at(struct stack *stack, u32 i)
 {
 	struct page *page = *page_at(stack, i);
@@ -77,7 +80,10 @@ static bool is_free(const struct page *page)
 	return page_count(page) == 1;
 }
 
-/* Holds `bytes` at least. Only a small one may come from the reserves, which are for those that must not fail. */
+/*
+ * At least `bytes`. Only a small page may come from the reserves, which are for allocations that
+ * must not fail.
+ */
 static struct page *new_page(u32 bytes)
 {
 	struct page *page = alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
@@ -112,7 +118,7 @@ struct page *tern_page_get(void)
 
 static void put_locked(struct stack *stack, struct page *page)
 {
-	/* From the reserves for who frees memory, or too small: not to be kept. */
+	/* Not kept: a page of the reserves, which are for freeing memory, or a small one. */
 	if (page_is_pfmemalloc(page) || page_size(page) < TERN_PAGE_BYTES) {
 		put_page(page);
 		return;
@@ -131,7 +137,7 @@ void tern_page_put(struct page *page)
 	spin_unlock(&stack->lock);
 }
 
-/* Where the current page is filled to. */
+/* The first unused byte of the current page. */
 static void *filled_to(const struct stack *stack)
 {
 	return page_address(stack->current_page) + stack->fill;
@@ -181,7 +187,10 @@ void *tern_page_more(const void *behind, u32 bytes)
 		stack->fill += bytes;
 	} else {
 		more = piece_locked(stack, bytes);
-		/* A page right behind the other one: it would look like more of that, and not be put. */
+		/*
+		 * A new page directly behind `behind` would look like more of the old page, and not
+		 * be put.
+		 */
 		if (unlikely(more && more == behind)) {
 			put_page(stack->current_page);
 			more = piece_locked(stack, bytes);
@@ -193,7 +202,7 @@ void *tern_page_more(const void *behind, u32 bytes)
 
 /* ---- memory is short ---- */
 
-/* Large pages of a CPU that it may do without. */
+/* Large pages of a CPU that it can give back. */
 static u32 beyond_left(const struct stack *stack)
 {
 	u32 n = READ_ONCE(stack->n) + READ_ONCE(stack->n_free);
@@ -201,7 +210,7 @@ static u32 beyond_left(const struct stack *stack)
 	return n > PAGES_LEFT ? n - PAGES_LEFT : 0;
 }
 
-/* In pages of the kernel's. */
+/* In pages of PAGE_SIZE. */
 static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long n = 0;
@@ -212,7 +221,7 @@ static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 	return n ? n << TERN_PAGE_ORDER : SHRINK_EMPTY;
 }
 
-/* Looks at each of the stack's once, the oldest first. How many it has given back. */
+/* Looks at each page of the stack once, the oldest first. Returns the number given back. */
 static u32 give_back(struct stack *stack, u32 most)
 {
 	u32 looked_at, gone = 0;
@@ -246,7 +255,7 @@ static unsigned long give_back_some(struct shrinker *s, struct shrink_control *s
 	return gone ? (unsigned long)gone << TERN_PAGE_ORDER : SHRINK_STOP;
 }
 
-/* ---- from load to the end ---- */
+/* ---- from load to unload ---- */
 
 static int add_shrinker(void)
 {

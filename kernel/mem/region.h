@@ -22,9 +22,9 @@ struct tern_mr;
 
 #define TERN_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC)
-/* Rights that change memory from afar, and so need IB_ACCESS_LOCAL_WRITE behind them. */
+/* Remote rights that change memory; they require IB_ACCESS_LOCAL_WRITE. */
 #define TERN_ACCESS_ALTERS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
-/* What a region may be registered with; the optional range is hints. */
+/* Flags that a region may be registered with; the optional range is hints. */
 #define TERN_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
 				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
@@ -108,13 +108,13 @@ void tern_region_drain(struct tern_region *region);
 void tern_region_free(struct tern_region *region);
 /*
  * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: the region that replaces it, or
- * NULL. Those who found the dead one by its key go on with that.
+ * NULL. Lookups that found the dead one by its key go on with the replacement.
  */
 int tern_region_kill(struct tern_region *region, struct tern_region *instead);
 
 /*
- * What spans must not do (span.h), as lockdep sees it: to hold one is to have a lock that is only
- * ever tried, and that many have; to wait for the last is to take it alone.
+ * The rules of spans (span.h) for lockdep. Holding a span is a shared lock, taken by trylock.
+ * Waiting for the last span takes the lock exclusively.
  */
 #ifdef CONFIG_LOCKDEP
 extern struct lockdep_map tern_span_map;
@@ -136,7 +136,7 @@ static __always_inline void tern_spans_waited_for(void)
 
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
-	/* Who waits holds nothing, so an interrupt meanwhile may wait too: as if there were none. */
+	/* A waiter holds no span, so an interrupt here may wait too. Hide it from lockdep. */
 	local_irq_save(irq);
 	lock_acquire(&tern_span_map, 0, 0, 0, 1, NULL, _THIS_IP_);
 	lock_release(&tern_span_map, _THIS_IP_);
@@ -144,8 +144,8 @@ static __always_inline void tern_spans_waited_for(void)
 }
 
 /*
- * From CLOSING to FREE: spin until no span of the region is left, however long. No new span
- * comes meanwhile. The holder of a span waits for nothing, so this does not take long.
+ * From CLOSING to FREE: spins until no span of the region is left. No new span comes meanwhile, and
+ * a span's holder waits for nothing, so this does not take long.
  */
 void tern_region_close(struct tern_region *region);
 

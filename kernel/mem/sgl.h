@@ -10,8 +10,8 @@
 #include "tern-abi.h"
 
 /*
- * A gather/scatter list walked mostly forwards: caches the SGE it is in and
- * its span. begin/end pair within one batch.
+ * A gather/scatter list, walked mostly forwards. It caches its current SGE and that one's span.
+ * begin and end are called within one batch.
  */
 struct tern_sgl {
 	const struct tern_mem_ctx *ctx;
@@ -29,18 +29,18 @@ void tern_sgl_end(struct tern_sgl *sgl);
 /* 0, or tern_span_get()'s errors; -ERANGE past the end of the list. */
 int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n);
 int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n);
-/* As tern_span_walk(), or those errors. Without fn: only look whether it may be read. */
+/* As tern_span_walk(), or those errors. Without fn: only checks that it may be read. */
 int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void *arg);
 
-/* For tern_sges_write() and _read(): those of lists that are walked. */
+/* tern_sges_write() and _read() for lists that need a walk. */
 int tern_sges_walk_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
 			 u64 off, const void *src, size_t n);
 int tern_sges_walk_read(const struct tern_mem_ctx *ctx, const struct tern_sge *sge, u32 num_sge,
 			u64 off, void *dst, size_t n);
 
 /*
- * One access to a list, without a walk to keep: as begin, write or read, end. Of
- * a single SGE, as most often, its rights are those of all of it, like there.
+ * One access to a list: begin, write or read, end. As there, the rights of an SGE are checked for
+ * all of it. Most lists have a single SGE.
  */
 static inline int tern_sges_write(const struct tern_mem_ctx *ctx, const struct tern_sge *sge,
 				  u32 num_sge, u64 off, const void *src, size_t n)

@@ -28,7 +28,7 @@ struct tern_region;
 
 struct tern_span {
 	struct tern_region *region;	/* memory; NULL: zero bytes, nothing held */
-	struct tern_region *window;	/* that it was reached through, or NULL */
+	struct tern_region *window;	/* the window used, or NULL */
 	u64 off;			/* of the span's first byte in blocks: block_off included */
 	u64 length;
 	void *kva;			/* DMA regions: address of the first byte */
@@ -46,20 +46,20 @@ int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u
 		  struct tern_span *span);
 void tern_span_put(struct tern_span *span);
 
-/* off + n <= span->length is the caller's duty (WARN_ON_ONCE and clipped otherwise). */
+/* The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped). */
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
 /*
- * One access to [off, off + n) of what is resolved, and no span to keep: as get,
- * write or read, put. -ERANGE too if that is not all in it.
+ * One access to [off, off + n) of the range, without keeping a span: get, write or read, put. Also
+ * -ERANGE if [off, off + n) is not within the range.
  */
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n);
 int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			u64 off, void *dst, size_t n);
 /*
- * fn(arg, p, n) for each contiguous piece of [off, off + n), in order, until one
- * does not return 0: that is returned.
+ * Calls fn(arg, p, n) for each contiguous piece of [off, off + n), in order, until one returns
+ * other than 0. That value is returned.
  */
 typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);

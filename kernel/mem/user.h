@@ -14,9 +14,9 @@ struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *p
 					 u64 length, u64 iova, int access);
 
 /*
- * Any of IB_MR_REREG_{TRANS,PD,ACCESS}; on error the region is as before. -EBUSY
- * if bound. On success mr->region is a new region under the same key: a span
- * sees all of the old registration or all of the new one. May sleep.
+ * Any of IB_MR_REREG_{TRANS,PD,ACCESS}. On error the region is as before; -EBUSY if windows are
+ * bound. On success mr->region is a new region under the same key. A span sees all of the old
+ * registration or all of the new one. May sleep.
  */
 int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags, u64 start,
 			   u64 length, u64 iova, int access, struct ib_pd *pd);

@@ -26,20 +26,20 @@ int tern_mem_bind(struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lk
 		  u64 addr, u64 length, u32 access);
 
 /*
- * A QP is being destroyed, nothing is executed for it any more: type 2 windows bound through it
- * become FREE (IBTA 10.6.7). Sleeps.
+ * A QP is being destroyed and executes nothing any more. Type 2 windows bound through it become
+ * FREE (IBTA 10.6.7). Sleeps.
  */
 void tern_mem_unbind_qp(struct tern_mem_ctx *ctx);
 
 /* ---- among the files of mem/ ---- */
 
 /*
- * End a window's binding, under its lock, leaving it in state (not VALID). The
- * MR returned (or NULL) stays bound until nobody uses the window's spans.
+ * Ends a window's binding, under its lock, and sets state (not VALID). Returns the MR, or NULL. It
+ * stays bound until the window's spans are gone.
  */
 struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct tern_region *window,
 					      enum tern_region_state state);
-/* The spans are gone. mr may be NULL. */
+/* After the spans are gone. mr may be NULL. */
 static inline void tern_window_drop_mr(struct tern_region *mr)
 {
 	if (mr)
