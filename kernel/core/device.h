@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A tern device, from allocation to its end. link/ decides when there is one;
- * what ib_core calls is in verbs/, what the device does is the transport's.
+ * verbs/ has what ib_core calls, the transport what the device does.
  */
 #ifndef TERN_CORE_DEVICE_H
 #define TERN_CORE_DEVICE_H
@@ -35,7 +35,7 @@ struct tern_dev {
 	struct net *net;		/* netns of netdev; the link dies before it */
 	struct tern_keys keys;
 	struct xarray qps;		/* QPN -> struct tern_qp, RCU */
-	/* Of all QPs whose numbers are the same modulo its size, the last published. */
+	/* By QP number modulo the array's size: the QP published last. */
 	struct tern_qp __rcu *newest_qp[256];
 	u32 next_qpn;
 	struct xarray ahs;		/* index -> struct tern_av, RCU */
@@ -60,18 +60,17 @@ static inline struct tern_dev *to_tern_dev(struct ib_device *ibdev)
 }
 
 /*
- * A device for netdev, not yet registered; holds the netdev. rtnl held, netdev
- * registered. The caller adds the verbs and dealloc_driver to its ops; the latter
- * must end with tern_device_destroy(). The caller disposes of the device by
- * ib_dealloc_device() until registration has succeeded, by ib_unregister_device*()
- * after. ERR_PTR.
+ * A device for netdev, not yet registered. It holds the netdev. rtnl is held, netdev registered.
+ * The caller adds the verbs and dealloc_driver to its ops; dealloc_driver must end with
+ * tern_device_destroy(). Until registration has succeeded, ib_dealloc_device() disposes of the
+ * device, afterwards ib_unregister_device*(). ERR_PTR.
  */
 struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 				    struct net_device *netdev);
 
 /*
- * Start the transport and register with ib_core. On success the device may be
- * gone when this returns (somebody unregistered it). Sleeps; rtnl not held.
+ * Starts the transport and registers with ib_core. On success the device may be gone on return, if
+ * somebody unregistered it. Sleeps; rtnl not held.
  */
 int tern_device_register(struct tern_dev *dev, const char *name);
 

@@ -18,15 +18,15 @@ struct tern_events {
 	struct work_struct work;
 };
 
-/* Events: from creation to stop, which waits for handlers that run. Stop sleeps. */
+/* Init at creation. Stop waits for running handlers, and sleeps. */
 void tern_qp_events_init(struct tern_qp *qp);
 void tern_srq_events_init(struct tern_srq *srq);
 void tern_events_stop(struct tern_events *events);
 
 /*
- * Async event for a QP, SRQ, from the transport, run_lock held or not, any
- * context; nothing happens once destroy has begun. The consumer's handler runs
- * in a work item; equal events not yet delivered are one.
+ * An async event for a QP or SRQ, from the transport. Any context, run_lock held or not. Does
+ * nothing once destroy has begun. A work item calls the consumer's handler; equal events that are
+ * not yet delivered become one.
  */
 void tern_qp_event(struct tern_qp *qp, enum ib_event_type type);
 void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);

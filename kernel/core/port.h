@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The device's one port: what it is follows from its netdev.
- */
+/* The device's one port, as its netdev determines it. */
 #ifndef TERN_CORE_PORT_H
 #define TERN_CORE_PORT_H
 
@@ -18,7 +16,7 @@ static inline enum ib_port_state tern_port_state(const struct tern_dev *dev)
 									     IB_PORT_DOWN;
 }
 
-/* Largest RDMA payload, IB_MTU_256 .. IB_MTU_4096, that the netdev's MTU has room for now. */
+/* The largest RDMA payload, IB_MTU_256 .. IB_MTU_4096, that the netdev's MTU has room for now. */
 static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
 {
 	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
@@ -26,7 +24,7 @@ static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
 	return mtu ? mtu : IB_MTU_256;
 }
 
-/* lo and most tunnels have none. */
+/* False for lo and most tunnels. */
 static inline bool tern_netdev_has_address(const struct net_device *netdev)
 {
 	return memchr_inv(netdev->dev_addr, 0, netdev->addr_len);

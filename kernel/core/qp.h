@@ -33,19 +33,19 @@ enum tern_qp_mark {
 	TERN_QP_MARK_SEND	= 1u << 0,	/* doorbell */
 	TERN_QP_MARK_RX		= 1u << 1,	/* packets queued */
 	TERN_QP_MARK_TIMER	= 1u << 2,
-	TERN_QP_MARK_WORK	= 1u << 3,	/* a work item was here, and left it to the holder */
+	TERN_QP_MARK_WORK	= 1u << 3,	/* a work item found the lock taken */
 };
 
 struct tern_qp {
 	refcount_t ref;
 	struct rcu_work end;		/* after the last reference */
 	struct tern_dev *dev;
-	struct ib_qp *ibqp;		/* valid until destroy returns; under run_lock use only if !dead */
+	struct ib_qp *ibqp;		/* valid until destroy; under run_lock only if !dead */
 	u32 qpn;
 	enum ib_qp_type type;
 	bool user;
 	bool sq_sig_all;
-	const struct file *doorbell;	/* of its context: to compare, not to use */
+	const struct file *doorbell;	/* its context's; only for comparison */
 	bool dead;			/* destroy has begun; under run_lock */
 
 	/* The holder of run_lock owns SQ, RQ, engines and state (with BHs off). */
@@ -89,8 +89,8 @@ static inline struct tern_qp *to_tern_qp(struct ib_qp *ibqp)
 }
 
 /*
- * NULL: there is none. Under RCU, for which BHs off are enough. Numbers are given
- * out one after the other, so most QPs are found without a walk through the tree.
+ * NULL: there is none. Under RCU; BHs off are enough. Numbers are given out one after the other, so
+ * most QPs are found without a walk through the tree.
  */
 static inline struct tern_qp *tern_qp_lookup(struct tern_dev *dev, u32 qpn)
 {
@@ -101,40 +101,42 @@ static inline struct tern_qp *tern_qp_lookup(struct tern_dev *dev, u32 qpn)
 }
 
 /*
- * For ib_core's dumps, in the place of to_tern_qp(). Older releases hold struct ib_qp alone,
- * and also dump QPs that destroy is through with: then NULL. The caller owes a tern_qp_put().
+ * For ib_core's dumps, instead of to_tern_qp(). Older releases hold only struct ib_qp, and also
+ * dump QPs that are destroyed already: then NULL. The caller owes a tern_qp_put().
  */
 struct tern_qp *tern_qp_hold(struct ib_qp *ibqp);
 /* Any context: a work item ends the QP. */
 void tern_qp_put(struct tern_qp *qp);
 
 /*
- * A transport's QP in RESET, with a reference, counted in. The caller fills in what
- * the consumer asked for. Sleeps. ERR_PTR(-ENOMEM).
+ * A QP of the transport's size in RESET, with one reference, counted in num_qp. The caller fills in
+ * what the consumer asked for. Sleeps. ERR_PTR(-ENOMEM).
  */
 struct tern_qp *tern_qp_alloc(struct tern_dev *dev);
-/* Undoes alloc, of a QP that the transport does not know yet. */
+/* Undoes alloc, before the transport knows the QP. */
 void tern_qp_free(struct tern_qp *qp);
 
-/* A number for a QP of its type, with nothing to be found there yet. Sleeps. 0 or an error. */
+/* Reserves a number for a QP of its type; lookups find nothing yet. Sleeps. 0 or an error. */
 int tern_qp_reserve_number(struct tern_qp *qp);
-/* Undoes it, of a QP that was never published. */
+/* Undoes that, for a QP that was never published. */
 void tern_qp_release_number(struct tern_qp *qp);
-/* Packets and doorbells find the QP from here on, and until unpublish, which gives the number back. */
+/*
+ * From publish to unpublish packets and doorbells find the QP. Unpublish also gives the number
+ * back.
+ */
 void tern_qp_publish(struct tern_qp *qp);
 void tern_qp_unpublish(struct tern_qp *qp);
 
 /*
- * Store what modify_qp set in qp->attr (not the state): the transport calls it
- * in qp_modify, so that attributes change together with what depends on them.
- * run_lock held.
+ * Stores what modify_qp set in qp->attr (not the state). The transport calls it in qp_modify, so
+ * that attributes change together with what depends on them. run_lock held.
  */
 void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask);
 
 /*
- * The device is about to be unregistered, or taken from its programs and given to those of another
- * namespace: user QPs go to ERR and stay there, so that programs that poll see flushed completions.
- * It lasts until begin, which comes before there are programs.
+ * Begin: before there are programs. End: the device is about to be unregistered, or moves to
+ * another namespace. User QPs go to ERR and stay there, so that programs that poll see flushed
+ * completions. Both sleep.
  */
 void tern_qps_begin(struct tern_dev *dev);
 void tern_qps_end(struct tern_dev *dev);

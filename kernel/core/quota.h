@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How many objects of a kind a device has, and may have. */
+/* The number of objects of a kind, and its limit. */
 #ifndef TERN_CORE_QUOTA_H
 #define TERN_CORE_QUOTA_H
 

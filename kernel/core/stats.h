@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-port hardware counters: one per-CPU array per device, shown by
- * `rdma statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters.
- * Names follow those that RNICs use where one exists. Everything that a
- * remote peer can provoke is counted here and never logged.
+ * Per-port hardware counters: one per-CPU array per device, shown by `rdma
+ * statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters. Names are
+ * those of RNICs where one exists. Everything that a remote peer can provoke is
+ * counted here and never logged.
  */
 #ifndef TERN_CORE_STATS_H
 #define TERN_CORE_STATS_H
@@ -26,7 +26,7 @@
 	X(RX_ICRC_ERR,		"rx_icrc_encapsulated")				\
 	X(RX_MALFORMED,		"rx_malformed")					\
 	X(RX_NO_QP,		"rx_no_qp")					\
-	X(RX_BAD_PATH,		"rx_bad_path")	/* P_Key, Q_Key, address or state of the QP do not fit */ \
+	X(RX_BAD_PATH,		"rx_bad_path")	/* wrong P_Key, Q_Key, address or QP state */ \
 	X(RX_WAITED,		"rx_waited")	/* the QP was busy */		\
 	X(RX_BACKLOG_DROPPED,	"rx_backlog_dropped")				\
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
@@ -41,7 +41,7 @@
 	X(OUT_OF_SEQ,		"out_of_sequence")				\
 	X(SEQ_NAK_RX,		"packet_seq_err")				\
 	X(RNR_NAK_RX,		"rnr_nak_rcvd")					\
-	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE; most find one a moment later */ \
+	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE, most find one soon */ \
 	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
 	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
 	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\
@@ -52,7 +52,7 @@
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
 	X(HANDOFFS,		"work_handoffs")	/* a work item went on */		\
-	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
+	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, no packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\
 	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\
 	X(LINK_DOWN,		"link_downed")
@@ -69,8 +69,8 @@ struct tern_stats {
 };
 
 /*
- * BHs are off, so nothing else counts on this CPU meanwhile. Machines whose addition is
- * no single instruction then need not turn interrupts off.
+ * BHs are off, so nothing else counts on this CPU meanwhile. Machines that cannot add in one
+ * instruction then need not disable interrupts.
  */
 static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
 {

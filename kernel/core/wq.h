@@ -6,8 +6,8 @@
 #include <linux/workqueue.h>
 
 /*
- * Events, port changes, the end of QPs. Destroying a QP waits for some of it, and may be part
- * of freeing memory.
+ * For events, port changes, the end of QPs. destroy_qp waits for some of this work, and may be
+ * called to free memory.
  */
 extern struct workqueue_struct *tern_wq;
 

@@ -104,7 +104,8 @@ void tern_netdev_port_work(struct work_struct *work)
 		dev->port_state = state;
 		if (state != IB_PORT_ACTIVE)
 			tern_count_anywhere(dev, TERN_CNT_LINK_DOWN);
-		dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+							      IB_EVENT_PORT_ERR);
 	}
 	ib_device_put(&dev->ibdev);
 }

@@ -26,7 +26,7 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx);
 int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata);
 int tern_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-/* The QP is in RESET, or gone: CQEs of before are nobody's. User CQs are the provider's to clean. */
+/* The QP is in RESET, or gone: drops its old CQEs. The provider cleans user CQs itself. Sleeps. */
 void tern_clean_cqs(const struct tern_qp *qp, const struct ib_qp *ibqp);
 
 #endif

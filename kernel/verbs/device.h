@@ -6,8 +6,8 @@
 struct tern_dev;
 
 /*
- * All verbs, the transport's own included, into the ops of a device that is not yet registered.
- * Context: before registration, with rtnl held or not; does not sleep.
+ * Puts all verbs, the transport's own included, into the ops of a device that is not yet
+ * registered. Does not sleep.
  */
 void tern_device_set_verbs(struct tern_dev *dev);
 

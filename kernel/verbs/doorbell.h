@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Doorbells: of the doorbell file, and of those who post in the kernel. */
+/* Doorbells, by the doorbell file and by kernel posters. */
 #ifndef TERN_VERBS_DOORBELL_H
 #define TERN_VERBS_DOORBELL_H
 
@@ -9,7 +9,7 @@
 
 struct file;
 
-/* A consumer's doorbell. Contexts are those of the transport's qp_doorbell. */
+/* A consumer's doorbell. Context: as the transport's qp_doorbell. */
 static inline void tern_qp_ring(struct tern_qp *qp)
 {
 	struct tern_dev *dev = qp->dev;
@@ -18,7 +18,7 @@ static inline void tern_qp_ring(struct tern_qp *qp)
 	dev->transport->qp_doorbell(qp);
 }
 
-/* A doorbell file, for QPs of this device whose doorbell it is. ERR_PTR. Sleeps. */
+/* A doorbell file, for QPs of this device that have it as `doorbell`. ERR_PTR. Sleeps. */
 struct file *tern_doorbell_file(struct tern_dev *dev);
 
 #endif

@@ -15,14 +15,14 @@ int tern_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
 void tern_mmap_free(struct rdma_user_mmap_entry *rdma);
 
 /*
- * Let the caller of a verb map ring: *info says how. ERR_PTR on error. Ends
- * with rdma_user_mmap_entry_remove(); the ring stays while it is mapped.
+ * Lets the caller of a verb map ring; *info says how. ERR_PTR on error.
+ * rdma_user_mmap_entry_remove() ends it; the ring stays while it is mapped.
  */
 struct rdma_user_mmap_entry *tern_mmap_add(struct ib_udata *udata, struct tern_ring *ring,
 					   struct tern_mmap *info);
 /*
- * The same in two steps, for a ring that is made last (resize): what can fail,
- * then the ring of the nslots and stride announced.
+ * The same in two steps, for a ring that is made last (resize). First the part that can fail, then
+ * the ring, with the nslots and stride announced.
  */
 struct rdma_user_mmap_entry *tern_mmap_reserve(struct ib_udata *udata, u32 nslots, u32 stride,
 					       struct tern_mmap *info);

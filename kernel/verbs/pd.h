@@ -7,7 +7,7 @@
 
 struct tern_pd {
 	struct ib_pd ibpd;
-	bool ahs_freed;			/* address vectors may still be on their way out (RCU) */
+	bool ahs_freed;			/* address vectors may still wait for RCU */
 };
 
 static inline struct tern_pd *to_tern_pd(struct ib_pd *ibpd)

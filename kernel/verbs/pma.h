@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The counters that every InfiniBand port has, as ib_core asks for them by a MAD. */
+/* The counters that every InfiniBand port has. ib_core asks for them by a MAD. */
 #ifndef TERN_VERBS_PMA_H
 #define TERN_VERBS_PMA_H
 

@@ -80,7 +80,8 @@ static struct tern_qp *create_base(struct tern_dev *dev, struct ib_qp *ibqp,
 	qp->rcq = &to_tern_cq_obj(init->recv_cq)->cq;
 	qp->srq = init->srq ? to_tern_srq(init->srq) : NULL;
 	if (udata)
-		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->doorbell;
+		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext,
+							 ibuc)->doorbell;
 	return qp;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What providers send with a verb, and are answered. It is handled in one order everywhere:
- * lengths, unknown input zero, then act. If a later step fails, all of it is undone.
+ * Input and answers of providers (udata). All verbs handle it in one order:
+ * lengths, unknown input zero, then act. If a later step fails, all of it is
+ * undone.
  */
 #ifndef TERN_VERBS_UDATA_H
 #define TERN_VERBS_UDATA_H
@@ -9,7 +10,7 @@
 #include <linux/errno.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* udata of a command that takes no input and answers resp_bytes. NULL: kernel consumer. */
+/* For a command without input, with an answer of resp_bytes. NULL: kernel consumer. */
 static inline int tern_udata_check(struct ib_udata *udata, size_t resp_bytes)
 {
 	if (!udata)
