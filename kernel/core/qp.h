@@ -136,7 +136,7 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 /*
  * Begin: before there are programs. End: the device is about to be unregistered, or moves to
  * another namespace. User QPs go to ERR and stay there, so that programs that poll see flushed
- * completions. Both sleep.
+ * completions. Process context.
  */
 void tern_qps_begin(struct tern_dev *dev);
 void tern_qps_end(struct tern_dev *dev);

@@ -69,9 +69,7 @@ struct tern_transport_ops {
 	 */
 	int (*qp_modify)(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 enum ib_qp_state cur, enum ib_qp_state next);
-	/*
-	 * The way of a QP's messages, for people to read. NULL, also as a result: nothing to say.
-	 */
+	/* How a QP's messages go, for people to read. NULL, also as a result: nothing to say. */
 	const char *(*qp_way)(const struct tern_qp *qp);
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
 	/* The QP is unpublished. After return nothing touches its queues or CQs. */
