@@ -105,7 +105,7 @@ static void crc_of_sample(void *arg)
 	barrier_data(&crc);
 }
 
-/* The quickest for so many bytes; of equals the first. Some may be NULL, not all. */
+/* The quickest for a CRC of `bytes` bytes; of equals the first. Some may be NULL, not all. */
 static crc_fn quickest_of(const crc_fn *fns, int n, const void *p, size_t bytes)
 {
 	u64 best = U64_MAX;

@@ -42,7 +42,7 @@ static inline void *tern_move_slot(struct tern_slots s, u32 index, u32 stride)
 /*
  * One round. The caller's lock keeps [cons, prod) in place. 1: all of it is moved, and the new ring
  * may take the old one's place before the lock is released. 0: there is more. -EINVAL: one of the
- * rings has no room for so many.
+ * rings has no room for all.
  *
  * Any cons and prod are safe, and cost one round at most. The number of rounds is bounded only if
  * user space's index does not move: then it is what either ring takes. So the caller reads that
