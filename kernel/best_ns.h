@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long something takes here, to choose among several that do the same. */
+/* How long a function takes on this machine, to choose among several that do the same. */
 #ifndef TERN_BEST_NS_H
 #define TERN_BEST_NS_H
 
@@ -9,9 +9,9 @@
 #include <linux/preempt.h>
 
 #define TERN_BEST_ROUNDS	8
-#define TERN_BEST_CALLS		16	/* of a round: some clocks go by hundreds of ns */
+#define TERN_BEST_CALLS		16	/* per round: some clocks advance by hundreds of ns */
 
-/* ns of the best of TERN_BEST_ROUNDS: what disturbs makes them longer only. Process context. */
+/* ns of the best of TERN_BEST_ROUNDS: disturbances only lengthen a round. Process context. */
 static inline u64 tern_best_ns(void (*once)(void *arg), void *arg)
 {
 	u64 best = U64_MAX;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How memory is taken that a program causes to be taken: it is charged to the cgroup of
- * who calls; and if there is none, he gets ENOMEM, while nothing is said in the log and no
- * program is killed for it. This is for tables whose size programs choose, and for objects
- * of which they make as many as they like. Those of kernel consumers come the same way.
+ * Memory that a program causes to be allocated. It is charged to the caller's
+ * cgroup. If there is none left, the caller gets ENOMEM; nothing is logged and
+ * no program is killed for it. This is for tables whose size programs choose,
+ * and for objects of which programs may make many. Allocations for kernel
+ * consumers take the same way.
  *
- * What ib_core takes for an object itself is not charged. It is small beside what is, or
- * the limits of the device bound it.
+ * ib_core's own part of an object is not charged. It is small beside the rest,
+ * or the device's limits bound it.
  */
 #ifndef TERN_CHARGED_H
 #define TERN_CHARGED_H
@@ -19,8 +20,8 @@
 #define TERN_GFP_CHARGED (GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
 /*
- * A table of n zeroed elements, for kvfree(). kvcalloc() would take the last flag for a
- * wish to have it in one piece at any price; that is only tried.
+ * A table of n zeroed elements, for kvfree(). kvcalloc() would read the last flag as a demand for
+ * contiguous memory; here that is only tried.
  */
 static inline void *tern_table_alloc(size_t n, size_t size)
 {

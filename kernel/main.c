@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module init order, and its mirror image.
+ * The order of module init, and its mirror image.
  */
 #include <linux/kmod.h>
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "core/device.h"
+#include "core/transport.h"
 #include "crc.h"
 #include "link/link.h"
 #include "mem/copy.h"
@@ -31,8 +33,9 @@ static int __init tern_init(void)
 	if (err)
 		goto roce_exit;
 	/*
-	 * Without it no program can use a link, and kernels whose ib_core pins user memory do not
-	 * bring it. With a soft dependency `modprobe -r tern` would fail where it stays in use.
+	 * Programs can use a link only with ib_uverbs. Kernels whose ib_core pins user memory do
+	 * not load it by themselves. With a soft dependency `modprobe -r tern` would fail while
+	 * ib_uverbs is in use.
 	 */
 	request_module("ib_uverbs");
 	/* Last: from here on links can be added. */

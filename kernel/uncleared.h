@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Many kernels clear every local variable (CONFIG_INIT_STACK_ALL_ZERO). For large
- * ones that are filled member by member before they are read, and that each packet
- * has some of, this is told to be unnecessary:
+ * Many kernels clear every local variable (CONFIG_INIT_STACK_ALL_ZERO). For
+ * large variables that are filled member by member before they are read, and
+ * that are used for each packet, this says that clearing is not needed:
  *
  *	struct pkt k TERN_UNCLEARED;
  */

@@ -4,9 +4,9 @@
  * that kernel and user space share, the WQE and CQE layouts in them, and the
  * driver-private parts (udata) of the uverbs commands.
  *
- * Every structure has explicit padding and no pointer, is the same for 32 and
- * 64 bit, and is asserted in selftests/unit/abi_test.cc and kernel/queue/.
- * All integers are in host byte order unless typed __be32.
+ * Every structure has explicit padding and no pointer, and is the same for 32
+ * and 64 bit. selftests/unit/abi_test.cc and kernel/queue/ assert that. All
+ * integers are in host byte order unless typed __be32.
  */
 #ifndef TERN_ABI_H
 #define TERN_ABI_H
@@ -15,15 +15,15 @@
 #include <linux/types.h>
 
 /*
- * ib_device.ops.uverbs_abi_ver. Raised only when an old provider cannot work
- * with a new module; additions are announced by feature bits instead.
+ * ib_device.ops.uverbs_abi_ver. It is raised only when an old provider cannot work with a new
+ * module; feature bits announce additions.
  */
 #define TERN_ABI_VERSION	1
 
 /* VERBS_DRIVER_ID: private to tern, far from the enum rdma_driver_id range. */
 #define TERN_DRIVER_ID		0x7465726e
 
-/* ---- limits that both sides compile in; the device reports them too ---- */
+/* ---- limits, compiled in by both sides; the device reports them too ---- */
 #define TERN_MAX_SGE		32
 #define TERN_MAX_INLINE		512
 #define TERN_WQE_ALIGN		64
@@ -55,26 +55,26 @@ struct tern_ring_hdr {
 
 enum tern_ring_flags {
 	/*
-	 * SQ: the kernel is draining this ring and will look at prod again
-	 * (after a full barrier) before it stops: no doorbell call is needed.
-	 * A poster stores prod, executes a full barrier, then reads flags.
+	 * SQ: the kernel is draining this ring and will look at prod again (after a full barrier)
+	 * before it stops, so no doorbell call is needed. A poster stores prod, executes a full
+	 * barrier, then reads flags.
 	 */
 	TERN_RING_F_DRAINING	= 1u << 0,
-	/* CQ: overran; no further CQE will come (IBV_EVENT_CQ_ERR was raised). */
+	/* CQ: overrun. No further CQE comes (IBV_EVENT_CQ_ERR was raised). */
 	TERN_RING_F_DEAD	= 1u << 1,
 	/*
-	 * RQ: a message waits for a WQE, or the QP is in the error state, and nobody
-	 * else will look at the ring soon. A poster stores prod, executes a full barrier,
-	 * reads flags and, if this is set, rings the QP's doorbell.
+	 * RQ: a message waits for a WQE, or the QP is in the error state, and the kernel will not
+	 * look at the ring soon. A poster stores prod, executes a full barrier, reads flags and, if
+	 * this is set, rings the QP's doorbell.
 	 */
 	TERN_RING_F_KICK	= 1u << 2,
 };
 
 /*
- * CQ arming without a system call: user space exchanges one of these in (never
- * weakening what stands there), a full barrier, and polls once more. The kernel, having published a CQE and
- * executed a full barrier, takes the word with xchg(NONE) if it matches and
- * raises the completion event. ANY also covers SOLICITED.
+ * CQ arming without a system call. User space exchanges one of these in (it never weakens the
+ * present value), executes a full barrier, and polls once more. The kernel publishes a CQE and
+ * executes a full barrier. If the word matches, it takes it with xchg(NONE) and raises the
+ * completion event. ANY also covers SOLICITED.
  */
 enum tern_cq_arm {
 	TERN_CQ_ARM_NONE	= 0,
@@ -114,9 +114,8 @@ enum tern_send_flags {
 #define TERN_SEND_FLAGS_ALL	0x0fu
 
 /*
- * Send WQE: this header, then num_sge SGEs, or inline_bytes of data if
- * TERN_SEND_INLINE (num_sge is 0 then). LOCAL_INV, BIND_MW and REG_MR have
- * neither. Atomics have exactly one SGE of 8 bytes.
+ * Send WQE: this header, then num_sge SGEs, or with TERN_SEND_INLINE inline_bytes of data (num_sge
+ * is 0 then). LOCAL_INV, BIND_MW and REG_MR have neither. Atomics have exactly one SGE of 8 bytes.
  */
 struct tern_send_wqe {
 	__aligned_u64 wr_id;
@@ -177,7 +176,7 @@ struct tern_recv_wqe {
 
 /* ---- completions ---- */
 
-/* Values equal enum ibv_wc_opcode. */
+/* The values of enum ibv_wc_opcode. */
 enum tern_wc_opcode {
 	TERN_WC_SEND		= 0,
 	TERN_WC_RDMA_WRITE	= 1,
@@ -200,13 +199,13 @@ enum tern_wc_flags {
 	TERN_WC_WITH_NETWORK_HDR = 1u << 6,
 };
 
-/* Of enum rdma_network_type, those that are RoCEv2's. */
+/* RoCEv2's values of enum rdma_network_type. */
 enum tern_network_hdr {
 	TERN_NETWORK_IPV4	= 2,
 	TERN_NETWORK_IPV6	= 3,
 };
 
-/* One cache line. status has the values of enum ibv_wc_status. */
+/* One cache line. status is an enum ibv_wc_status. */
 struct tern_cqe {
 	__aligned_u64 wr_id;
 	__aligned_u64 timestamp_ns;	/* CLOCK_MONOTONIC_RAW at completion */
@@ -233,7 +232,7 @@ struct tern_cqe {
 
 /* ---- udata of the uverbs commands ---- */
 
-/* What to mmap on the context's command fd: one ring. bytes is page-rounded. */
+/* One ring to mmap on the context's command fd. bytes is page-rounded. */
 struct tern_mmap {
 	__aligned_u64 offset;
 	__u32 bytes;
@@ -245,19 +244,18 @@ struct tern_mmap {
 enum tern_features {
 	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
-	/* 1u << 2 had a meaning once, and is not used again */
-	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is one */
+	/* 1u << 2 had a meaning once; do not use it again */
+	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is valid */
 };
 
 /*
- * On the doorbell file; the argument is the number of a QP of its context.
- * ENOENT: there is no such QP. Always possible instead:
- * IB_USER_VERBS_CMD_POST_SEND without a work request.
+ * On the doorbell file. The argument is the number of a QP of its context. ENOENT: there is no such
+ * QP. IB_USER_VERBS_CMD_POST_SEND without a work request is always possible instead.
  */
 #define TERN_IOCTL_DOORBELL	_IO(0xe7, 0)
 
 struct tern_alloc_ucontext_req {
-	__aligned_u64 features;		/* what the provider knows; rest is not used */
+	__aligned_u64 features;		/* what the provider knows; other bits are ignored */
 };
 
 struct tern_alloc_ucontext_resp {
@@ -269,12 +267,11 @@ struct tern_alloc_ucontext_resp {
 };
 
 /*
- * Driver's attribute of UVERBS_METHOD_QUERY_CONTEXT, by which a process that was handed a
- * context's command file learns what the answer to GET_CONTEXT was: struct
- * tern_alloc_ucontext_resp, with all the features that there are, and a number of its own for
- * the context's doorbell file.
+ * The driver's attribute of UVERBS_METHOD_QUERY_CONTEXT. With it, a process that was given a
+ * context's command file gets the answer to GET_CONTEXT: struct tern_alloc_ucontext_resp, with all
+ * existing features, and a descriptor of its own for the context's doorbell file.
  */
-#define TERN_ATTR_QUERY_CONTEXT_RESP	0x1000	/* the first in the driver's name space */
+#define TERN_ATTR_QUERY_CONTEXT_RESP	0x1000	/* the first of the driver's name space */
 
 struct tern_create_cq_resp {
 	struct tern_mmap ring;
@@ -290,7 +287,7 @@ struct tern_create_srq_resp {
 	__u32 reserved;
 };
 
-/* A resize answers with the new ring; it needs the ioctl form of the command. */
+/* A resize answers with the new ring. Only the ioctl form of the command can carry it. */
 struct tern_modify_srq_resp {
 	struct tern_mmap ring;
 };
@@ -298,7 +295,7 @@ struct tern_modify_srq_resp {
 struct tern_create_qp_resp {
 	struct tern_mmap sq;
 	struct tern_mmap rq;
-	__u32 max_inline;	/* what the SQ stride really holds */
+	__u32 max_inline;	/* what the SQ's stride holds */
 	__u32 reserved;
 };
 
@@ -308,10 +305,9 @@ struct tern_create_ah_resp {
 };
 
 /*
- * Doorbell: IB_USER_VERBS_CMD_POST_SEND with wr_count 0, sge_count 0 and
- * wqe_size sizeof(struct ib_uverbs_send_wr). It returns when every WQE up to
- * the prod seen is handed over, or when somebody else (another holder of the
- * QP, a work item, the peer's answer, a timer) will go on with them.
+ * Doorbell: IB_USER_VERBS_CMD_POST_SEND with wr_count 0, sge_count 0 and wqe_size sizeof(struct
+ * ib_uverbs_send_wr). It returns when every WQE up to the prod seen is handed over, or when
+ * somebody else (another holder of the QP, a work item, the peer's answer, a timer) will continue.
  */
 
 #endif

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/device.h"
 #include "iwarp/iwarp.h"
 
 static bool want_crc = true;

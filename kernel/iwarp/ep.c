@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "charged.h"
+#include "core/device.h"
 #include "iwarp/iwarp.h"
 
 /* ---- references: all of process context ---- */

@@ -7,8 +7,14 @@
  */
 #include <net/tcp.h>
 
+#include "core/complete.h"
+#include "core/event.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
+#include "queue/cq.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 
 /* ---- completions, errors: run_lock held ---- */
 

@@ -21,8 +21,8 @@
 #include <net/tcp.h>
 #include <rdma/iw_cm.h>
 
+#include "core/qp.h"
 #include "iwarp/gate.h"
-#include "objects.h"
 #include "proto/iw_ack.h"
 #include "proto/iw_req.h"
 #include "proto/iw_resp.h"

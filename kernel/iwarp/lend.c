@@ -10,8 +10,11 @@
 #include <net/tcp.h>
 
 #include "charged.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
+#include "mem/span.h"
+#include "queue/sq.h"
 
 /* Of a request, at least: less is copied sooner than its pages are counted. */
 #define LEND_LEAST	(16 << 10)

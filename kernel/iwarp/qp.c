@@ -11,10 +11,12 @@
 #include <rdma/rdma_cm.h>
 
 #include "charged.h"
+#include "core/qp.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
 #include "mem/page.h"
-#include "transport.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 
 /* ---- references of iw_cm's: struct ib_qp must stay until they are gone ---- */
 

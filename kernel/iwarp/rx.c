@@ -8,7 +8,14 @@
 #include <net/tcp.h>
 
 #include "crc.h"
+#include "core/complete.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
+#include "mem/invalidate.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 
 /*
  * A place in the socket's receive queue; off may be beyond skb's end. What was

@@ -10,6 +10,7 @@
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
+#include "core/device.h"
 #include "iwarp/iwarp.h"
 
 void iw_sock_prepare(struct sock *sk)

@@ -9,9 +9,12 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
+#include "core/port.h"
+#include "core/qp.h"
+#include "core/sysfs.h"
+#include "core/transport.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
-#include "transport.h"
 
 struct workqueue_struct *iw_wq;
 struct workqueue_struct *iw_ep_wq;

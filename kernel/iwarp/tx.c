@@ -11,9 +11,14 @@
 #include <net/tcp.h>
 
 #include "crc.h"
+#include "core/complete.h"
+#include "core/stats.h"
 #include "iwarp/iwarp.h"
 #include "iwarp/lend.h"
 #include "mem/page.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
+#include "queue/sq.h"
 
 static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
 

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * `rdma link add NAME type tern_... netdev DEV`. Deletion is ib_core's: it
- * unregisters the device, and dealloc_driver here is where every way of ending
- * a link meets.
+ * `rdma link add NAME type tern_... netdev DEV`. ib_core deletes links: it
+ * unregisters the device. Every way of ending a link reaches dealloc_driver()
+ * here.
  */
 #include <linux/err.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include "core/device.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "core/wq.h"
 #include "link/link.h"
-#include "verbs/verbs.h"
+#include "link/netdev.h"
+#include "link/netns.h"
+#include "verbs/device.h"
 
 DEFINE_MUTEX(tern_links_lock);
 LIST_HEAD(tern_links);
@@ -21,7 +27,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	mutex_lock(&tern_links_lock);
 	list_del_init(&dev->link_list);
 	mutex_unlock(&tern_links_lock);
-	/* Not to be found any more, so not to be queued any more. */
+	/* It cannot be found any more, so it cannot be queued any more. */
 	cancel_work_sync(&dev->port_work);
 	tern_device_destroy(dev);
 }
@@ -31,8 +37,8 @@ static const struct ib_device_ops link_ops = {
 };
 
 /* Under rtnl, so that netdev cannot go before the notifier can find its link. */
-static struct tern_dev *create(const char *name, struct net_device *netdev,
-			       const struct tern_transport_ops *transport)
+static struct tern_dev *create_device(const char *name, struct net_device *netdev,
+				      const struct tern_transport_ops *transport)
 {
 	struct tern_dev *dev;
 	int err;
@@ -48,6 +54,7 @@ static struct tern_dev *create(const char *name, struct net_device *netdev,
 		pr_err("tern: %s: no device for %s: %ld\n", name, netdev->name, PTR_ERR(dev));
 		goto unlock;
 	}
+	tern_device_set_verbs(dev);
 	ib_set_device_ops(&dev->ibdev, &link_ops);
 	INIT_WORK(&dev->port_work, tern_netdev_port_work);
 	list_add_tail(&dev->link_list, &tern_links);
@@ -57,8 +64,8 @@ unlock:
 }
 
 /*
- * A device has been registered. What its netdev did before could not reach it:
- * look at it now. Not by its pointer, for somebody may have ended it already.
+ * A device has been registered. It may have missed changes of its netdev: look at it now. Look at
+ * all links, because somebody may have ended this device already.
  */
 static void settle_links(void)
 {
@@ -75,16 +82,16 @@ static void settle_links(void)
 	mutex_unlock(&tern_links_lock);
 }
 
-static int newlink(const char *name, struct net_device *netdev,
-		   const struct tern_transport_ops *transport)
+static int add_link(const char *name, struct net_device *netdev,
+		    const struct tern_transport_ops *transport)
 {
 	struct device *parent;
 	struct tern_dev *dev;
 	int err;
 
 	rtnl_lock();
-	dev = create(name, netdev, transport);
-	/* The device points to it, but takes a reference only when it is registered. */
+	dev = create_device(name, netdev, transport);
+	/* The device points to its parent, but takes a reference only when it is registered. */
 	parent = get_device(netdev->dev.parent);
 	rtnl_unlock();
 	if (IS_ERR(dev)) {
@@ -104,12 +111,12 @@ put_parent:
 
 static int roce_newlink(const char *name, struct net_device *netdev)
 {
-	return newlink(name, netdev, &tern_roce_transport);
+	return add_link(name, netdev, &tern_roce_transport);
 }
 
 static int iwarp_newlink(const char *name, struct net_device *netdev)
 {
-	return newlink(name, netdev, &tern_iwarp_transport);
+	return add_link(name, netdev, &tern_iwarp_transport);
 }
 
 static struct rdma_link_ops iwarp_link_ops = {
@@ -123,11 +130,10 @@ static struct rdma_link_ops roce_link_ops = {
 };
 
 /*
- * A client of ib_core only to hear of a device's end before its users do:
- * clients are removed last come, first gone, and tern_init() sees to it that
- * ib_uverbs came before. (Where it is reloaded alone it goes first: then programs
- * see the device's end by its event, and no flushed WQEs.) Kernel clients end
- * their QPs themselves.
+ * A client of ib_core, only to learn of a device's end before its users do. ib_core removes the
+ * last client first, and tern_init() ensures that ib_uverbs came before. (If ib_uverbs alone is
+ * reloaded, it goes first. Then programs see the device's end by its event, and no flushed WQEs.)
+ * Kernel clients end their QPs themselves.
  */
 static int client_add(struct ib_device *ibdev)
 {
@@ -176,7 +182,7 @@ wq_exit:
 
 void tern_link_exit(void)
 {
-	/* No new links; then no links; then nobody who looks for them. */
+	/* First no new links, then no links, then none of those that look for links. */
 	rdma_link_unregister(&iwarp_link_ops);
 	rdma_link_unregister(&roce_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)TERN_DRIVER_ID);

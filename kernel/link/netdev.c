@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netdev under a link: may it have one, and what its changes mean for the
- * RDMA port. The notifier runs under rtnl, where neither unregistering a device
- * nor dispatching its events is safe: it leaves both to work items.
+ * The netdev under a link: whether it may have one, and what its changes mean
+ * for the RDMA port. The notifier runs under rtnl, where neither unregistering
+ * a device nor dispatching its events is safe, so it leaves both to work items.
  */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -10,8 +10,13 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 
+#include "core/device.h"
+#include "core/port.h"
+#include "core/stats.h"
+#include "core/transport.h"
+#include "core/wq.h"
 #include "link/link.h"
-#include "verbs/verbs.h"
+#include "link/netdev.h"
 
 /* ---- may it have a link? ---- */
 
@@ -68,7 +73,7 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 
 /* ---- its changes ---- */
 
-static void dispatch(struct tern_dev *dev, enum ib_event_type type)
+static void dispatch_event(struct tern_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -80,9 +85,9 @@ static void dispatch(struct tern_dev *dev, enum ib_event_type type)
 }
 
 /*
- * The reference keeps the device registered while ib_core takes the event: it
- * flushes what was dispatched before it unregisters. Also orders the work
- * against registration: before that there is nobody to tell.
+ * The reference keeps the device registered while ib_core takes the event: ib_core flushes
+ * dispatched events before it unregisters. It also orders the work after registration; before that
+ * there is no listener.
  */
 void tern_netdev_port_work(struct work_struct *work)
 {
@@ -99,16 +104,17 @@ void tern_netdev_port_work(struct work_struct *work)
 		dev->port_state = state;
 		if (state != IB_PORT_ACTIVE)
 			tern_count_anywhere(dev, TERN_CNT_LINK_DOWN);
-		dispatch(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		dispatch_event(dev, state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+							      IB_EVENT_PORT_ERR);
 	}
 	ib_device_put(&dev->ibdev);
 }
 
-/* Also when it moves to another namespace: sockets and addresses stay behind. */
+/* Also when the netdev moves to another namespace: sockets and addresses stay behind. */
 static void netdev_gone(struct tern_dev *dev)
 {
 	dev->netdev_gone = true;
-	/* If it is not registered yet, newlink() will see the mark. */
+	/* If it is not registered yet, add_link() sees the mark. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	ib_unregister_device_queued(&dev->ibdev);

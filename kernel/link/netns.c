@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A network namespace ends: its links end first, and are really gone before
- * its sockets, netdevs and GIDs go. Hence pernet *device* operations (run
- * before any subsystem's, and, registered late, before the netdevs' own), and
- * pre_exit, the earliest point there is.
+ * A network namespace ends. Its links end first, and are gone before its
+ * sockets, netdevs and GIDs. This needs pernet *device* operations, which run
+ * before those of any subsystem and, registered late, before the netdevs' own;
+ * and pre_exit, the earliest step.
  */
 #include <net/net_namespace.h>
 
+#include "core/device.h"
 #include "link/link.h"
+#include "link/netns.h"
 
 static struct tern_dev *find_link_get(const struct net *net)
 {
@@ -26,9 +28,8 @@ static struct tern_dev *find_link_get(const struct net *net)
 }
 
 /*
- * No link is in the making here: the socket that newlink came by holds the
- * namespace. One that somebody else is ending is waited for, since
- * ib_unregister_device() is a fence.
+ * No link is being made here, because the socket that newlink came by holds the namespace.
+ * ib_unregister_device() is a fence, so it also waits for a link that somebody else is ending.
  */
 static void __net_exit netns_pre_exit(struct net *net)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The arithmetic of address ranges and of blocks, free of overflow for every
+ * The arithmetic of address ranges and of blocks. It does not overflow for any
  * input. No other file of the driver adds an address to a length.
  *
  * Pure: also built into the unit tests.
@@ -10,7 +10,7 @@
 
 #include "proto/deps.h"
 
-/* Would [base, base + size) run past 2^64? Ending exactly there is fine. */
+/* Does [base, base + size) run past 2^64? Ending exactly there is allowed. */
 static inline bool mem_range_wraps(u64 base, u64 size)
 {
 	return size && base > ~(u64)0 - (size - 1);
@@ -22,7 +22,9 @@ static inline bool mem_range_within(u64 base, u64 size, u64 va, u64 length)
 	return va >= base && length <= size && va - base <= size - length;
 }
 
-/* Blocks of 1 << shift bytes that length bytes from off into the first one touch. */
+/*
+ * The number of blocks of 1 << shift bytes that length bytes touch, from off into the first block.
+ */
 static inline u64 mem_block_count(u64 off, u64 length, u32 shift)
 {
 	u64 mask = ((u64)1 << shift) - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which ways to copy are the quickest ones here.
+ * Chooses the quickest ways to copy on this machine.
  */
 #include <linux/errno.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "best_ns.h"
 #include "mem/copy.h"
 
-#define SAMPLE_BYTES	MEM_COPY_PAGE	/* or some packets */
+#define SAMPLE_BYTES	MEM_COPY_PAGE	/* or the payload of a few packets */
 
 void tern_copy_by_kernel(void *dst, const void *src, size_t n)
 {
@@ -37,7 +37,7 @@ static void copy_sample(void *arg)
 	s->copy(s->dst, s->src, SAMPLE_BYTES);
 }
 
-/* From the first page of three to the next, so many bytes further into it. */
+/* Copies from the first page of three to the next, `ahead` bytes further into it. */
 static bool words_are_quicker(u8 *pages, size_t ahead)
 {
 	struct sample kernel = { tern_copy_by_kernel, pages + MEM_COPY_PAGE + ahead, pages };

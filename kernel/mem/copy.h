@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copying payload, by whatever is quickest here: memcpy(), which x86 does by string
- * moves, or plain loads and stores. That is measured once: emulated CPUs, and some
- * others, take several times as long for the former.
+ * Copies payload by the quickest way of this machine: memcpy(), which x86 does
+ * by string moves, or plain loads and stores. It is measured once at load:
+ * string moves take several times as long on emulated CPUs, and on some others.
  */
 #ifndef TERN_MEM_COPY_H
 #define TERN_MEM_COPY_H
@@ -14,16 +14,16 @@
 
 #include "mem/words.h"
 
-/* Words are of any alignment. */
+/* Words may have any alignment. */
 #define TERN_COPY_HAS_WORDS	IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS)
 
-/* Of no more bytes string moves take longer to begin than all of it takes. */
+/* Up to this many bytes, starting a string move takes longer than the whole copy by words. */
 #define TERN_COPY_FEW	128
 
 void tern_copy_by_kernel(void *dst, const void *src, size_t n);
 DECLARE_STATIC_CALL(tern_copy_quickest, tern_copy_by_kernel);
 
-/* For those that are close. */
+/* For destinations close to the source: see mem_copy_is_close(). */
 DECLARE_STATIC_CALL(tern_copy_close, tern_copy_by_kernel);
 
 /* As memcpy(). Any context. */
@@ -39,7 +39,7 @@ static inline void tern_copy(void *dst, const void *src, size_t n)
 		static_call(tern_copy_quickest)(dst, src, n);
 }
 
-/* At load, before everything that copies. Sleeps. -ENOMEM. */
+/* At load, before all users. Sleeps. -ENOMEM. */
 int tern_copy_init(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fast registration: ib_map_mr_sg() fills the pending blocks of a region, even
- * while it is still valid for earlier ones; TERN_WR_REG_MR makes them current.
+ * Fast registration. ib_map_mr_sg() fills the pending blocks of a region, even
+ * while it is still valid for earlier ones. TERN_WR_REG_MR makes them current.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -11,6 +11,9 @@
 
 #include "charged.h"
 #include "mem/bounds.h"
+#include "mem/ctx.h"
+#include "mem/fast.h"
+#include "mem/keys.h"
 #include "mem/region.h"
 
 struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd, u32 max_pages)
@@ -58,8 +61,8 @@ int tern_region_map_sg(struct tern_mr *mr, struct scatterlist *sg, int sg_nents,
 }
 
 /*
- * The consumer may have changed the iova since ib_map_mr_sg() (NFS does); its
- * low bits go on saying where in the first block the region begins.
+ * The consumer may have changed the iova since ib_map_mr_sg() (NFS does). Its low bits still tell
+ * where in the first block the region begins.
  */
 static int fast_make_current(struct tern_region *region, u32 new_key, u32 access)
 {
@@ -112,7 +115,7 @@ static int fast_reg(const struct tern_mem_ctx *ctx, struct tern_region *region, 
 	return err;
 }
 
-/* Kernel consumers only: the variant of key is not compared, the index is. */
+/* Kernel consumers only: compares the index of key, not the variant. */
 int tern_mem_reg(const struct tern_mem_ctx *ctx, u32 key, u32 new_key, u32 access)
 {
 	struct tern_region *region;

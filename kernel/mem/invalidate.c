@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invalidation of a key, by LOCAL_INV or by a peer's SEND with invalidate:
- * fast registrations and type 2 windows become free. It returns only when no
- * span that the key let through is left.
+ * Invalidation of a key, by LOCAL_INV or by a peer's SEND with invalidate: fast
+ * registrations and type 2 windows become free. It returns only when no span
+ * obtained by the key is left.
  */
+#include "mem/ctx.h"
+#include "mem/invalidate.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/window.h"
 
 static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_region *region, u32 key,
 			  bool remote)
@@ -16,7 +20,7 @@ static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_regi
 
 	switch ((enum tern_region_kind)region->kind) {
 	case TERN_REGION_FAST:
-		/* A peer takes back only what a peer was given. */
+		/* A peer may invalidate only what a peer was given. */
 		if (remote && region->state == TERN_REGION_VALID &&
 		    !(region->access & TERN_ACCESS_REMOTE))
 			return -EACCES;
@@ -33,8 +37,8 @@ static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_regi
 	return -EACCES;
 }
 
-static int invalidate(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
-		      bool remote)
+static int invalidate_region(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
+			     bool remote)
 {
 	struct tern_region *mr = NULL;
 	unsigned long irq;
@@ -63,7 +67,7 @@ int tern_mem_invalidate(const struct tern_mem_ctx *ctx, u32 key, bool remote)
 	rcu_read_lock();
 	region = tern_key_lookup(ctx->keys, key);
 	if (region)
-		err = invalidate(ctx, region, key, remote);
+		err = invalidate_region(ctx, region, key, remote);
 	rcu_read_unlock();
 	return err;
 }

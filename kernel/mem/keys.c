@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys: index << 8 | variant, both at random, so that who knows some knows nothing of
- * others, and a stale one hits nothing (RFC 5040 8.1.1). The regions published last
- * are found in an array, without a walk through the tree: a new region's place there
- * is one that nobody has, if a few throws find one.
+ * Keys: index << 8 | variant. Both are random, so known keys tell nothing about
+ * others, and a stale key does not match (RFC 5040 8.1.1). An array finds the
+ * regions published last without a walk through the tree. A new region takes a
+ * free place there, if a few random tries find one.
  */
 #include <linux/random.h>
 
 #include "charged.h"
-#include "mem/region.h"
+#include "mem/keys.h"
 
-/* With half of the places free, all of them miss once in 256 times. */
+/* With half of the places free, all tries fail once in 256 times. */
 #define THROWS			8
 #define KEY_INDEX_LIMIT		XA_LIMIT(1, (1u << (32 - TERN_KEY_VARIANT_BITS)) - 1)
 
@@ -45,7 +45,7 @@ int tern_key_reserve(struct tern_keys *keys, struct tern_region *region)
 	u32 index;
 	int err;
 
-	/* The first from there on that is free, round the end if need be. */
+	/* The first free index from there on, wrapping at the end. */
 	err = xa_alloc_cyclic(&keys->xa, &index, NULL, KEY_INDEX_LIMIT, &from, TERN_GFP_CHARGED);
 	if (err < 0)
 		return err;
@@ -72,7 +72,7 @@ void tern_key_release(struct tern_keys *keys, u32 key)
 	rcu_read_lock();
 	region = rcu_dereference(*newest);
 	if (tern_key_has_index(region, index))
-		/* Another's may be published there just now. */
+		/* Another region may be published there just now. */
 		cmpxchg(newest, RCU_INITIALIZER(region), NULL);
 	rcu_read_unlock();
 }

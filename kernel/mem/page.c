@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that packets and FPDUs are written to. A socket keeps one until the peer
- * has acknowledged what is in it, a driver until it is sent; then it can be written
- * to again, which costs less than a new one: many kernels clear each page that they
- * give out.
+ * Pages that packets and FPDUs are written to. A socket keeps one until the
+ * peer has acknowledged its content, a driver until it is sent. Then it can be
+ * written to again. That costs less than a new page: many kernels clear each
+ * page that they hand out.
  *
- * Each CPU keeps pages that have been filled, in a ring, in this order. The last few
- * are the least likely to be free, and if they are, the most likely to be in the CPU's
- * cache: so these are looked at first. Then the oldest, as many as are free, go to a
- * pile, of which the last is taken: however many pages are kept, those in use are
- * no more than are under way. If there is none there is a new one, and beyond
- * TERN_PAGES_KEPT the oldest is left to who else has it. The last QP's end empties
- * all, and a shrinker gives back what is free when memory is short, but for the last
- * few: large pages are the first of which the kernel has none, and what is sent may be
- * what frees memory. Where there are none small ones do, which are not kept.
+ * Each CPU keeps filled pages in a ring, in the order of filling. The last few
+ * are the least likely to be free, and if free, the most likely to be in the
+ * CPU's cache, so they are tried first. Then the oldest free ones move to a
+ * pile, and the last of the pile is taken. So however many pages are kept, no
+ * more are used than are in flight. If the pile is empty, a new page is
+ * allocated. Beyond TERN_PAGES_KEPT the oldest page is dropped and stays with
+ * its other users.
+ *
+ * The last QP's end empties all. When memory is short, a shrinker gives back
+ * all free pages except the last few: the kernel runs out of large pages first,
+ * and sending may be what frees memory. If there are no large pages, small ones
+ * are used and not kept.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>
@@ -25,50 +28,50 @@
 #include "mem/page.h"
 
 #define LOOK_AT		8
-#define PAGES_LEFT	4	/* to a CPU by the shrinker: some batches' worth */
+#define PAGES_LEFT	4	/* to a CPU by the shrinker: enough for some batches */
 #define SHRINKER_NAME	"tern-pages"
 
 static_assert((TERN_PAGES_KEPT & (TERN_PAGES_KEPT - 1)) == 0);
 
-struct stack {
-	spinlock_t lock;	/* against those of other CPUs: empty(), the shrinker */
+struct page_store {
+	spinlock_t lock;	/* against other CPUs: empty_store(), the shrinker */
 	u32 oldest;		/* free-running index of a page in the ring */
 	u32 n;
 	struct page *page[TERN_PAGES_KEPT];
 	u32 n_free;
-	struct page *pile[TERN_PAGES_KEPT];	/* nobody else has these */
-	struct page *current_page;	/* of which pieces are given out; NULL: none */
+	struct page *pile[TERN_PAGES_KEPT];	/* pages without other users */
+	struct page *current_page;	/* pieces are cut from it; NULL: none */
 	u32 size;			/* of that page */
-	u32 fill;			/* bytes of it that are given out */
+	u32 fill;			/* bytes of it in use */
 };
 
-static struct stack __percpu *stacks;	/* too large for a module's own share of per-CPU memory */
+static struct page_store __percpu *stores;	/* too large for a module's static per-CPU memory */
 static atomic_t users = ATOMIC_INIT(0);
 static struct shrinker *shrinker;
 
-/* The i-th page, the oldest is 0. */
-static struct page **page_at(struct stack *stack, u32 i)
+/* The i-th page; the oldest is 0. */
+static struct page **page_at(struct page_store *store, u32 i)
 {
-	return &stack->page[(stack->oldest + i) % TERN_PAGES_KEPT];
+	return &store->page[(store->oldest + i) % TERN_PAGES_KEPT];
 }
 
-static struct page *take_oldest(struct stack *stack)
+static struct page *take_oldest(struct page_store *store)
 {
-	struct page *page = *page_at(stack, 0);
+	struct page *page = *page_at(store, 0);
 
-	stack->oldest++;
-	stack->n--;
+	store->oldest++;
+	store->n--;
 	return page;
 }
 
-/* i: of one of the last few. */
-static struct page *take(struct stack *stack, u32 i)
+/* i is one of the last few. */
+static struct page *take_at(struct page_store *store, u32 i)
 {
-	struct page *page = *page_at(stack, i);
+	struct page *page = *page_at(store, i);
 
-	stack->n--;
-	for (; i < stack->n; i++)
-		*page_at(stack, i) = *page_at(stack, i + 1);
+	store->n--;
+	for (; i < store->n; i++)
+		*page_at(store, i) = *page_at(store, i + 1);
 	return page;
 }
 
@@ -77,7 +80,10 @@ static bool is_free(const struct page *page)
 	return page_count(page) == 1;
 }
 
-/* Holds `bytes` at least. Only a small one may come from the reserves, which are for those that must not fail. */
+/*
+ * At least `bytes`. Only a small page may come from the reserves, which are for allocations that
+ * must not fail.
+ */
 static struct page *new_page(u32 bytes)
 {
 	struct page *page = alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN, TERN_PAGE_ORDER);
@@ -85,153 +91,156 @@ static struct page *new_page(u32 bytes)
 	return page ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, get_order(bytes));
 }
 
-static struct page *get_locked(struct stack *stack, u32 bytes)
+static struct page *get_locked(struct page_store *store, u32 bytes)
 {
 	u32 i;
 
-	for (i = stack->n; i > 0 && stack->n - i < LOOK_AT; i--)
-		if (is_free(*page_at(stack, i - 1)))
-			return take(stack, i - 1);
-	for (i = 0; i < LOOK_AT && stack->n && is_free(*page_at(stack, 0)); i++)
-		stack->pile[stack->n_free++] = take_oldest(stack);
-	if (stack->n_free)
-		return stack->pile[--stack->n_free];
+	for (i = store->n; i > 0 && store->n - i < LOOK_AT; i--)
+		if (is_free(*page_at(store, i - 1)))
+			return take_at(store, i - 1);
+	for (i = 0; i < LOOK_AT && store->n && is_free(*page_at(store, 0)); i++)
+		store->pile[store->n_free++] = take_oldest(store);
+	if (store->n_free)
+		return store->pile[--store->n_free];
 	return new_page(bytes);
 }
 
 struct page *tern_page_get(void)
 {
-	struct stack *stack = this_cpu_ptr(stacks);
+	struct page_store *store = this_cpu_ptr(stores);
 	struct page *page;
 
-	spin_lock(&stack->lock);
-	page = get_locked(stack, PAGE_SIZE);
-	spin_unlock(&stack->lock);
+	spin_lock(&store->lock);
+	page = get_locked(store, PAGE_SIZE);
+	spin_unlock(&store->lock);
 	return page;
 }
 
-static void put_locked(struct stack *stack, struct page *page)
+static void put_locked(struct page_store *store, struct page *page)
 {
-	/* From the reserves for who frees memory, or too small: not to be kept. */
+	/* Not kept: a page of the reserves, which are for freeing memory, or a small one. */
 	if (page_is_pfmemalloc(page) || page_size(page) < TERN_PAGE_BYTES) {
 		put_page(page);
 		return;
 	}
-	if (stack->n + stack->n_free == TERN_PAGES_KEPT)
-		put_page(stack->n_free ? stack->pile[--stack->n_free] : take_oldest(stack));
-	*page_at(stack, stack->n++) = page;
+	if (store->n + store->n_free == TERN_PAGES_KEPT)
+		put_page(store->n_free ? store->pile[--store->n_free] : take_oldest(store));
+	*page_at(store, store->n++) = page;
 }
 
 void tern_page_put(struct page *page)
 {
-	struct stack *stack = this_cpu_ptr(stacks);
+	struct page_store *store = this_cpu_ptr(stores);
 
-	spin_lock(&stack->lock);
-	put_locked(stack, page);
-	spin_unlock(&stack->lock);
+	spin_lock(&store->lock);
+	put_locked(store, page);
+	spin_unlock(&store->lock);
 }
 
-/* Where the current page is filled to. */
-static void *filled_to(const struct stack *stack)
+/* The first unused byte of the current page. */
+static void *filled_to(const struct page_store *store)
 {
-	return page_address(stack->current_page) + stack->fill;
+	return page_address(store->current_page) + store->fill;
 }
 
 /* With a reference to its page. */
-static __always_inline void *piece_locked(struct stack *stack, u32 bytes)
+static __always_inline void *piece_locked(struct page_store *store, u32 bytes)
 {
 	void *piece;
 
-	stack->fill = ALIGN(stack->fill, SMP_CACHE_BYTES);
-	if (!stack->current_page || stack->fill + bytes > stack->size) {
-		if (stack->current_page)
-			put_locked(stack, stack->current_page);
-		stack->current_page = get_locked(stack, bytes);
-		if (!stack->current_page)
+	store->fill = ALIGN(store->fill, SMP_CACHE_BYTES);
+	if (!store->current_page || store->fill + bytes > store->size) {
+		if (store->current_page)
+			put_locked(store, store->current_page);
+		store->current_page = get_locked(store, bytes);
+		if (!store->current_page)
 			return NULL;
-		stack->size = page_size(stack->current_page);
-		stack->fill = 0;
+		store->size = page_size(store->current_page);
+		store->fill = 0;
 	}
-	piece = filled_to(stack);
-	stack->fill += bytes;
-	get_page(stack->current_page);
+	piece = filled_to(store);
+	store->fill += bytes;
+	get_page(store->current_page);
 	return piece;
 }
 
 void *tern_page_piece(u32 bytes)
 {
-	struct stack *stack = this_cpu_ptr(stacks);
+	struct page_store *store = this_cpu_ptr(stores);
 	void *piece;
 
-	spin_lock(&stack->lock);
-	piece = piece_locked(stack, bytes);
-	spin_unlock(&stack->lock);
+	spin_lock(&store->lock);
+	piece = piece_locked(store, bytes);
+	spin_unlock(&store->lock);
 	return piece;
 }
 
 void *tern_page_more(const void *behind, u32 bytes)
 {
-	struct stack *stack = this_cpu_ptr(stacks);
+	struct page_store *store = this_cpu_ptr(stores);
 	void *more;
 
-	spin_lock(&stack->lock);
-	if (stack->current_page && filled_to(stack) == behind &&
-	    stack->fill + bytes <= stack->size) {
-		more = filled_to(stack);
-		stack->fill += bytes;
+	spin_lock(&store->lock);
+	if (store->current_page && filled_to(store) == behind &&
+	    store->fill + bytes <= store->size) {
+		more = filled_to(store);
+		store->fill += bytes;
 	} else {
-		more = piece_locked(stack, bytes);
-		/* A page right behind the other one: it would look like more of that, and not be put. */
+		more = piece_locked(store, bytes);
+		/*
+		 * A new page directly behind `behind` would look like more of the old page, and not
+		 * be put.
+		 */
 		if (unlikely(more && more == behind)) {
-			put_page(stack->current_page);
-			more = piece_locked(stack, bytes);
+			put_page(store->current_page);
+			more = piece_locked(store, bytes);
 		}
 	}
-	spin_unlock(&stack->lock);
+	spin_unlock(&store->lock);
 	return more;
 }
 
 /* ---- memory is short ---- */
 
-/* Large pages of a CPU that it may do without. */
-static u32 beyond_left(const struct stack *stack)
+/* Large pages of a CPU that it can give back. */
+static u32 beyond_left(const struct page_store *store)
 {
-	u32 n = READ_ONCE(stack->n) + READ_ONCE(stack->n_free);
+	u32 n = READ_ONCE(store->n) + READ_ONCE(store->n_free);
 
 	return n > PAGES_LEFT ? n - PAGES_LEFT : 0;
 }
 
-/* In pages of the kernel's. */
+/* In pages of PAGE_SIZE. */
 static unsigned long count_kept(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long n = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		n += beyond_left(per_cpu_ptr(stacks, cpu));
+		n += beyond_left(per_cpu_ptr(stores, cpu));
 	return n ? n << TERN_PAGE_ORDER : SHRINK_EMPTY;
 }
 
-/* Looks at each of the stack's once, the oldest first. How many it has given back. */
-static u32 give_back(struct stack *stack, u32 most)
+/* Looks at each page of the store once, the oldest first. Returns the number given back. */
+static u32 give_back(struct page_store *store, u32 most)
 {
 	u32 looked_at, gone = 0;
 
-	spin_lock_bh(&stack->lock);
-	most = min(most, beyond_left(stack));
-	for (; stack->n_free && gone < most; gone++)
-		put_page(stack->pile[--stack->n_free]);
-	for (looked_at = stack->n; looked_at && gone < most; looked_at--) {
-		struct page *page = take_oldest(stack);
+	spin_lock_bh(&store->lock);
+	most = min(most, beyond_left(store));
+	for (; store->n_free && gone < most; gone++)
+		put_page(store->pile[--store->n_free]);
+	for (looked_at = store->n; looked_at && gone < most; looked_at--) {
+		struct page *page = take_oldest(store);
 
 		if (is_free(page)) {
 			put_page(page);
 			gone++;
 		} else {
-			*page_at(stack, stack->n++) = page;
+			*page_at(store, store->n++) = page;
 		}
 	}
-	spin_unlock_bh(&stack->lock);
+	spin_unlock_bh(&store->lock);
 	return gone;
 }
 
@@ -242,11 +251,11 @@ static unsigned long give_back_some(struct shrinker *s, struct shrink_control *s
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		gone += give_back(per_cpu_ptr(stacks, cpu), most - gone);
+		gone += give_back(per_cpu_ptr(stores, cpu), most - gone);
 	return gone ? (unsigned long)gone << TERN_PAGE_ORDER : SHRINK_STOP;
 }
 
-/* ---- from load to the end ---- */
+/* ---- from load to unload ---- */
 
 static int add_shrinker(void)
 {
@@ -263,14 +272,14 @@ int tern_pages_init(void)
 {
 	int cpu, err;
 
-	stacks = alloc_percpu(struct stack);
-	if (!stacks)
+	stores = alloc_percpu(struct page_store);
+	if (!stores)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
-		spin_lock_init(&per_cpu_ptr(stacks, cpu)->lock);
+		spin_lock_init(&per_cpu_ptr(stores, cpu)->lock);
 	err = add_shrinker();
 	if (err)
-		free_percpu(stacks);
+		free_percpu(stores);
 	return err;
 }
 
@@ -279,17 +288,17 @@ void tern_pages_use(void)
 	atomic_inc(&users);
 }
 
-static void empty(struct stack *stack)
+static void empty_store(struct page_store *store)
 {
-	spin_lock_bh(&stack->lock);
-	while (stack->n)
-		put_page(take_oldest(stack));
-	while (stack->n_free)
-		put_page(stack->pile[--stack->n_free]);
-	if (stack->current_page)
-		put_page(stack->current_page);
-	stack->current_page = NULL;
-	spin_unlock_bh(&stack->lock);
+	spin_lock_bh(&store->lock);
+	while (store->n)
+		put_page(take_oldest(store));
+	while (store->n_free)
+		put_page(store->pile[--store->n_free]);
+	if (store->current_page)
+		put_page(store->current_page);
+	store->current_page = NULL;
+	spin_unlock_bh(&store->lock);
 }
 
 void tern_pages_unuse(void)
@@ -299,7 +308,7 @@ void tern_pages_unuse(void)
 	if (!atomic_dec_and_test(&users))
 		return;
 	for_each_possible_cpu(cpu)
-		empty(per_cpu_ptr(stacks, cpu));
+		empty_store(per_cpu_ptr(stores, cpu));
 }
 
 void tern_pages_exit(void)
@@ -308,7 +317,7 @@ void tern_pages_exit(void)
 
 	shrinker_free(shrinker);
 	for_each_possible_cpu(cpu)
-		WARN_ON(per_cpu_ptr(stacks, cpu)->n || per_cpu_ptr(stacks, cpu)->n_free ||
-			per_cpu_ptr(stacks, cpu)->current_page);
-	free_percpu(stacks);
+		WARN_ON(per_cpu_ptr(stores, cpu)->n || per_cpu_ptr(stores, cpu)->n_free ||
+			per_cpu_ptr(stores, cpu)->current_page);
+	free_percpu(stores);
 }

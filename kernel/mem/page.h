@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pages of 2^TERN_PAGE_ORDER for what goes out, used again when the network stack
- * is done with them. Each CPU keeps TERN_PAGES_KEPT at most, as many as were under
- * way at a time; none while there is no QP, and those that are not in use until the
- * kernel runs short of memory, but for a few. Where the kernel has no such pages there
- * are smaller ones.
+ * Pages of 2^TERN_PAGE_ORDER for outgoing data. They are used again when the
+ * network stack has released them. Each CPU keeps as many as were in flight at
+ * a time, at most TERN_PAGES_KEPT, and none while there is no QP. When memory
+ * is short, the kernel takes those not in use, except a few. If the kernel has
+ * no such large pages, smaller ones are used.
  */
 #ifndef TERN_MEM_PAGE_H
 #define TERN_MEM_PAGE_H
@@ -16,31 +16,30 @@
 #define TERN_PAGES_KEPT	256		/* a power of two: 8 MiB, two full TCP windows */
 
 /*
- * One with no other references, of any content: of TERN_PAGE_BYTES, or where the kernel has none
- * of these of PAGE_SIZE (page_size()). NULL: no memory. BHs off.
+ * A page without other references, with any content: of TERN_PAGE_BYTES, or of PAGE_SIZE if the
+ * kernel has no large one (see page_size()). NULL: no memory. BHs off.
  */
 struct page *tern_page_get(void);
-/* The caller's reference, of a page that nobody will write to any more. BHs off. */
+/* Gives back the caller's reference to a page that nobody writes to any more. BHs off. */
 void tern_page_put(struct page *page);
 
 /*
- * A piece of a page, of any content, for one packet: bytes a multiple of the
- * cache line's and at most a page's. With a reference to the page that put_page()
- * gives back. NULL: no memory. BHs off.
+ * A piece of a page, with any content, for one packet. bytes is a multiple of the cache line's and
+ * at most a page's. put_page() gives its reference to the page back. NULL: no memory. BHs off.
  */
 void *tern_page_piece(u32 bytes);
 
 /*
- * More for who has the bytes before `behind`: bytes of any number, at `behind` if
- * nobody has had a piece since and the page has them; else as a piece of its own,
+ * More room for the owner of the bytes before `behind`, of any number of bytes. It starts at
+ * `behind` if nobody took a piece since and the page has room. Otherwise it is a piece of its own,
  * with a reference to its page. NULL: no memory. BHs off.
  */
 void *tern_page_more(const void *behind, u32 bytes);
 
-/* At load, and before the end: there are no QPs. May sleep. -ENOMEM. */
+/* At load, and at unload when there are no QPs. May sleep. -ENOMEM. */
 int tern_pages_init(void);
 void tern_pages_exit(void);
-/* There is a QP more, or less: the last one's pages are given back. */
+/* One QP more, or one less. The last QP's end gives the pages back. */
 void tern_pages_use(void);
 void tern_pages_unuse(void);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a region: create, kill, retire; and the kinds that need no more
- * than that (DMA). A region is found by RCU; whoever uses its memory holds a
- * reference; USER and DMA regions never change once published, FAST regions
- * and windows change under their lock.
+ * The life of a region: create, kill, free; and DMA regions, which need no more
+ * than that. A region is found by RCU. Each user of its memory holds a
+ * reference. USER and DMA regions never change once published; FAST regions and
+ * windows change under their lock.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -11,6 +11,7 @@
 #include <rdma/ib_umem.h>
 
 #include "charged.h"
+#include "mem/keys.h"
 #include "mem/region.h"
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
@@ -62,7 +63,7 @@ void tern_region_drain(struct tern_region *region)
 void tern_region_free(struct tern_region *region)
 {
 	region_free_memory(region);
-	/* Lookups may still look at it, under RCU and without a reference. */
+	/* Lookups may still read it, under RCU and without a reference. */
 	kfree_rcu(region, rcu);
 }
 
@@ -87,7 +88,7 @@ int tern_region_kill(struct tern_region *region, struct tern_region *instead)
 struct lockdep_map tern_span_map = STATIC_LOCKDEP_MAP_INIT("tern_span", &tern_span_map);
 #endif
 
-/* Lets nobody in. Else somebody who waited has made it free. */
+/* Admits no new span. Otherwise another waiter has already made it FREE. */
 static bool is_shut(const struct tern_region *region)
 {
 	u8 state = READ_ONCE(region->state);
@@ -102,7 +103,7 @@ void tern_region_close(struct tern_region *region)
 	tern_spans_waited_for();
 	while (refcount_read(&region->ref) > 1 && is_shut(region))
 		cpu_relax();
-	/* What the spans copied is visible before what the caller does next. */
+	/* What the spans copied is visible before the caller's next step. */
 	smp_mb();
 	spin_lock_irqsave(&region->lock, irq);
 	if (region->state == TERN_REGION_CLOSING)
@@ -124,30 +125,10 @@ struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd
 	return region;
 }
 
-static int window_destroy(struct tern_keys *keys, struct tern_region *window)
-{
-	struct tern_region *mr;
-	unsigned long irq;
-
-	spin_lock_irqsave(&window->lock, irq);
-	mr = tern_window_unbind_locked(keys, window, TERN_REGION_DEAD);
-	spin_unlock_irqrestore(&window->lock, irq);
-
-	tern_key_release(keys, window->key);
-	tern_region_drain(window);
-	tern_window_drop_mr(mr);
-	tern_region_free(window);
-	return 0;
-}
-
 int tern_region_destroy(struct tern_keys *keys, struct tern_region *region)
 {
-	int err;
+	int err = tern_region_kill(region, NULL);
 
-	if (tern_region_is_window(region))
-		return window_destroy(keys, region);
-
-	err = tern_region_kill(region, NULL);
 	if (err)
 		return err;
 	tern_key_release(keys, region->key);

@@ -1,63 +1,103 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of mem/ share and nobody else uses: key slots, the life of a
- * struct tern_region, and the wait for spans.
+ * A region: registered memory (user MRs, DMA MRs, fast-register MRs) or a window
+ * on it, and its life from create to free. keys.h finds it; span.h accesses it.
  */
 #ifndef TERN_MEM_REGION_H
 #define TERN_MEM_REGION_H
 
+#include <linux/completion.h>
 #include <linux/instruction_pointer.h>
 #include <linux/irqflags.h>
+#include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
 
-#include "mem/mem.h"
+struct ib_umem;
+struct tern_keys;
+struct tern_mr;
 
 #define TERN_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC)
-/* Rights that change memory from afar, and so need IB_ACCESS_LOCAL_WRITE behind them. */
+/* Remote rights that change memory; they require IB_ACCESS_LOCAL_WRITE. */
 #define TERN_ACCESS_ALTERS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
-/* What a region may be registered with; the optional range is hints. */
+/* Flags that a region may be registered with; the optional range is hints. */
 #define TERN_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
 				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+enum tern_region_kind {
+	TERN_REGION_USER,	/* ib_umem */
+	TERN_REGION_DMA,	/* all of kernel memory (get_dma_mr) */
+	TERN_REGION_FAST,	/* ib_alloc_mr + IB_WR_REG_MR */
+	TERN_REGION_MW1,
+	TERN_REGION_MW2,
+};
+
+enum tern_region_state {
+	TERN_REGION_FREE,	/* FAST, MW: new, invalidated, unbound; lets nothing through */
+	TERN_REGION_VALID,
+	TERN_REGION_CLOSING,	/* FAST, MW: FREE when the last span is gone; no new one, no bind */
+	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
+};
+
+struct tern_region {
+	refcount_t ref;
+	struct completion released;
+	struct rcu_head rcu;
+	spinlock_t lock;	/* state changes: reg, invalidate, bind */
+	u8 kind;		/* enum tern_region_kind */
+	u8 state;		/* enum tern_region_state */
+	u32 key;		/* present key; lkey == rkey */
+	struct ib_pd *pd;
+	u32 access;		/* enum ib_access_flags */
+	u64 iova;
+	u64 length;		/* bytes */
+	/* memory: blocks of 1 << block_shift bytes, by kernel virtual address */
+	void **block;
+	u32 nblocks;
+	u32 max_blocks;		/* FAST */
+	u32 block_shift;
+	u64 block_off;		/* of iova within block[0]; windows: within the MR's */
+	struct ib_umem *umem;
+	struct tern_region *instead;	/* USER, DEAD: re-registered as that one; under lock */
+	/* FAST: what ib_map_mr_sg left for the next TERN_WR_REG_MR */
+	struct tern_mr *fast;
+	void **pending;
+	/* windows */
+	struct tern_region *mr;	/* bound region; holds mr->bound_windows */
+	atomic_t bound_windows;	/* regions: dereg/rereg is -EBUSY while not 0 */
+	u32 bound_qpn;		/* MW2 */
+	struct list_head bound_node;	/* MW2, bound: in its QP's tern_mem_ctx.bound */
+};
+
+struct tern_mr {
+	struct ib_mr ibmr;
+	struct tern_region *region;
+	u32 pending_blocks;	/* FAST: filled by ib_map_mr_sg */
+};
 
 static inline bool tern_region_is_window(const struct tern_region *region)
 {
 	return region->kind == TERN_REGION_MW1 || region->kind == TERN_REGION_MW2;
 }
 
-/* keys.c: reserve a key (lookups find nothing), put the region there, take the slot back. */
-int tern_key_reserve(struct tern_keys *keys, struct tern_region *region);
-void tern_key_publish(struct tern_keys *keys, struct tern_region *region);
-void tern_key_release(struct tern_keys *keys, u32 key);
+/* ---- verbs ---- */
 
-#define TERN_KEY_VARIANT_BITS	8
-
-static inline struct tern_region __rcu **tern_keys_newest(struct tern_keys *keys, u32 index)
-{
-	return &keys->newest[index % ARRAY_SIZE(keys->newest)];
-}
-
-static inline bool tern_key_has_index(const struct tern_region *region, u32 index)
-{
-	/* The variant may change meanwhile. */
-	return region && READ_ONCE(region->key) >> TERN_KEY_VARIANT_BITS == index;
-}
+/* All of kernel memory. May sleep. ERR_PTR. */
+struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd, int access);
 
 /*
- * By index: the caller compares the whole key. Under RCU only, for which BHs or
- * IRQs off are enough; what is done to a FAST region or a window is done under
- * its lock, state not DEAD.
+ * Unpublish, wait for spans, free. For windows there is tern_window_destroy(). -EBUSY while
+ * windows are bound to it: then it stays. Sleeps.
  */
-static inline struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
-{
-	u32 index = key >> TERN_KEY_VARIANT_BITS;
-	struct tern_region *region = rcu_dereference_check(*tern_keys_newest(keys, index),
-							   rcu_read_lock_bh_held());
+int tern_region_destroy(struct tern_keys *keys, struct tern_region *region);
 
-	return tern_key_has_index(region, index) ? region : xa_load(&keys->xa, index);
-}
+/* ---- among the files of mem/ ---- */
 
-/* region.c: a region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
+/* A region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 				       enum tern_region_kind kind);
 /* Undoes create of a region that was never published. */
@@ -68,13 +108,13 @@ void tern_region_drain(struct tern_region *region);
 void tern_region_free(struct tern_region *region);
 /*
  * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: the region that replaces it, or
- * NULL. Those who found the dead one by its key go on with that.
+ * NULL. Lookups that found the dead one by its key go on with the replacement.
  */
 int tern_region_kill(struct tern_region *region, struct tern_region *instead);
 
 /*
- * What spans must not do (mem.h), as lockdep sees it: to hold one is to have a lock that is only
- * ever tried, and that many have; to wait for the last is to take it alone.
+ * The rules of spans (span.h) for lockdep. Holding a span is a shared lock, taken by trylock.
+ * Waiting for the last span takes the lock exclusively.
  */
 #ifdef CONFIG_LOCKDEP
 extern struct lockdep_map tern_span_map;
@@ -96,7 +136,7 @@ static __always_inline void tern_spans_waited_for(void)
 
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
-	/* Who waits holds nothing, so an interrupt meanwhile may wait too: as if there were none. */
+	/* A waiter holds no span, so an interrupt here may wait too. Hide it from lockdep. */
 	local_irq_save(irq);
 	lock_acquire(&tern_span_map, 0, 0, 0, 1, NULL, _THIS_IP_);
 	lock_release(&tern_span_map, _THIS_IP_);
@@ -104,8 +144,8 @@ static __always_inline void tern_spans_waited_for(void)
 }
 
 /*
- * From CLOSING to FREE: spin until no span of the region is left, however long. No new span
- * comes meanwhile. The holder of a span waits for nothing, so this does not take long.
+ * From CLOSING to FREE: spins until no span of the region is left. No new span comes meanwhile, and
+ * a span's holder waits for nothing, so this does not take long.
  */
 void tern_region_close(struct tern_region *region);
 
@@ -113,19 +153,6 @@ static inline void tern_region_put(struct tern_region *region)
 {
 	if (refcount_dec_and_test(&region->ref))
 		complete(&region->released);
-}
-
-/*
- * window.c: end a window's binding, under its lock, leaving it in state (not VALID). The
- * MR returned (or NULL) stays bound until nobody uses the window's spans.
- */
-struct tern_region *tern_window_unbind_locked(struct tern_keys *keys, struct tern_region *window,
-					      enum tern_region_state state);
-/* The spans are gone. mr may be NULL. */
-static inline void tern_window_drop_mr(struct tern_region *mr)
-{
-	if (mr)
-		atomic_dec(&mr->bound_windows);
 }
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gather/scatter lists: an offset in a message to an SGE and its span.
+ * Gather/scatter lists: maps an offset in a message to an SGE and its span.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "mem/mem.h"
+#include "mem/sgl.h"
 
 void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
 		    const struct tern_sge *sge, u32 num_sge, u32 need)
@@ -30,7 +30,7 @@ void tern_sgl_end(struct tern_sgl *sgl)
 	sgl_drop_span(sgl);
 }
 
-/* Makes the SGE that holds byte off of the message the current one. */
+/* Makes the SGE with byte off of the message the current one. */
 static int sgl_seek(struct tern_sgl *sgl, u64 off)
 {
 	u64 base = 0;

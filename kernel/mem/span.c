@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Spans: the door through which every access to registered memory goes. get
- * checks key, state, PD, QP, rights and bounds once; the rest walks blocks.
+ * Spans: every access to registered memory goes through here. get checks key,
+ * state, PD, QP, rights and bounds once; the other functions walk blocks.
  */
 #include <linux/align.h>
 #include <linux/atomic.h>
@@ -13,10 +13,13 @@
 
 #include "mem/bounds.h"
 #include "mem/copy.h"
+#include "mem/ctx.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/span.h"
 #include "uncleared.h"
 
-/* Everything but the state: what makes that stable differs by kind. */
+/* Checks everything except the state. How the state is kept stable differs by kind. */
 static __always_inline int span_check(const struct tern_mem_ctx *ctx,
 				      const struct tern_region *region, u32 key, u64 va,
 				      u64 length, u32 need)
@@ -27,7 +30,7 @@ static __always_inline int span_check(const struct tern_mem_ctx *ctx,
 		return -EPERM;
 	if ((region->access & need) != need)
 		return -EACCES;
-	/* Windows give rights to peers only. */
+	/* Windows grant rights only to peers. */
 	if (tern_region_is_window(region) && (!need || need & ~TERN_ACCESS_REMOTE))
 		return -EACCES;
 	if (region->kind == TERN_REGION_MW2 && region->bound_qpn != ctx->qpn)
@@ -48,18 +51,21 @@ static void span_fill(struct tern_span *span, struct tern_region *region, u64 va
 		span->off = region->block_off + (va - region->iova);
 }
 
-/* It was on its way out when it was found: referenced, what was put in its place, or NULL. */
+/* The region was dying when it was found. Returns its replacement, referenced, or NULL. */
 static noinline struct tern_region *get_instead(struct tern_region *region)
 {
 	do {
-		/* Drained last of all. Pairs with tern_region_drain(). */
+		/*
+		 * The reference is dropped after `instead` is written. Pairs with
+		 * tern_region_drain().
+		 */
 		smp_rmb();
 		region = READ_ONCE(region->instead);
 	} while (region && !refcount_inc_not_zero(&region->ref));
 	return region;
 }
 
-/* USER, DMA: they are as they were published for as long as they are found. */
+/* USER, DMA: they do not change from publication until no key finds them. */
 static __always_inline int span_get_fixed(const struct tern_mem_ctx *ctx,
 					  struct tern_region *region, u32 key, u64 va, u64 length,
 					  u32 need, struct tern_span *span)
@@ -82,9 +88,8 @@ static __always_inline int span_get_fixed(const struct tern_mem_ctx *ctx,
 }
 
 /*
- * FAST, windows: all is decided under the lock that changes it. Not being DEAD
- * there means that the owner's reference is still held, and a bound window's
- * MR is held by the binding.
+ * FAST, windows: all is decided under the lock that guards changes. If the state is not DEAD, the
+ * owner's reference is still held, and the binding holds a bound window's MR.
  */
 static int span_get_changing(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
 			     u64 va, u64 length, u32 need, struct tern_span *span)
@@ -117,7 +122,7 @@ static __always_inline int span_get(const struct tern_mem_ctx *ctx, u32 key, u64
 {
 	struct tern_region *region;
 
-	/* Which is as good as rcu_read_lock(). */
+	/* This replaces rcu_read_lock(). */
 	lockdep_assert(in_softirq() || irqs_disabled());
 
 	memset(span, 0, sizeof(*span));
@@ -156,7 +161,7 @@ void tern_span_put(struct tern_span *span)
 	span->length = 0;
 }
 
-/* Contiguous bytes at off: address in *p, count returned (>= 1 if off < length). */
+/* The contiguous bytes at off: address in *p, returns their number (>= 1 if off < length). */
 static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, void **p)
 {
 	const struct tern_region *region = span->region;
@@ -176,7 +181,7 @@ static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, 
 	return mem_block_run(pos, left, region->block_shift);
 }
 
-/* Bytes of [off, off + n) that are in the span: all, or its user has a bug. */
+/* The bytes of [off, off + n) inside the span: all, unless the caller has a bug. */
 static size_t span_clip(const struct tern_span *span, u64 off, size_t n)
 {
 	if (WARN_ON_ONCE(!mem_range_within(0, span->length, off, n)))
@@ -221,7 +226,7 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 	span_read(span, off, dst, span_clip(span, off, n));
 }
 
-/* As tern_span_get(), for [off, off + n) of it. */
+/* As tern_span_get(), for [off, off + n) of the range. */
 static __always_inline int span_get_for(const struct tern_mem_ctx *ctx, u32 key, u64 va,
 					u64 length, u32 need, u64 off, size_t n,
 					struct tern_span *span)
@@ -281,7 +286,7 @@ int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u
 	void *p;
 	s64 old;
 
-	/* Eight aligned bytes are in one block; of unaligned memory the run may be shorter. */
+	/* Eight aligned bytes lie in one block. Unaligned ones may cross a block's end. */
 	if (span_chunk(span, 0, &p) < sizeof(*target) ||
 	    !IS_ALIGNED((uintptr_t)p, sizeof(*target)))
 		return -EINVAL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User memory: pin it, cut it into the largest blocks that are contiguous, and
- * change a registration by replacing it.
+ * User memory: pins it, cuts it into the largest contiguous blocks, and changes
+ * a registration by replacing it.
  */
 #include <linux/bits.h>
 #include <linux/err.h>
@@ -15,9 +15,11 @@
 
 #include "charged.h"
 #include "mem/bounds.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/user.h"
 
-/* Blocks of a page to 1 GiB: no page is larger. */
+/* From a page to 1 GiB: no page is larger. */
 #define USER_BLOCK_MAX_SHIFT	30
 
 static int user_access_check(int access)
@@ -54,8 +56,8 @@ static int user_fill_blocks(struct tern_region *region, struct ib_umem *umem, un
 }
 
 /*
- * Pins length bytes at start. Blocks are laid out along the first byte's kernel
- * address and not along the iova, which may be aligned any way.
+ * Pins length bytes at start. Blocks are laid out along the first byte's kernel address, not along
+ * the iova, which may have any alignment.
  */
 static int user_map(struct tern_region *region, struct ib_device *ibdev, u64 start, u64 length,
 		    int access)
@@ -99,7 +101,7 @@ release:
 	return err;
 }
 
-/* iova of a registration: zero-based ones are addressed by offset. */
+/* The iova of a registration. Zero-based ones are addressed by offset. */
 static int user_place(struct tern_region *region, u64 iova, u64 length, int access)
 {
 	if (access & IB_ZERO_BASED)
@@ -140,7 +142,7 @@ struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *p
 	return region;
 }
 
-/* The replacement's memory: pinned anew, or to be inherited (false in *pinned). */
+/* The replacement's memory: pinned anew, or to be inherited (*pinned is false). */
 static int rereg_map(struct tern_region *new, struct ib_device *ibdev, const struct tern_mr *mr,
 		     int flags, u64 start, u64 length, u64 iova, bool *pinned)
 {
@@ -154,12 +156,14 @@ static int rereg_map(struct tern_region *new, struct ib_device *ibdev, const str
 		return err ?: user_map(new, ibdev, start, length, new->access);
 	}
 
-	/* ib_mr keeps the iova asked for, should ZERO_BASED come or go with the access. */
+	/*
+	 * ib_mr keeps the requested iova, in case ZERO_BASED is added or removed with the access.
+	 */
 	err = user_place(new, mr->ibmr.iova, old->length, new->access);
 	if (err)
 		return err;
 
-	/* Pages pinned for reading are not the ones that a write would have to go to. */
+	/* Pages pinned for reading are not those that writes must go to (copy on write). */
 	if (umem && !umem->writable && ib_access_writable(new->access)) {
 		if (umem->owning_mm != current->mm)
 			return -EINVAL;
@@ -193,7 +197,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 			return err;
 	}
 
-	/* Its own key is given back; it takes the old one's place. */
+	/* It takes the old region's key; its own is given back. */
 	new = tern_region_create(keys, flags & IB_MR_REREG_PD ? pd : old->pd, TERN_REGION_USER);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
@@ -205,7 +209,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	own_key = new->key;
 	new->key = old->key;
 	new->state = TERN_REGION_VALID;
-	/* The new one from here on: by way of the old to who found that, and then by the key. */
+	/* From here on lookups get the new region: first by way of the old one, then by the key. */
 	err = tern_region_kill(old, new);
 	if (err)
 		goto disinherit;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: rights to a part of a region. Type 1 may be bound again and
- * again; type 2 (2B: tied to the QP that bound it) from free only. A bound
- * window holds its MR by bound_windows; lock order is window, then MR, or the lock
- * of the lists of what is bound through QPs.
+ * Memory windows: rights to a part of a region. Type 1 may be bound again at
+ * any time; type 2 (2B: tied to the QP that bound it) only when free. A bound
+ * window holds its MR by bound_windows. Lock order: window, then its MR or
+ * bound_lock.
  */
 #include <linux/err.h>
 #include <linux/sched.h>
 
 #include "mem/bounds.h"
+#include "mem/ctx.h"
+#include "mem/keys.h"
 #include "mem/region.h"
+#include "mem/window.h"
 
 struct window_bind {
 	u32 mw_rkey;
@@ -82,8 +85,8 @@ static int mr_may_be_bound(const struct tern_region *window, const struct tern_r
 }
 
 /*
- * Counts the window in, so that the MR stays as it is. *bound: as which it was found, then
- * which it is, if it was re-registered just now.
+ * Counts the window in, so that the MR does not change. *bound: on entry the region found by the
+ * key, on return the one that replaced it, if it was re-registered just now.
  */
 static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 		   const struct window_bind *bind)
@@ -108,7 +111,7 @@ static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 	return err;
 }
 
-/* window->lock held; bound to nothing. mr, counted in; or NULL: it stays so. */
+/* window->lock held; the window is not bound. mr is counted in. NULL: the window stays unbound. */
 static void window_bind_locked(struct tern_mem_ctx *ctx, struct tern_region *window,
 			       struct tern_region *mr, const struct window_bind *bind)
 {
@@ -146,7 +149,10 @@ static int window_bind(struct tern_mem_ctx *ctx, struct tern_region *window,
 			mr = NULL;
 	}
 	while (!err && window->mr) {
-		/* The old binding's last span first: else those of the new come between. */
+		/*
+		 * Wait for the old binding's last span, so that no span of the new one comes
+		 * before.
+		 */
 		old = tern_window_unbind_locked(ctx->keys, window, TERN_REGION_CLOSING);
 		spin_unlock_irqrestore(&window->lock, irq);
 		tern_region_close(window);
@@ -184,13 +190,19 @@ int tern_mem_bind(struct tern_mem_ctx *ctx, u32 mw_rkey, u32 new_rkey, u32 mr_lk
 	return err;
 }
 
-void tern_mem_ctx_init(struct tern_mem_ctx *ctx, struct tern_keys *keys, const struct ib_pd *pd,
-		       u32 qpn)
+void tern_window_destroy(struct tern_keys *keys, struct tern_region *window)
 {
-	ctx->keys = keys;
-	ctx->pd = pd;
-	ctx->qpn = qpn;
-	INIT_LIST_HEAD(&ctx->bound);
+	struct tern_region *mr;
+	unsigned long irq;
+
+	spin_lock_irqsave(&window->lock, irq);
+	mr = tern_window_unbind_locked(keys, window, TERN_REGION_DEAD);
+	spin_unlock_irqrestore(&window->lock, irq);
+
+	tern_key_release(keys, window->key);
+	tern_region_drain(window);
+	tern_window_drop_mr(mr);
+	tern_region_free(window);
 }
 
 static struct tern_region *first_bound(struct tern_mem_ctx *ctx)
@@ -204,7 +216,7 @@ static struct tern_region *first_bound(struct tern_mem_ctx *ctx)
 	return window;
 }
 
-/* Unless its owner has been quicker. Under RCU. */
+/* Does nothing if the window's owner was faster. Under RCU. */
 static void window_unbind_qp(struct tern_mem_ctx *ctx, struct tern_region *window)
 {
 	struct tern_region *mr = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copying by plain loads and stores, and where a CPU's string moves do badly.
+ * Copying by plain loads and stores, and the case in which a CPU's string moves
+ * are slow.
  *
  * Pure: also built into the unit tests.
  */
@@ -16,9 +17,8 @@ struct mem_word {
 #pragma pack(pop)
 
 /*
- * n bytes that do not overlap, from the first to the last: who polls for the last
- * byte of a message then finds the others, as far as the CPU keeps the order of
- * stores.
+ * Copies n bytes that do not overlap, from the first to the last. So a program that polls the last
+ * byte of a message also finds the others, as far as the CPU keeps the order of stores.
  */
 static inline void mem_copy_words(void *dst, const void *src, size_t n)
 {
@@ -41,10 +41,10 @@ static inline void mem_copy_words(void *dst, const void *src, size_t n)
 }
 
 /*
- * AMD's Zen 3 and 4 take thirty times as long for a string move whose destination is up
- * to so many bytes further into its page than the source is into its own: the bits that
- * loads are first compared with stores by are the same. An FPDU's payload is 16 bytes
- * further into a page than that of an aligned buffer.
+ * AMD's Zen 3 and 4 take thirty times as long for a string move if the destination's offset in its
+ * page exceeds the source's by up to MEM_COPY_CLOSE bytes: the address bits by which loads are
+ * first compared with stores are then the same. An FPDU's payload is 16 bytes further into a page
+ * than that of an aligned buffer.
  */
 #define MEM_COPY_CLOSE	31
 #define MEM_COPY_PAGE	4096

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queue, producer's side: CQEs into the ring, overrun, events as
- * armed, resize. What kernel consumers do with a CQ is in cq_kernel.c.
+ * Completion queue, the producer's side: writes CQEs, detects overrun, raises
+ * events as armed, resizes. cq_kernel.c has the kernel consumers' side.
  */
 #include <linux/err.h>
 #include <linux/lockdep.h>
@@ -39,7 +39,7 @@ void tern_cq_uninit(struct tern_cq *cq)
 	cq->ring = NULL;
 }
 
-/* CQEs not yet polled, by the newest cons; more than nslots if user space wrote nonsense. */
+/* CQEs not yet polled, by the newest cons. More than nslots if user space wrote nonsense. */
 static u32 cq_unpolled(struct tern_cq *cq)
 {
 	if (cq->user)
@@ -47,7 +47,7 @@ static u32 cq_unpolled(struct tern_cq *cq)
 	return cq->prod - cq->cons;
 }
 
-/* The cons last seen will usually do; user space's cache line is fetched once per lap. */
+/* The last seen cons usually suffices. So user space's cache line is fetched once per lap. */
 static bool cq_has_room(struct tern_cq *cq)
 {
 	u32 nslots = cq->ring->nslots;
@@ -69,22 +69,22 @@ static void cq_append(struct tern_cq *cq, struct tern_cqe *cqe)
 	smp_store_release(&cq->ring->hdr->prod, ++cq->prod);
 }
 
-/* Takes the arming if it is for this completion. */
+/* Clears the arming if it matches this completion. */
 static bool cq_disarm(struct tern_cq *cq, bool solicited)
 {
 	u32 *word = &cq->ring->hdr->arm;
 	u32 arm;
 
-	/* Pairs with the barrier of who stored arm and then looks at prod. */
+	/* Pairs with the consumer's barrier between arm and its look at prod. */
 	smp_mb();
 	arm = READ_ONCE(*word);
 	if (arm != TERN_CQ_ARM_ANY && !(arm == TERN_CQ_ARM_SOLICITED && solicited))
 		return false;
-	/* Should the word change just now, an event too many is the harmless side. */
+	/* If the word changes just now, an additional event does no harm. */
 	return xchg(word, TERN_CQ_ARM_NONE) != TERN_CQ_ARM_NONE;
 }
 
-/* Around a consumer's handler: none within another's. */
+/* Around a consumer's handler. Handlers do not nest. */
 static void cq_handler_begin(void)
 {
 	lockdep_assert(in_softirq() || irqs_disabled());
@@ -121,7 +121,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 
 	spin_lock_irqsave(&cq->lock, irq);
 	if (cq->dead) {
-		/* Told once already. */
+		/* reported already */
 	} else if (cq_has_room(cq)) {
 		cq_append(cq, cqe);
 		notify = cq_disarm(cq, solicited);
@@ -157,7 +157,7 @@ int tern_cq_resize(struct tern_cq *cq, u32 cqe)
 		return PTR_ERR(new);
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* User space's: it polls nothing now, or polls it again. */
+	/* User space's index. User space does not poll meanwhile, or polls these CQEs again. */
 	cons = cq->prod - cq_unpolled(cq);
 	tern_ring_move_begin(&move, new, old, cons);
 	while (!(ret = tern_move_round(&move, cq->user ? cons : cq->cons, cq->prod))) {

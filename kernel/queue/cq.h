@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Completion queue: writes CQEs into the shared ring and raises events as
- * armed. Overrun makes the CQ dead: IB_EVENT_CQ_ERR once, no CQE after it.
+ * armed. An overrun makes the CQ dead: IB_EVENT_CQ_ERR once, then no CQE.
  */
 #ifndef TERN_QUEUE_CQ_H
 #define TERN_QUEUE_CQ_H
@@ -24,13 +24,13 @@ struct tern_cq {
 
 /*
  * A completion handler runs in the middle of the run that brought the CQE: BHs are off, and the run
- * locks of one or two QPs are held. It may poll, arm, and post to any QP, and may not sleep, modify,
- * query or destroy. What it posts waits for a work item: to run that QP here and now, whose
- * completions have handlers, too, would end when the stack does, and take run locks in any order.
+ * locks of one or two QPs are held. It may poll, arm, and post to any QP. It may not sleep, modify,
+ * query or destroy. A work item sends what it posts: to run that QP here would call further
+ * handlers, without a limit on the stack, and take run locks in any order.
  */
 DECLARE_PER_CPU(bool, tern_cq_handles);
 
-/* Is the caller in one? */
+/* Is the caller in a completion handler? */
 static inline bool tern_cq_in_handler(void)
 {
 	return this_cpu_read(tern_cq_handles);
@@ -44,33 +44,25 @@ int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
 void tern_cq_uninit(struct tern_cq *cq);
 
 /*
- * Append *cqe (timestamp filled in here) and call the completion handler if
- * armed for it: solicited is true for solicited receives and for every error.
- * False if the CQ is (or becomes) dead. Context: any up to softirq; the
- * handler is called without the CQ's lock, in the caller's context, which must
- * keep a QP (so, by ib_core's counts, the CQ) from being destroyed meanwhile.
+ * Appends *cqe (timestamp filled in here), and calls the completion handler if it is armed for it.
+ * solicited: for solicited receives and all errors. False if the CQ is (or becomes) dead. Context:
+ * any up to softirq. The handler is called without the CQ's lock, in the caller's context. The
+ * caller keeps a QP (so, by ib_core's counts, the CQ) from being destroyed meanwhile.
  */
 bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited);
 
-/* Nothing more can be told by it. Racy: it may be a moment later. */
+/* No further CQE can be written. Racy: it may become true a moment later. */
 static inline bool tern_cq_is_dead(const struct tern_cq *cq)
 {
 	return READ_ONCE(cq->dead);
 }
 
 /*
- * New ring of at least cqe entries (ibcq.cqe) with the unpolled CQEs, each at
- * its free-running index, and the arming. -EINVAL (they do not fit, CQ dead),
- * -ENOMEM; may sleep. User space polls and arms nothing meanwhile, and nobody
- * calls tern_cq_clean(). Others wait for a round of move.h's at most.
+ * A new ring of at least cqe entries (ibcq.cqe), with the unpolled CQEs, each at its free-running
+ * index, and the arming. -EINVAL (they do not fit, CQ dead), -ENOMEM; may sleep. User space does
+ * not poll or arm meanwhile, and nobody calls tern_cq_clean(). Others wait for one round of move.h
+ * at most.
  */
 int tern_cq_resize(struct tern_cq *cq, u32 cqe);
-
-/* ib_device_ops.poll_cq, of kernel CQs, and req_notify_cq. */
-int tern_cq_poll(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
-int tern_cq_req_notify(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-
-/* A kernel QP is going away, nothing is posted for it any more: drop its unpolled CQEs. */
-void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp);
 
 #endif

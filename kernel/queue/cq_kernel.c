@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kernel consumers do with a completion queue: poll, arm, and drop the
- * CQEs of a QP that goes away. User space does the first two on its mapping.
+ * The kernel consumers' side of a completion queue: poll, arm, and drop the
+ * CQEs of a QP that goes away. User space polls and arms by its mapping.
  */
 #include <linux/errno.h>
 #include <linux/etherdevice.h>
 #include <linux/string.h>
 
 #include "queue/cq.h"
+#include "queue/cq_kernel.h"
 
 static_assert(TERN_NETWORK_IPV4 == (int)RDMA_NETWORK_IPV4);
 static_assert(TERN_NETWORK_IPV6 == (int)RDMA_NETWORK_IPV6);
@@ -26,7 +27,7 @@ static enum ib_wc_opcode cq_wc_opcode(u8 opcode)
 	case TERN_WC_FETCH_ADD:
 		return IB_WC_FETCH_ADD;
 	case TERN_WC_BIND_MW:
-		/* Kernel consumers have no windows; not an ib_wc_opcode. */
+		/* Kernel consumers have no windows; there is no such ib_wc_opcode. */
 		break;
 	case TERN_WC_LOCAL_INV:
 		return IB_WC_LOCAL_INV;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A resize: what was produced and not yet consumed goes from the old ring to the
- * new one, each entry at its free-running index, while both ends of the old ring go
- * on. This is done in rounds, of so few bytes that a lock may be held, with IRQs off.
+ * A resize moves the entries between consumer and producer from the old ring to
+ * the new one, each at its free-running index, while both ends of the old ring
+ * go on. It works in rounds of few bytes, so that a lock may be held, with IRQs
+ * off.
  *
  * Pure: also built into the unit tests.
  */
@@ -11,7 +12,7 @@
 
 #include "proto/deps.h"
 
-/* Some microseconds, also where no cache has any of it. */
+/* Takes some microseconds, even if no cache has the data. */
 #define TERN_MOVE_ROUND_BYTES 16384
 
 /* The slots of a ring; nslots is a power of two. */
@@ -23,10 +24,10 @@ struct tern_slots {
 struct tern_move {
 	struct tern_slots to, from;
 	u32 stride;
-	u32 next;	/* what is before it is moved, or consumed */
+	u32 next;	/* entries before it are moved, or consumed */
 };
 
-/* cons: where the consumer is now. */
+/* cons: the consumer's index now. */
 static inline void tern_move_begin(struct tern_move *m, struct tern_slots to,
 				   struct tern_slots from, u32 stride, u32 cons)
 {
@@ -39,13 +40,13 @@ static inline void *tern_move_slot(struct tern_slots s, u32 index, u32 stride)
 }
 
 /*
- * One round: what the lock that is held keeps in place is [cons, prod). 1: all of it is
- * moved, and the new ring may take the old one's place before the lock is released. 0:
- * there is more. -EINVAL: one of the rings has no room for so much.
+ * One round. The caller's lock keeps [cons, prod) in place. 1: all of it is moved, and the new ring
+ * may take the old one's place before the lock is released. 0: there is more. -EINVAL: one of the
+ * rings has no room for all.
  *
- * Any cons and prod are safe, and cost no more than a round. Of how many rounds it takes
- * this is sure if the end that is user space's stays where it was: as many as either ring
- * takes. So who calls reads that end's index once.
+ * Any cons and prod are safe, and cost one round at most. The number of rounds is bounded only if
+ * user space's index does not move: then it is what either ring takes. So the caller reads that
+ * index once.
  */
 static inline int tern_move_round(struct tern_move *m, u32 cons, u32 prod)
 {
@@ -54,7 +55,7 @@ static inline int tern_move_round(struct tern_move *m, u32 cons, u32 prod)
 
 	if (fill > m->to.nslots || fill > m->from.nslots)
 		return -EINVAL;
-	/* Overtaken by the consumer. */
+	/* The consumer has overtaken it. */
 	if (m->next - cons > fill)
 		m->next = cons;
 	for (; m->next != prod && room; m->next++, room--)

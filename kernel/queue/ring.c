@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of a ring: pages that the kernel sees as one area, and user space may map
- * as a whole.
+ * Memory of a ring: pages that the kernel sees as one area, and that user space
+ * may map as a whole.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -15,7 +15,7 @@
 
 static_assert(sizeof(struct tern_ring_hdr) == TERN_RING_HDR_BYTES);
 
-/* More is not a queue: it keeps the rounding and the 32-bit map size sound. */
+/* A sane limit. It keeps the rounding and the 32-bit map size from overflow. */
 #define RING_MAX_SLOTS	(1u << 24)
 
 static void free_pages_of(struct page **pages, u32 n)
@@ -25,7 +25,7 @@ static void free_pages_of(struct page **pages, u32 n)
 	kvfree(pages);
 }
 
-/* What vmalloc_user() does, but charged. */
+/* As vmalloc_user(), but charged. */
 static bool area_alloc(struct tern_ring *ring)
 {
 	u32 npages = ring->map_bytes >> PAGE_SHIFT;

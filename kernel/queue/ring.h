@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of one ring: header and slots in zeroed pages, charged to who makes it,
- * in a row for the kernel and for a user space that maps them. Reference counted,
- * because a mapping in the making and the owning object end independently. What the
- * words in it mean is in tern-abi.h; who advances them is in sq.h, rq.h, cq.h.
+ * Memory of one ring: header and slots in zeroed pages, charged to their
+ * creator, contiguous for the kernel and for user space that maps them. It is
+ * reference counted, because a mapping in the making and the owning object end
+ * independently. tern-abi.h says what the words in it mean; sq.h, rq.h and cq.h
+ * advance them.
  */
 #ifndef TERN_QUEUE_RING_H
 #define TERN_QUEUE_RING_H
@@ -21,7 +22,7 @@ struct tern_ring {
 	struct kref ref;
 	struct tern_ring_hdr *hdr;
 	void *slots;
-	struct page **pages;	/* of all of it */
+	struct page **pages;	/* of header and slots */
 	u32 nslots;		/* power of two */
 	u32 stride;		/* bytes */
 	u32 map_bytes;		/* page-rounded */
@@ -37,10 +38,10 @@ static inline void *tern_ring_slot(const struct tern_ring *ring, u32 index)
 	return ring->slots + (size_t)(index & (ring->nslots - 1)) * ring->stride;
 }
 
-/* Map all of it; the mapping is as long. */
+/* Maps all of the ring. The mapping has its size. */
 int tern_ring_mmap(const struct tern_ring *ring, struct vm_area_struct *vma);
 
-/* Begin to move what is in the old ring, whose consumer is at cons, to the new one. */
+/* Begins a move from the old ring, whose consumer is at cons, to the new one. */
 static inline void tern_ring_move_begin(struct tern_move *move, const struct tern_ring *to,
 					const struct tern_ring *from, u32 cons)
 {

@@ -56,7 +56,7 @@ void tern_rq_reset(struct tern_rq *rq)
 	spin_unlock_irqrestore(&rq->take_lock, irq);
 }
 
-/* The one read of the WQE at head. */
+/* The only read of the WQE at head. */
 static int rq_copy_in(const struct tern_rq *rq, struct tern_rwqe *out)
 {
 	const struct tern_recv_wqe *shared = tern_ring_slot(rq->ring, rq->head);
@@ -65,7 +65,7 @@ static int rq_copy_in(const struct tern_rq *rq, struct tern_rwqe *out)
 	u32 i;
 
 	memcpy(&wqe, shared, sizeof(wqe));
-	/* Below, the copy is meant, not a second look at its source. */
+	/* From here on use the copy; do not read the source again. */
 	barrier();
 
 	out->wr_id = wqe.wr_id;
@@ -107,7 +107,7 @@ int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit)
 	ret = rq_copy_in(rq, out);
 	smp_store_release(&rq->ring->hdr->cons, ++rq->head);
 
-	/* The limit is disarmed by its event: see ibv_modify_srq(3). */
+	/* The event disarms the limit: see ibv_modify_srq(3). */
 	if (--left < rq->limit) {
 		rq->limit = 0;
 		*limit_hit = true;
@@ -166,7 +166,7 @@ int tern_rq_resize(struct tern_rq *rq, u32 max_wr)
 	if (IS_ERR(new))
 		return PTR_ERR(new);
 
-	/* User space's: it posts nothing now, or loses what it posts. */
+	/* User space's index. User space does not post meanwhile, or loses what it posts. */
 	prod = smp_load_acquire(&old->hdr->prod);
 	tern_ring_move_begin(&move, new, old, READ_ONCE(rq->head));
 	for (;;) {

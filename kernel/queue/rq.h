@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Receive queue, of a QP or shared (SRQ): hands out WQEs, each copied once.
- * take and post are each internally locked, because an SRQ serves many QPs.
+ * take and post have a lock each, because an SRQ serves many QPs.
  */
 #ifndef TERN_QUEUE_RQ_H
 #define TERN_QUEUE_RQ_H
@@ -32,7 +32,7 @@ struct tern_rq {
 
 int tern_rq_init(struct tern_rq *rq, u32 max_wr, u32 max_sge, bool user);
 void tern_rq_uninit(struct tern_rq *rq);
-/* RESET: forget everything posted. prod is the poster's: head and cons move up to it. */
+/* RESET: forgets everything posted. Only the poster writes prod: head and cons move up to it. */
 void tern_rq_reset(struct tern_rq *rq);
 
 /*
@@ -42,13 +42,16 @@ void tern_rq_reset(struct tern_rq *rq);
  */
 int tern_rq_take(struct tern_rq *rq, struct tern_rwqe *out, bool *limit_hit);
 
-/* Is there one to be taken, or a broken ring? By who takes; of a queue that is not resized. */
+/*
+ * Is there a WQE to take, or is the ring broken? Called by the taker, for a queue that is never
+ * resized.
+ */
 static inline bool tern_rq_is_posted(const struct tern_rq *rq)
 {
 	return READ_ONCE(rq->ring->hdr->prod) != READ_ONCE(rq->head);
 }
 
-/* Set or clear TERN_RING_F_KICK; after setting, take what came meanwhile. */
+/* Sets or clears TERN_RING_F_KICK. After setting it, take what came meanwhile. */
 void tern_rq_kick_wanted(struct tern_rq *rq, bool on);
 /* Kernel posters, after a full barrier: is a doorbell due? */
 static inline bool tern_rq_kick_due(const struct tern_rq *rq)
@@ -56,15 +59,14 @@ static inline bool tern_rq_kick_due(const struct tern_rq *rq)
 	return READ_ONCE(rq->ring->hdr->flags) & TERN_RING_F_KICK;
 }
 
-/* SRQ: arm the limit event (0 disarms). -EINVAL if above max_wr. *hit: already below. */
+/* SRQ: arms the limit event (0 disarms). -EINVAL if above max_wr. *hit: already below. */
 int tern_rq_set_limit(struct tern_rq *rq, u32 limit, bool *hit);
 
 /*
- * SRQ resize: move to a new ring of max_wr WQEs with the WQEs not yet taken.
- * -EINVAL if they do not fit, -ENOMEM. The old ring is put. May sleep.
- * User space holds its own lock and posts nothing meanwhile. Indices go on
- * where they were: a WQE keeps its free-running index in the new ring. Who takes
- * or posts in the kernel waits for a round of move.h's at most.
+ * SRQ resize: moves the WQEs not yet taken to a new ring of max_wr WQEs. -EINVAL if they do not
+ * fit, -ENOMEM. The old ring is put. May sleep. User space holds its own lock and posts nothing
+ * meanwhile. Each WQE keeps its free-running index. Takers and kernel posters wait for one round of
+ * move.h at most.
  */
 int tern_rq_resize(struct tern_rq *rq, u32 max_wr);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queue: copy-in, retirement and doorbell elision. A WQE of a user ring
- * is read exactly once, into sq->copy; what makes it legal is in wqe.c.
+ * Send queue: copy-in, retirement and doorbell elision. A WQE of a user ring is
+ * read exactly once, into sq->copy; wqe.c decides whether it is legal.
  */
 #include <linux/align.h>
 #include <linux/err.h>
@@ -89,13 +89,13 @@ void tern_sq_reset(struct tern_sq *sq)
 	spin_unlock_irqrestore(&sq->post_lock, irq);
 }
 
-/* The one read of a user's WQE: the header, then as much as it claims and the slot holds. */
+/* The only read of a user's WQE: the header, then as much as it claims and the slot holds. */
 static void sq_copy_in(const struct tern_sq *sq, u32 index, struct tern_send_wqe *wqe)
 {
 	const struct tern_send_wqe *shared = tern_ring_slot(sq->ring, index);
 
 	memcpy(wqe, shared, sizeof(*wqe));
-	/* Below, the copy is meant, not a second look at its source. */
+	/* From here on use the copy; do not read the source again. */
 	barrier();
 	tern_wqe_copy_tail(wqe, shared + 1, tern_wqe_tail_bytes(wqe, sq_room(sq)));
 	barrier();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Send queue: takes WQEs out of the shared ring, each copied once into kernel
- * memory and validated there; gives slots back when their work is retired.
- * Calls of the kernel side (take, retire, draining) are serialised by the
- * QP's run lock; those of kernel posters by a lock of their own.
+ * Send queue: takes WQEs out of the shared ring, copies each once into kernel
+ * memory and validates it there; gives slots back when their work is retired.
+ * The QP's run lock serialises the kernel side (take, retire, draining); a lock
+ * of the queue serialises kernel posters.
  */
 #ifndef TERN_QUEUE_SQ_H
 #define TERN_QUEUE_SQ_H
@@ -22,30 +22,28 @@ struct tern_sq {
 	u32 max_sge;
 	u32 max_inline;		/* bytes */
 	bool user;
-	bool draining;		/* as tern_sq_draining() was told last */
+	bool draining;		/* last argument of tern_sq_draining() */
 	spinlock_t post_lock;	/* kernel posters */
 	u32 prod;		/* kernel posters' index */
 };
 
 /*
- * Room for max_wr WQEs of max_sge SGEs or max_inline bytes, whichever is more;
- * the granted values (>= asked) are left in *sq. -EINVAL beyond the limits of
- * tern-abi.h, -ENOMEM. May sleep.
+ * Room for max_wr WQEs of max_sge SGEs or max_inline bytes, whichever is more. The granted values
+ * (>= asked) are left in *sq. -EINVAL beyond the limits of tern-abi.h, -ENOMEM. May sleep.
  */
 int tern_sq_init(struct tern_sq *sq, u32 max_wr, u32 max_sge, u32 max_inline, bool user);
 void tern_sq_uninit(struct tern_sq *sq);
 
 /*
- * RESET: forget everything posted. prod has one writer, the poster, and is not
- * touched: the kernel's indices and cons move up to it.
+ * RESET: forgets everything posted. Only the poster writes prod: the kernel's indices and cons move
+ * up to it.
  */
 void tern_sq_reset(struct tern_sq *sq);
 
 /*
- * Take the next posted WQE. 1: *wqe is the kernel's copy, valid until retired
- * (slot index sq->head - 1). 0: nothing posted. -EINVAL: taken, but malformed
- * (opcode, flags, num_sge, inline_bytes, reserved): only wr_id and SIGNALED
- * are to be used. -EOVERFLOW: prod is impossible, the ring is not usable.
+ * Takes the next posted WQE. 1: *wqe is the kernel's copy, valid until retired (slot index sq->head
+ * - 1). 0: nothing posted. -EINVAL: taken, but malformed (opcode, flags, num_sge, inline_bytes,
+ * reserved): use only wr_id and SIGNALED. -EOVERFLOW: prod is impossible, the ring is not usable.
  * qp_type (enum ib_qp_type) decides which opcodes are legal.
  */
 int tern_sq_take(struct tern_sq *sq, int qp_type, struct tern_send_wqe **wqe);
@@ -56,13 +54,13 @@ static inline struct tern_send_wqe *tern_sq_wqe(const struct tern_sq *sq, u32 in
 	return sq->copy + (size_t)(index & (sq->ring->nslots - 1)) * sq->ring->stride;
 }
 
-/* WQEs before index upto are complete: their slots are the poster's again. */
+/* WQEs before index upto are complete: gives their slots back to the poster. */
 void tern_sq_retire(struct tern_sq *sq, u32 upto);
 
 /*
- * Doorbell elision: set while the kernel will look at prod again without being
- * told. After clearing (false) the caller must look once more (the function
- * executes the full barrier) and drain what came meanwhile.
+ * Doorbell elision: set while the kernel will look at prod again without a doorbell. After clearing
+ * it (false) the caller must look once more and drain what came meanwhile; this function executes
+ * the full barrier.
  */
 static inline void tern_sq_draining(struct tern_sq *sq, bool on)
 {
@@ -80,8 +78,8 @@ static inline bool tern_sq_pending(const struct tern_sq *sq)
 }
 
 /*
- * Nothing is posted, and nobody counts on being looked at: who posts from now on rings.
- * So there is no need to go and look, which takes the ring's cache line from its poster.
+ * Nothing is posted, and no poster relies on a look: the next one rings. So a look is not needed.
+ * It would take the ring's cache line from the poster.
  */
 static inline bool tern_sq_is_idle(const struct tern_sq *sq)
 {
@@ -89,9 +87,9 @@ static inline bool tern_sq_is_idle(const struct tern_sq *sq)
 }
 
 /*
- * Kernel posters, post_lock held: the slot of the next WQE, its header zeros, NULL if the
- * queue is full; and all that is in it now is the engine's. Room behind the header is for
- * max_sge SGEs or max_inline bytes.
+ * Kernel posters, post_lock held: the slot of the next WQE, its header zeroed. NULL if the queue is
+ * full: then all slots are the engine's. Behind the header there is room for max_sge SGEs or
+ * max_inline bytes.
  */
 struct tern_send_wqe *tern_sq_slot(struct tern_sq *sq);
 void tern_sq_publish(struct tern_sq *sq);

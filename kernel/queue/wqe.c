@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Legality of send WQEs. Everything is looked up in one table; what the table
- * cannot say (reserved members, sizes) is checked per body and per argument.
+ * Legality of send WQEs. One table decides. What it cannot express (reserved
+ * members, sizes) is checked per body and per argument.
  */
 #include "queue/wqe.h"
 
 enum wqe_body {
 	BODY_NONE,
 	BODY_DATA,	/* SGEs, or inline bytes */
-	BODY_SGES,	/* SGEs to be written into */
+	BODY_SGES,	/* SGEs for writing */
 	BODY_ONE_SGE,
 	BODY_ATOMIC,	/* one SGE of 8 bytes */
 };
@@ -34,7 +34,7 @@ struct wqe_rule {
 	u8 args;	/* enum wqe_args */
 };
 
-/* As ibv_post_send(3) has it, but UC has no packet for SEND_WITH_INV. */
+/* As in ibv_post_send(3), except that UC has no packet for SEND_WITH_INV. */
 static const struct wqe_rule wqe_rules[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE]		= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
 	[TERN_WR_RDMA_WRITE_WITH_IMM]	= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
@@ -81,7 +81,7 @@ static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 	return false;
 }
 
-/* QP numbers are 24 bits. Only management picks its P_Key by work request. */
+/* QP numbers have 24 bits. Only management chooses its P_Key per work request. */
 static bool wqe_ud_legal(const struct tern_send_wqe *wqe, int qp_type, bool user)
 {
 	if (wqe->ud.remote_qpn >> 24)

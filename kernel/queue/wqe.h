@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which send WQEs are legal, decided on a private copy: one table of opcodes
- * by QP type, for user and kernel posters. Whether keys, address handles and
- * remote addresses in a legal WQE are any good is found out by who executes it.
+ * Decides which send WQEs are legal, on a private copy, by one table of opcodes
+ * and QP types, for user and kernel posters. Execution checks whether keys,
+ * address handles and remote addresses are valid.
  *
  * Pure: also built into the unit tests.
  */
@@ -47,7 +47,10 @@ static inline const struct tern_sge *tern_wqe_sges(const struct tern_send_wqe *w
 	return (const struct tern_sge *)(wqe + 1);
 }
 
-/* Bytes that the header says follow it, clipped to room. Any header is fine. */
+/*
+ * The number of bytes that follow the header, by its own claim, clipped to room. Any header is
+ * allowed.
+ */
 static inline u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
 {
 	u32 bytes;
@@ -59,7 +62,7 @@ static inline u32 tern_wqe_tail_bytes(const struct tern_send_wqe *wqe, u32 room)
 	return bytes < room ? bytes : room;
 }
 
-/* n bytes behind the header: one SGE, most often, for which no function is called. */
+/* Copies n bytes behind the header. The common case, one SGE, calls no function. */
 static inline void tern_wqe_copy_tail(struct tern_send_wqe *wqe, const void *tail, u32 n)
 {
 	if (n == sizeof(struct tern_sge))
@@ -68,7 +71,7 @@ static inline void tern_wqe_copy_tail(struct tern_send_wqe *wqe, const void *tai
 		memcpy(wqe + 1, tail, n);
 }
 
-/* What the SGEs, as many as num_sge says, have in all. */
+/* The sum of the lengths of num_sge SGEs. */
 static inline u64 tern_wqe_sge_bytes(const struct tern_send_wqe *wqe)
 {
 	const struct tern_sge *sge = tern_wqe_sges(wqe);
@@ -81,11 +84,11 @@ static inline u64 tern_wqe_sge_bytes(const struct tern_send_wqe *wqe)
 }
 
 /*
- * 0, or -EINVAL. wqe is followed by at least max(max_sge * sizeof(struct
- * tern_sge), max_inline) readable bytes that nobody else writes.
+ * 0, or -EINVAL. At least max(max_sge * sizeof(struct tern_sge), max_inline) readable bytes that
+ * nobody else writes follow wqe.
  *
- * Members named reserved must be zero in user WQEs. Bytes that an opcode has
- * no member for (imm without *_WITH_IMM, the union's unused rest) are ignored.
+ * Members named reserved must be zero in user WQEs. Bytes for which an opcode has no member (imm
+ * without *_WITH_IMM, the union's unused rest) are ignored.
  */
 int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct tern_wqe_limits *lim);
 

@@ -4,6 +4,11 @@
  * Which status a work request gets is decided by the engines and by req.c,
  * resp.c, ud.c; the CQE itself is verbs/'.
  */
+#include "core/complete.h"
+#include "core/event.h"
+#include "queue/cq.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
 
 void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)

@@ -17,6 +17,9 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
+#include "core/qp.h"
+#include "core/stats.h"
+#include "queue/cq.h"
 #include "roce/exec.h"
 #include "roce/tick.h"
 #include "uncleared.h"

@@ -10,6 +10,7 @@
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 
+#include "core/qp.h"
 #include "roce/roce.h"
 
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */

@@ -14,8 +14,9 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
+#include "core/device.h"
+#include "core/transport.h"
 #include "net.h"
-#include "transport.h"
 
 struct roce_gid {
 	struct hlist_node hash_node;	/* roce_net.gids */

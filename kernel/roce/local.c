@@ -16,6 +16,11 @@
  * delivered; then, from the loop that sends, the peer's answers are fetched. The
  * peer's own receive path never answers.
  */
+#include "core/qp.h"
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
 #include "roce/net.h"
 #include "uncleared.h"

@@ -24,8 +24,10 @@
 #include <rdma/ib_addr.h>
 
 #include "charged.h"
+#include "core/qp.h"
+#include "core/stats.h"
+#include "core/transport.h"
 #include "net.h"
-#include "transport.h"
 
 struct roce_group {
 	struct rhlist_head node;	/* roce_net.groups: each device has its own */

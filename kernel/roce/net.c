@@ -10,6 +10,7 @@
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
 
+#include "core/device.h"
 #include "net.h"
 
 static unsigned int roce_net_id;

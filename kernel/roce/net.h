@@ -20,8 +20,12 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
+#include "core/device.h"
 #include "gate.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "roce.h"
+#include "tern-abi.h"
 
 #define ROCE_GID_HASH_BITS	7
 /* So many addresses have a socket of their own. */

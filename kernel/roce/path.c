@@ -9,6 +9,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "core/device.h"
 #include "net.h"
 
 /* An AV may leave the hop limit open (0); routers would drop that. */

@@ -8,9 +8,11 @@
 #include <linux/slab.h>
 
 #include "charged.h"
+#include "core/qp.h"
 #include "mem/page.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
-#include "transport.h"
 
 /*
  * Unacknowledged packets of a requester: to begin with what fits the queues of a

@@ -4,6 +4,11 @@
  * (packets and local operations), places READ data and atomic results, and
  * turns its completions into CQEs.
  */
+#include "core/complete.h"
+#include "core/event.h"
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
 #include "uncleared.h"
 

@@ -4,6 +4,14 @@
  * receive WQEs, checks keys, moves payload, executes atomics, completes
  * receives, and sends READ responses and acknowledges.
  */
+#include "core/complete.h"
+#include "core/event.h"
+#include "core/stats.h"
+#include "mem/invalidate.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
 #include "uncleared.h"
 

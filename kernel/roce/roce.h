@@ -12,7 +12,9 @@
 #include <linux/workqueue.h>
 #include <net/dst.h>
 
-#include "objects.h"
+#include "core/qp.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "proto/ack_hold.h"
 #include "icrc.h"
 #include "proto/pkt.h"

@@ -11,6 +11,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "core/device.h"
 #include "net.h"
 
 static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)

@@ -20,7 +20,11 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include "core/qp.h"
+#include "core/stats.h"
 #include "icrc.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "net.h"
 #include "uncleared.h"
 

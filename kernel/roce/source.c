@@ -12,7 +12,10 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
+#include "mem/sgl.h"
+#include "mem/span.h"
 #include "net.h"
+#include "tern-abi.h"
 
 bool roce_source_ok(const struct roce_source *src, u32 n)
 {

@@ -8,6 +8,7 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
+#include "core/sysfs.h"
 #include "net.h"
 
 static struct roce_dev *roce_dev_of(struct device *device)

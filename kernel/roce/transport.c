@@ -6,8 +6,10 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
+#include "core/av.h"
+#include "core/qp.h"
+#include "core/transport.h"
 #include "roce/exec.h"
-#include "transport.h"
 
 static const struct tern_limits limits = {
 	.max_qp = 65536,

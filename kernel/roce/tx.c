@@ -36,6 +36,7 @@
 #include <net/udp.h>
 
 #include "charged.h"
+#include "core/stats.h"
 #include "crc.h"
 #include "icrc.h"
 #include "mem/page.h"

@@ -4,8 +4,12 @@
  * engine, because there is no protocol state; the rules are IBTA 9.8.3 (UD)
  * and 13.5.3.2 (GSI Q_Key).
  */
+#include "core/av.h"
+#include "core/port.h"
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "queue/sq.h"
 #include "roce/exec.h"
-#include "transport.h"
 
 #define QKEY_OF_QP	0x80000000u	/* IBTA 10.2.5: the sender's own Q_Key instead */
 

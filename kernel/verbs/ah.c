@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address handles. What a UD work request uses is struct tern_av, found by
- * index under RCU; it outlives its AH by a grace period and therefore holds a
- * reference of its own on the source GID (pd.c waits for the last of them).
+ * Address handles. A UD work request uses struct tern_av, found by index under
+ * RCU. It outlives its AH by a grace period, so it holds a reference of its own
+ * on the source GID (pd.c waits for the last of them).
  */
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
 #include "charged.h"
-#include "verbs/verbs.h"
+#include "core/av.h"
+#include "core/device.h"
+#include "core/transport.h"
+#include "tern-abi.h"
+#include "verbs/ah.h"
+#include "verbs/pd.h"
+#include "verbs/udata.h"
 
 static void av_free(struct tern_av *av)
 {
@@ -22,7 +28,7 @@ static void av_free_rcu(struct rcu_head *rcu)
 	av_free(container_of(rcu, struct tern_av, rcu));
 }
 
-/* Reserve an index; readers find nothing there yet. */
+/* Reserve an index. Readers find nothing there yet. */
 static int av_reserve(struct tern_dev *dev, struct tern_av *av, gfp_t gfp)
 {
 	unsigned long irq;

@@ -5,7 +5,13 @@
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "queue/cq_kernel.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/udata.h"
 
 int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx)
@@ -56,8 +62,8 @@ uncount:
 }
 
 /*
- * User CQs: what can fail on the way to user space comes first, so that a CQ
- * either is as before or as announced.
+ * User CQs. Every step that can fail on the way to user space comes first, so a CQ is either as
+ * before or as announced.
  */
 static int resize_user_cq(struct tern_cq_obj *obj, u32 cqe, struct ib_udata *udata)
 {
@@ -100,7 +106,7 @@ int tern_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 	return err;
 }
 
-static void clean(struct tern_cq *cq, const struct ib_qp *ibqp)
+static void clean_cq(struct tern_cq *cq, const struct ib_qp *ibqp)
 {
 	struct tern_cq_obj *obj = container_of(cq, struct tern_cq_obj, cq);
 
@@ -113,9 +119,9 @@ void tern_clean_cqs(const struct tern_qp *qp, const struct ib_qp *ibqp)
 {
 	if (qp->user)
 		return;
-	clean(qp->scq, ibqp);
+	clean_cq(qp->scq, ibqp);
 	if (qp->rcq != qp->scq)
-		clean(qp->rcq, ibqp);
+		clean_cq(qp->rcq, ibqp);
 }
 
 /* No QP posts to it any more: ib_core counts its users. */

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell file: a file of each user context whose one ioctl runs a QP of
- * that context, for a fraction of what the equivalent uverbs command costs. It
- * may outlive context and device; then there is nothing left for it to find.
+ * The doorbell file. Each user context has one. Its one ioctl runs a QP of that
+ * context, for a fraction of the cost of the equivalent uverbs command. The
+ * file may outlive context and device; then it finds no QP.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "verbs/doorbell.h"
 
 /*
- * Nothing but a reference keeps the QP, and destroying it does not wait for
- * us: the transport finds it dead then.
+ * The caller holds only a reference to the QP. destroy does not wait for it; the transport then
+ * finds the QP dead.
  */
 static long doorbell_ioctl(struct file *file, unsigned int cmd, unsigned long qpn)
 {
@@ -41,7 +42,7 @@ static int doorbell_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* The argument is a number: the same for 32-bit programs. */
+/* The argument is a number, so it is the same for 32-bit programs. */
 static const struct file_operations doorbell_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = doorbell_ioctl,
@@ -53,7 +54,7 @@ struct file *tern_doorbell_file(struct tern_dev *dev)
 {
 	struct file *file;
 
-	/* Its memory only: what a file finds there ends with its context. */
+	/* Holds only the device's memory. The QPs that a file finds end with its context. */
 	get_device(&dev->ibdev.dev);
 	file = anon_inode_getfile("[tern-doorbell]", &doorbell_fops, dev, O_RDWR);
 	if (IS_ERR(file))

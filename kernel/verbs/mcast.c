@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast membership of UD QPs. ib_core has checked the QP's type and that
- * the GID is a multicast one; groups are the transport's.
+ * Multicast membership of UD QPs. ib_core has checked that the QP is UD and the
+ * GID is a multicast one. The transport keeps the groups.
  */
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "verbs/mcast.h"
 
 int tern_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {

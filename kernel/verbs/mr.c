@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions: the verbs around struct tern_region. What a region is and
- * what may be done to it is in mem/.
+ * Memory regions: the verbs around struct tern_region. mem/ says what a region
+ * is and what may be done to it.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
 
 #include "charged.h"
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "mem/fast.h"
+#include "mem/region.h"
+#include "mem/user.h"
+#include "verbs/mr.h"
+#include "verbs/udata.h"
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
@@ -18,7 +25,7 @@ static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct tern_mr, ibmr);
 }
 
-/* Optional flags may be ignored by definition; others are known or refused. */
+/* Optional flags may be ignored by definition. Any other unknown flag is refused. */
 static int clean_access(int *access)
 {
 	*access &= ~IB_ACCESS_OPTIONAL;
@@ -46,7 +53,7 @@ static void mr_free(struct tern_dev *dev, struct tern_mr *mr)
 	atomic_dec(&dev->num_mr);
 }
 
-/* The region is made, or an error: the MR takes it, or ends with it. */
+/* Gives the region to the MR. If making the region failed, frees the MR. */
 static struct ib_mr *mr_finish(struct tern_dev *dev, struct tern_mr *mr,
 			       struct tern_region *region)
 {

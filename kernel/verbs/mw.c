@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: allocation only. Binding and invalidation are work requests,
- * executed by the transport with mem/.
+ * Memory windows: allocation only. Binding and invalidation are work requests;
+ * the transport executes them with mem/.
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "mem/window.h"
+#include "verbs/mw.h"
+#include "verbs/udata.h"
 
 static struct tern_mw *to_tern_mw(struct ib_mw *ibmw)
 {
@@ -38,9 +43,8 @@ int tern_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 int tern_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct tern_dev *dev = to_tern_dev(ibmw->device);
-	int err = tern_region_destroy(&dev->keys, to_tern_mw(ibmw)->region);
 
-	if (!err)
-		atomic_dec(&dev->num_mw);
-	return err;
+	tern_window_destroy(&dev->keys, to_tern_mw(ibmw)->region);
+	atomic_dec(&dev->num_mw);
+	return 0;
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Protection domains: nothing but an identity that regions, windows, QPs and
- * address handles are compared by.
+ * Protection domains: only an identity. Regions, windows, QPs and address
+ * handles are compared by it.
  */
 #include <linux/rcupdate.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/transport.h"
+#include "verbs/pd.h"
+#include "verbs/udata.h"
 
 int tern_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -20,9 +24,9 @@ int tern_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 int tern_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	/*
-	 * Address vectors give their GID back an RCU grace period after their
-	 * AH. All PDs are gone before ib_core tears down the device's GID table,
-	 * so waiting here is early enough, and one wait serves all AHs.
+	 * Address vectors give their GID back an RCU grace period after their AH. All PDs are gone
+	 * before ib_core tears down the device's GID table, so waiting here is early enough, and
+	 * one wait serves all AHs.
 	 */
 	if (to_tern_pd(ibpd)->ahs_freed)
 		rcu_barrier();

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters that every InfiniBand port has (IBTA 16.1.3), from those that are
- * counted anyway. ib_core asks for them by a MAD, to show them in
- * ports/1/counters; nobody else is answered: what comes in by the wire is left
- * to who registered for its class.
+ * The counters that every InfiniBand port has (IBTA 16.1.3), computed from the
+ * driver's own. ib_core asks for them by a MAD, to show them in
+ * ports/1/counters. Only ib_core is answered; MADs from the wire are left to
+ * the consumer that registered for their class.
  *
- * Data is payload here, in units of 4 bytes, as these counters are.
+ * These counters are in units of 4 bytes, and count payload only.
  */
 #include <linux/minmax.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
 
-#include "verbs/verbs.h"
+#include "verbs/pma.h"
+#include "verbs/stats.h"
 
 /* Where an attribute begins in a MAD of the class (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET		40
 
-static u32 clamped(u64 value, u32 max)
+static u32 clamp_to(u64 value, u32 max)
 {
 	return min_t(u64, value, max);
 }
@@ -25,22 +26,22 @@ static void fill_info(struct ib_class_port_info *info)
 {
 	info->base_version = IB_MGMT_BASE_VERSION;
 	info->class_version = 1;
-	/* 64 bits wide, and multicast is not counted apart. */
+	/* 64-bit counters. Multicast is not counted separately. */
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF;
 }
 
-/* They stay at their largest value. */
+/* Each stays at its largest value. */
 static void fill_counters(const struct tern_dev *dev, struct ib_pma_portcounters *c)
 {
 	c->port_select = 1;
-	c->link_downed_counter = clamped(tern_stat(dev, TERN_CNT_LINK_DOWN), U8_MAX);
-	c->port_rcv_errors = cpu_to_be16(clamped(tern_stat(dev, TERN_CNT_RX_ICRC_ERR) +
-						 tern_stat(dev, TERN_CNT_RX_MALFORMED), U16_MAX));
-	c->port_xmit_discards = cpu_to_be16(clamped(tern_stat(dev, TERN_CNT_TX_DROPPED), U16_MAX));
-	c->port_xmit_data = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_TX_BYTES) / 4, U32_MAX));
-	c->port_rcv_data = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_RX_BYTES) / 4, U32_MAX));
-	c->port_xmit_packets = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_TX_PKTS), U32_MAX));
-	c->port_rcv_packets = cpu_to_be32(clamped(tern_stat(dev, TERN_CNT_RX_PKTS), U32_MAX));
+	c->link_downed_counter = clamp_to(tern_stat(dev, TERN_CNT_LINK_DOWN), U8_MAX);
+	c->port_rcv_errors = cpu_to_be16(clamp_to(tern_stat(dev, TERN_CNT_RX_ICRC_ERR) +
+						  tern_stat(dev, TERN_CNT_RX_MALFORMED), U16_MAX));
+	c->port_xmit_discards = cpu_to_be16(clamp_to(tern_stat(dev, TERN_CNT_TX_DROPPED), U16_MAX));
+	c->port_xmit_data = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_TX_BYTES) / 4, U32_MAX));
+	c->port_rcv_data = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_RX_BYTES) / 4, U32_MAX));
+	c->port_xmit_packets = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_TX_PKTS), U32_MAX));
+	c->port_rcv_packets = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_RX_PKTS), U32_MAX));
 }
 
 static void fill_counters_ext(const struct tern_dev *dev, struct ib_pma_portcounters_ext *c)

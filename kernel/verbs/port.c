@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device's one port: a view of its netdev. Events about it are link/'s.
+ * The verbs of the device's one port, which is a view of its netdev. link/
+ * sends its events.
  */
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <rdma/ib_mad.h>
 
-#include "verbs/verbs.h"
+#include "core/port.h"
+#include "core/transport.h"
+#include "verbs/port.h"
 
 #define PKEY_FULL_DEFAULT 0xffff
-
-enum ib_port_state tern_port_state(const struct tern_dev *dev)
-{
-	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev) ? IB_PORT_ACTIVE :
-									     IB_PORT_DOWN;
-}
 
 static u8 phys_state(const struct tern_dev *dev)
 {
@@ -25,7 +22,7 @@ static u8 phys_state(const struct tern_dev *dev)
 					       IB_PORT_PHYS_STATE_POLLING;
 }
 
-/* ib_get_eth_speed() logs a line per call where no speed is known (virtio): ask first. */
+/* ib_get_eth_speed() logs a line per call if the speed is not known (virtio). Ask first. */
 static void query_speed(struct tern_dev *dev, struct ib_port_attr *attr)
 {
 	struct ethtool_link_ksettings ks;
@@ -49,7 +46,7 @@ int tern_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr
 
 	if (port != 1)
 		return -EINVAL;
-	/* attr is zeroed by ib_core */
+	/* ib_core has zeroed attr. */
 	attr->state = tern_port_state(dev);
 	attr->phys_state = phys_state(dev);
 	attr->max_mtu = IB_MTU_4096;
@@ -66,8 +63,8 @@ int tern_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr
 }
 
 /*
- * What is said to be there, for others to find, by who serves it: each is a class of MADs that
- * the kernel's consumers can register for (IBTA 14.2.5.6). All else would be ours to serve.
+ * Capabilities that a kernel consumer provides and announces. Each is a class of MADs that such a
+ * consumer can register for (IBTA 14.2.5.6). The driver would have to provide all others.
  */
 #define SERVED_BY_CONSUMERS (IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP | IB_PORT_DEVICE_MGMT_SUP | \
 			     IB_PORT_VENDOR_CLASS_SUP)
@@ -78,7 +75,7 @@ int tern_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port
 
 	if (port != 1)
 		return -EINVAL;
-	/* Wrong Q_Keys are not counted in the port's attributes, so there is no counter to reset. */
+	/* The port's attributes do not count wrong Q_Keys, so there is no counter to reset. */
 	if (mask & ~IB_PORT_RESET_QKEY_CNTR ||
 	    (modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~SERVED_BY_CONSUMERS)
 		return -EOPNOTSUPP;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting by kernel consumers: work requests become WQEs in the rings that
- * user space would fill by itself. A user QP's post_send is its doorbell, for
- * programs without a doorbell file.
- * Context: any, IRQs may be off.
+ * Posting by kernel consumers: work requests become WQEs in the same rings that
+ * user space fills itself. A user QP's post_send is its doorbell, for programs
+ * without a doorbell file. Context: any, IRQs may be off.
  */
-#include "verbs/verbs.h"
+#include "core/av.h"
+#include "core/qp.h"
+#include "core/srq.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
+#include "verbs/ah.h"
+#include "verbs/doorbell.h"
+#include "verbs/post.h"
 
 static_assert(sizeof(struct ib_sge) == sizeof(struct tern_sge));
 static_assert(offsetof(struct ib_sge, addr) == offsetof(struct tern_sge, addr));
@@ -55,7 +61,7 @@ static void fill_reg(struct tern_send_wqe *wqe, const struct ib_send_wr *wr)
 	wqe->reg.access = reg->access;
 }
 
-/* All but the SGEs. */
+/* Everything except the SGEs. */
 static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 		       const struct ib_send_wr *wr)
 {
@@ -116,7 +122,7 @@ static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 	}
 }
 
-/* Kernel virtual addresses: virtual DMA, and inline data needs no mapping at all. */
+/* The addresses are kernel virtual ones (virtual DMA), and inline data needs no mapping. */
 static int put_inline(struct tern_send_wqe *wqe, const struct ib_send_wr *wr, u32 max_bytes)
 {
 	u8 *data = tern_wqe_inline(wqe);
@@ -136,7 +142,7 @@ static int put_inline(struct tern_send_wqe *wqe, const struct ib_send_wr *wr, u3
 	return 0;
 }
 
-/* post_lock held. What is put into the slot is nobody's until it is published. */
+/* post_lock held. Nobody reads the slot until it is published. */
 static int post_one(struct tern_qp *qp, const struct ib_send_wr *wr)
 {
 	struct tern_sq *sq = &qp->sq;
@@ -236,8 +242,8 @@ int tern_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	err = post_recvs(&qp->rq, wr, bad_wr, &any);
 
 	/*
-	 * In ERR, say, nobody looks at the queue unless told. Full barrier: either
-	 * the transport sees these WQEs, or its wish is seen here.
+	 * In ERR, for example, nobody looks at the queue unless told. Full barrier: either the
+	 * transport sees these WQEs, or this sees its request.
 	 */
 	smp_mb();
 	if (any && tern_rq_kick_due(&qp->rq))

@@ -1,92 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: numbers, creation, query, destruction, references. State
- * transitions are in qp_modify.c, posting in post.c; what a QP does is the
- * transport's.
+ * Queue pairs: creation, query, destruction. qp_modify.c has the state
+ * transitions, post.c the posting, core/qp.c numbers and references. The
+ * transport decides what a QP does.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/slab.h>
-#include <linux/wait_bit.h>
 
-#include "charged.h"
-#include "verbs/verbs.h"
-
-#define QPN_GSI		1
-#define QPN_FIRST	2
-#define QPN_LAST	0xfffffe	/* 0xffffff addresses multicast */
-
-/* ---- references ---- */
-
-static void qp_free(struct tern_qp *qp)
-{
-	atomic_t *num_qp = &qp->dev->num_qp;
-
-	kfree(qp);
-	/* The device may end with this (see tern_device_destroy()): nothing of it after. */
-	if (atomic_dec_and_test(num_qp))
-		wake_up_var(num_qp);
-}
-
-static void end_work(struct work_struct *work)
-{
-	struct tern_qp *qp = container_of(to_rcu_work(work), struct tern_qp, end);
-
-	qp->dev->transport->qp_release(qp);
-	qp_free(qp);
-}
-
-void tern_qp_put(struct tern_qp *qp)
-{
-	if (refcount_dec_and_test(&qp->ref))
-		queue_rcu_work(tern_wq, &qp->end);
-}
-
-struct tern_qp *tern_qp_hold(struct ib_qp *ibqp)
-{
-	struct tern_qp *qp;
-
-	rcu_read_lock();
-	qp = READ_ONCE(to_tern_ibqp(ibqp)->qp);
-	if (qp && !refcount_inc_not_zero(&qp->ref))
-		qp = NULL;
-	rcu_read_unlock();
-	return qp;
-}
-
-/* ---- numbers: cyclic, so that a number rests long before it is used again ---- */
-
-static int qpn_reserve(struct tern_dev *dev, struct tern_qp *qp)
-{
-	int err;
-
-	if (qp->type == IB_QPT_GSI) {
-		qp->qpn = QPN_GSI;
-		return xa_insert(&dev->qps, QPN_GSI, NULL, GFP_KERNEL);
-	}
-	err = xa_alloc_cyclic(&dev->qps, &qp->qpn, NULL, XA_LIMIT(QPN_FIRST, QPN_LAST),
-			      &dev->next_qpn, TERN_GFP_CHARGED);
-	return err < 0 ? err : 0;
-}
-
-static struct tern_qp __rcu **newest_of(struct tern_qp *qp)
-{
-	return &qp->dev->newest_qp[qp->qpn % ARRAY_SIZE(qp->dev->newest_qp)];
-}
-
-/* The slot is reserved, so storing allocates nothing and cannot fail. */
-static void qp_publish(struct tern_qp *qp)
-{
-	xa_store(&qp->dev->qps, qp->qpn, qp, GFP_KERNEL);
-	rcu_assign_pointer(*newest_of(qp), qp);
-}
-
-static void qp_unpublish(struct tern_qp *qp)
-{
-	xa_erase(&qp->dev->qps, qp->qpn);
-	cmpxchg(newest_of(qp), RCU_INITIALIZER(qp), NULL);
-}
+#include "core/qp.h"
+#include "core/srq.h"
+#include "core/transport.h"
+#include "mem/window.h"
+#include "queue/rq.h"
+#include "queue/sq.h"
+#include "verbs/cq.h"
+#include "verbs/mmap.h"
+#include "verbs/qp.h"
+#include "verbs/ucontext.h"
+#include "verbs/udata.h"
 
 /* ---- create ---- */
 
@@ -132,36 +64,24 @@ static int check_init(struct tern_dev *dev, const struct ib_qp_init_attr *init, 
 	return check_queues(dev, init, user) ?: dev->transport->qp_check(dev, init);
 }
 
-static struct tern_qp *qp_alloc(struct tern_dev *dev, struct ib_qp *ibqp,
-				const struct ib_qp_init_attr *init, bool user)
+static struct tern_qp *create_base(struct tern_dev *dev, struct ib_qp *ibqp,
+				   const struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	struct tern_qp *qp;
-	int err = tern_count_in(&dev->num_qp, dev->transport->limits->max_qp);
+	struct tern_qp *qp = tern_qp_alloc(dev);
 
-	if (err)
-		return ERR_PTR(err);
-	qp = kzalloc(dev->transport->qp_bytes, TERN_GFP_CHARGED);
-	if (!qp) {
-		atomic_dec(&dev->num_qp);
-		return ERR_PTR(-ENOMEM);
-	}
-
-	refcount_set(&qp->ref, 1);
-	INIT_RCU_WORK(&qp->end, end_work);
-	qp->dev = dev;
+	if (IS_ERR(qp))
+		return qp;
 	qp->ibqp = ibqp;
 	qp->type = init->qp_type;
-	qp->user = user;
+	qp->user = !!udata;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	spin_lock_init(&qp->run_lock);
-	qp->state = IB_QPS_RESET;
-	qp->attr.qp_state = IB_QPS_RESET;
-	qp->attr.port_num = 1;
 	qp->pd = ibqp->pd;
 	qp->scq = &to_tern_cq_obj(init->send_cq)->cq;
 	qp->rcq = &to_tern_cq_obj(init->recv_cq)->cq;
 	qp->srq = init->srq ? to_tern_srq(init->srq) : NULL;
-	tern_qp_events_init(qp);
+	if (udata)
+		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext,
+							 ibuc)->doorbell;
 	return qp;
 }
 
@@ -203,7 +123,7 @@ static void unmap_queues(struct tern_ibqp *iq)
 	iq->sq_mmap = NULL;
 }
 
-static int respond(struct tern_ibqp *iq, struct ib_udata *udata)
+static int answer_create(struct tern_ibqp *iq, struct ib_udata *udata)
 {
 	struct tern_create_qp_resp resp = {};
 	struct rdma_user_mmap_entry *mmap;
@@ -245,11 +165,9 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	if (err)
 		return err;
 
-	qp = qp_alloc(dev, ibqp, init, !!udata);
+	qp = create_base(dev, ibqp, init, udata);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	if (udata)
-		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->doorbell;
 	mutex_init(&iq->modify_lock);
 	iq->create_flags = init->create_flags;
 	iq->qp = qp;
@@ -257,7 +175,7 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = queues_init(qp, &init->cap);
 	if (err)
 		goto free;
-	err = qpn_reserve(dev, qp);
+	err = tern_qp_reserve_number(qp);
 	if (err)
 		goto uninit;
 	tern_mem_ctx_init(&qp->mem, &dev->keys, qp->pd, qp->qpn);
@@ -265,41 +183,41 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	if (err)
 		goto unreserve;
 	if (udata) {
-		err = respond(iq, udata);
+		err = answer_create(iq, udata);
 		if (err)
 			goto undo;
 	}
 
 	get_cap(qp, &init->cap);
 	ibqp->qp_num = qp->qpn;
-	/* Packets find it from here on. */
-	qp_publish(qp);
+	/* From here on packets find it. */
+	tern_qp_publish(qp);
 	return 0;
 
 undo:
 	dev->transport->qp_quiesce(qp);
 	tern_events_stop(&qp->events);
-	xa_erase(&dev->qps, qp->qpn);
+	tern_qp_release_number(qp);
 	queues_uninit(qp);
 	tern_qp_put(qp);
 	return err;
 
 unreserve:
-	xa_erase(&dev->qps, qp->qpn);
+	tern_qp_release_number(qp);
 uninit:
 	queues_uninit(qp);
 free:
-	qp_free(qp);
+	tern_qp_free(qp);
 	return err;
 }
 
 /* ---- query ---- */
 
 /*
- * Who knows a QP's number and PSNs can forge packets to it. A QP's owner asks for what he
- * wants; `rdma resource` shows everybody all QPs, and asks for nothing in particular. It
- * shows keys to who has this capability, and so we do PSNs. (What was configured is no
- * better than what holds now: the counters, which all may read, tell the difference.)
+ * A QP's number and PSNs are enough to forge packets to it. A QP's owner asks for particular
+ * attributes; `rdma resource` shows all QPs to everybody, and asks for none in particular. It shows
+ * keys only to holders of this capability, so PSNs need it too. (Initial PSNs are no safer to show
+ * than current ones: the counters, which all may read, give the difference.)
  */
 static bool may_see_psns(int mask)
 {
@@ -339,32 +257,6 @@ int tern_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* ---- the device begins and ends; also when it moves to another namespace ---- */
-
-void tern_qps_begin(struct tern_dev *dev)
-{
-	WRITE_ONCE(dev->ending, false);
-}
-
-void tern_qps_end(struct tern_dev *dev)
-{
-	struct tern_qp *qp;
-	unsigned long qpn;
-
-	WRITE_ONCE(dev->ending, true);
-	rcu_read_lock();
-	xa_for_each(&dev->qps, qpn, qp) {
-		if (!qp->user || !refcount_inc_not_zero(&qp->ref))
-			continue;
-		rcu_read_unlock();
-		/* Refused if it is being destroyed, which is as good. */
-		dev->transport->qp_modify(qp, NULL, 0, READ_ONCE(qp->state), IB_QPS_ERR);
-		tern_qp_put(qp);
-		rcu_read_lock();
-	}
-	rcu_read_unlock();
-}
-
 /* ---- destroy ---- */
 
 int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -373,7 +265,7 @@ int tern_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct tern_qp *qp = iq->qp;
 	struct tern_dev *dev = qp->dev;
 
-	qp_unpublish(qp);
+	tern_qp_unpublish(qp);
 	dev->transport->qp_quiesce(qp);
 	tern_events_stop(&qp->events);
 	tern_mem_unbind_qp(&qp->mem);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * modify_qp: what every transport agrees on. The transition must be one of
- * ib_core's table, the attributes within the device's limits; then the
+ * modify_qp: the checks that all transports share. The transition must be in
+ * ib_core's table, and the attributes within the device's limits. Then the
  * transport acts.
  */
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "verbs/cq.h"
+#include "verbs/qp_modify.h"
+#include "verbs/udata.h"
 
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
 
-/* Of the attributes that a QP cannot have here at all. */
+/* Refuses attributes that no QP can have here. */
 static int check_supported(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
@@ -25,7 +29,7 @@ static bool path_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, i
 {
 	if (mask & IB_QP_PORT && attr->port_num != 1)
 		return false;
-	/* Index 0 is what programs give who do not ask: iWARP has no P_Keys, and takes that. */
+	/* Programs that do not ask give index 0. iWARP has no P_Keys, and accepts that one. */
 	if (mask & IB_QP_PKEY_INDEX &&
 	    attr->pkey_index >= max(dev->transport->limits->pkey_tbl_len, 1u))
 		return false;
@@ -57,37 +61,6 @@ static bool limits_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr,
 		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31));
 }
 
-void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	struct ib_qp_attr *to = &qp->attr;
-
-#define SET(bit, field)				\
-	do {					\
-		if (mask & (bit))		\
-			to->field = attr->field; \
-	} while (0)
-	SET(IB_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
-	SET(IB_QP_ACCESS_FLAGS, qp_access_flags);
-	SET(IB_QP_PKEY_INDEX, pkey_index);
-	SET(IB_QP_PORT, port_num);
-	SET(IB_QP_QKEY, qkey);
-	SET(IB_QP_AV, ah_attr);
-	SET(IB_QP_TIMEOUT, timeout);
-	SET(IB_QP_RETRY_CNT, retry_cnt);
-	SET(IB_QP_RNR_RETRY, rnr_retry);
-	SET(IB_QP_RQ_PSN, rq_psn);
-	SET(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	SET(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
-	SET(IB_QP_SQ_PSN, sq_psn);
-	SET(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
-	SET(IB_QP_DEST_QPN, dest_qp_num);
-#undef SET
-	/* Who asks may not know the device: rdma_cm takes the MTU of the peer's. The lesser counts. */
-	if (mask & IB_QP_PATH_MTU)
-		to->path_mtu = min(attr->path_mtu, tern_transport_mtu(qp->dev));
-}
-
 static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);
@@ -97,8 +70,8 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 	int err;
 
 	/*
-	 * uverbs adds the port to each address vector that changes in SQD, though UC's port may
-	 * not change then. There is but one.
+	 * uverbs adds the port to each address vector that changes in SQD, though UC's port may not
+	 * change then. There is only one port.
 	 */
 	if (mask & IB_QP_AV && path_ok(dev, attr, mask))
 		mask &= ~IB_QP_PORT;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -dd resource show` adds to ib_core's own view of our objects. Those of ib_core's
- * (CQs here) are there as long as it looks; a QP's own, and a region, may be gone already.
+ * What `rdma -dd resource show` adds to ib_core's own view of the driver's
+ * objects. ib_core's part of an object (here: CQs) exists while it looks. The
+ * driver's part of a QP, and a region, may be gone.
  */
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
-#include "verbs/verbs.h"
+#include "core/qp.h"
+#include "core/transport.h"
+#include "mem/region.h"
+#include "verbs/cq.h"
+#include "verbs/res.h"
 
 struct res_u32 {
 	const char *name;
@@ -74,7 +79,7 @@ int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct res_u32 res[] = { { "blocks" }, { "block_shift" }, { "bound_windows" } };
 	const struct tern_region *region;
 
-	/* rereg may put another region in its place; the old one goes after a grace period. */
+	/* rereg may replace the region. The old one is freed after a grace period. */
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
 	res[0].value = region->nblocks;

@@ -5,7 +5,14 @@
  */
 #include <linux/err.h>
 
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "core/quota.h"
+#include "core/srq.h"
+#include "core/transport.h"
+#include "queue/rq.h"
+#include "verbs/mmap.h"
+#include "verbs/srq.h"
+#include "verbs/udata.h"
 
 int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
@@ -46,7 +53,7 @@ int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 			goto unmap;
 	}
 
-	/* The limit is armed by modify_srq only (IBTA 11.2.3.1). */
+	/* Only modify_srq arms the limit (IBTA 11.2.3.1). */
 	init->attr.max_wr = srq->rq.max_wr;
 	init->attr.max_sge = srq->rq.max_sge;
 	return 0;
@@ -60,7 +67,7 @@ uncount:
 	return err;
 }
 
-/* As resize_user_cq(): nothing that can fail comes after the resize. */
+/* As resize_user_cq(): no step that can fail follows the resize. */
 static int resize_user_srq(struct tern_srq *srq, u32 max_wr, struct ib_udata *udata)
 {
 	struct tern_modify_srq_resp resp = {};
@@ -115,8 +122,8 @@ int tern_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_
 	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EINVAL;
 	/*
-	 * Only a resize is answered. uverbs' write() interface cannot carry an
-	 * answer to MODIFY_SRQ: a provider resizes through the ioctl.
+	 * Only a resize is answered. uverbs' write() interface cannot carry an answer to
+	 * MODIFY_SRQ, so a provider resizes through the ioctl.
 	 */
 	err = tern_udata_check(udata, mask & IB_SRQ_MAX_WR ?
 					      sizeof(struct tern_modify_srq_resp) : 0);

@@ -4,7 +4,7 @@
  */
 #include <linux/cpumask.h>
 
-#include "verbs/verbs.h"
+#include "verbs/stats.h"
 
 static const struct rdma_stat_desc counter_descs[] = {
 #define COUNTER_DESC(id, shown) [TERN_CNT_##id] = { .name = shown },

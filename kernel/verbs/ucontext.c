@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User contexts, and the mapping of rings into user space. An mmap entry holds
- * a reference on its ring, so mmap against destroy is safe in any order: pages
- * once mapped are the process's own to keep.
+ * User contexts, and the descriptor that a process gets for its context's
+ * doorbell file.
  */
 #include <linux/err.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
 
 #define UVERBS_MODULE_NAME tern
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "charged.h"
-#include "verbs/verbs.h"
+#include "core/device.h"
+#include "tern-abi.h"
+#include "verbs/doorbell.h"
+#include "verbs/ucontext.h"
 
 static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
 		       TERN_FEATURE_DOORBELL_FILE)
-/* As long as the answer was before it had a doorbell file. */
+/* The length of the answer before it had a doorbell file. */
 #define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
-struct mmap_entry {
-	struct rdma_user_mmap_entry rdma;
-	struct tern_ring *ring;		/* NULL: reserved only, not yet mappable */
-};
-
 /*
- * The context's doorbell file, and a number for it in the caller's table, not
- * given out yet. Below 0: the context does without.
+ * Opens the context's doorbell file and reserves a descriptor in the caller's table, not yet
+ * installed. Below 0: the context has no doorbell file.
  */
 static int doorbell_open(struct tern_ucontext *uc)
 {
@@ -72,7 +65,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (err)
 		return err;
 
-	/* Unknown bits are a newer provider's, which reads from the answer what it may use. */
+	/* Unknown bits come from a newer provider. The answer tells it what it may use. */
 	resp.features = req.features & TERN_FEATURES;
 	resp.max_inline = TERN_MAX_INLINE;
 	resp.max_sge = TERN_MAX_SGE;
@@ -94,7 +87,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	return 0;
 }
 
-/* The process that asks may be another than the one whose context it is. */
+/* The asking process may be another than the context's own. */
 int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
 {
 	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
@@ -139,81 +132,7 @@ void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
 	doorbell_close(container_of(ibuc, struct tern_ucontext, ibuc));
 }
 
-/* The device goes away under an application: its objects are destroyed, its mappings stay. */
+/* The device goes away under an application. Its objects are destroyed, its mappings stay. */
 void tern_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
-}
-
-struct rdma_user_mmap_entry *tern_mmap_reserve(struct ib_udata *udata, u32 nslots, u32 stride,
-					       struct tern_mmap *info)
-{
-	struct tern_ucontext *uc = rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc);
-	struct mmap_entry *entry;
-	u64 bytes;
-	int err;
-
-	nslots = roundup_pow_of_two(nslots);
-	bytes = PAGE_ALIGN(TERN_RING_HDR_BYTES + (u64)nslots * stride);
-	if (bytes > U32_MAX)
-		return ERR_PTR(-EINVAL);
-
-	entry = kzalloc(sizeof(*entry), TERN_GFP_CHARGED);
-	if (!entry)
-		return ERR_PTR(-ENOMEM);
-	err = rdma_user_mmap_entry_insert(&uc->ibuc, &entry->rdma, bytes);
-	if (err) {
-		kfree(entry);
-		return ERR_PTR(err);
-	}
-
-	*info = (struct tern_mmap){
-		.offset = rdma_user_mmap_get_offset(&entry->rdma),
-		.bytes = bytes,
-		.slots = nslots,
-		.stride = stride,
-	};
-	return &entry->rdma;
-}
-
-void tern_mmap_bind(struct rdma_user_mmap_entry *rdma, struct tern_ring *ring)
-{
-	struct mmap_entry *entry = container_of(rdma, struct mmap_entry, rdma);
-
-	WARN_ON_ONCE(ring->map_bytes != rdma->npages * PAGE_SIZE);
-	tern_ring_get(ring);
-	smp_store_release(&entry->ring, ring);
-}
-
-struct rdma_user_mmap_entry *tern_mmap_add(struct ib_udata *udata, struct tern_ring *ring,
-					   struct tern_mmap *info)
-{
-	struct rdma_user_mmap_entry *rdma;
-
-	rdma = tern_mmap_reserve(udata, ring->nslots, ring->stride, info);
-	if (!IS_ERR(rdma))
-		tern_mmap_bind(rdma, ring);
-	return rdma;
-}
-
-int tern_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
-{
-	struct rdma_user_mmap_entry *rdma = rdma_user_mmap_entry_get(ibuc, vma);
-	struct tern_ring *ring;
-	int err = -EINVAL;
-
-	if (!rdma)
-		return -EINVAL;
-	ring = smp_load_acquire(&container_of(rdma, struct mmap_entry, rdma)->ring);
-	if (ring)
-		err = tern_ring_mmap(ring, vma);
-	rdma_user_mmap_entry_put(rdma);
-	return err;
-}
-
-void tern_mmap_free(struct rdma_user_mmap_entry *rdma)
-{
-	struct mmap_entry *entry = container_of(rdma, struct mmap_entry, rdma);
-
-	tern_ring_put(entry->ring);
-	kfree(entry);
 }

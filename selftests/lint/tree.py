@@ -115,7 +115,7 @@ def pylint():
 def version():
     want = read("VERSION").strip()
     for path, pattern in (("dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"$'),
-                          ("kernel/device.h", r'TERN_VERSION\s+"(.*)"$'),
+                          ("kernel/core/device.h", r'TERN_VERSION\s+"(.*)"$'),
                           ("debian/changelog", r"\Atern \((.*?)\)")):
         found = re.search(pattern, read(path), re.M)
         if not found or found.group(1) != want:

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * From 6.13 on a timer gets its function when it is initialised; before, its
- * user fills it in.
- */
+/* From 6.13 on hrtimer_setup() sets a timer's function. Before, the user sets it. */
 #ifndef TERN_COMPAT_LINUX_HRTIMER_H
 #define TERN_COMPAT_LINUX_HRTIMER_H
 
@@ -19,7 +16,7 @@ static inline void tern_hrtimer_setup(struct hrtimer *timer,
 	timer->function = fn;
 }
 
-/* A macro, for a stable kernel may have taken the function over. */
+/* A macro, because a stable kernel may have the function. */
 #define hrtimer_setup tern_hrtimer_setup
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kernel_bind() and kernel_connect() take addresses as struct sockaddr, newer ones as struct
- * sockaddr_unsized. What is pointed to is the same.
+ * kernel_bind() and kernel_connect() take a struct sockaddr, in newer kernels a
+ * struct sockaddr_unsized. The content is the same.
  */
 #ifndef TERN_COMPAT_LINUX_NET_H
 #define TERN_COMPAT_LINUX_NET_H

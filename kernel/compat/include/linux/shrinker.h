@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Before 6.7 a shrinker is the caller's memory, and its registration, which gives it
- * its name, may fail.
- */
+/* Before 6.7 the caller allocates a shrinker, and its registration, which names it, may fail. */
 #ifndef TERN_COMPAT_LINUX_SHRINKER_H
 #define TERN_COMPAT_LINUX_SHRINKER_H
 
@@ -11,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/version.h>
 
-/* To be filled in, then registered. NULL: no memory. Sleeps, as all of these do. */
+/* The caller fills it in, then registers it. NULL: no memory. All of these sleep. */
 static inline struct shrinker *tern_shrinker_alloc(const char *name)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
@@ -21,7 +18,7 @@ static inline struct shrinker *tern_shrinker_alloc(const char *name)
 #endif
 }
 
-/* 0, or -ENOMEM, and s is gone. */
+/* 0, or -ENOMEM; then s is freed. */
 static inline int tern_shrinker_register(struct shrinker *s, const char *name)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Before 6.10 struct ubuf_info has its one function itself, then a table of them.
- */
+/* Before 6.10 struct ubuf_info holds its one function, from then on a table of functions. */
 #ifndef TERN_COMPAT_LINUX_SKBUFF_H
 #define TERN_COMPAT_LINUX_SKBUFF_H
 
@@ -9,7 +7,7 @@
 
 #include <linux/version.h>
 
-/* init(ubuf) has fn() called for each reference that is dropped. */
+/* init(ubuf) lets each dropped reference call fn(). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define TERN_UBUF_INIT(init, fn)						\
 	static inline void init(struct ubuf_info *ubuf)				\

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two names: timer_delete_sync() is del_timer_sync() before 6.2, and
+ * Two names. timer_delete_sync() is del_timer_sync() before 6.2;
  * timer_container_of() is from_timer() before 6.16.
  */
 #ifndef TERN_COMPAT_LINUX_TIMER_H
@@ -10,7 +10,7 @@
 
 #include <linux/version.h>
 
-/* Later releases of 6.1 have it, as a function, and the old name as well. */
+/* Later releases of 6.1 have it as a function, and the old name too. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define timer_delete_sync(timer) del_timer_sync(timer)
 #endif

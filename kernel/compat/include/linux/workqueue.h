@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Workqueues whose work runs on the CPU that queued it are to say so to newer kernels, and
- * to late releases of 6.12. To others that goes without saying.
+ * Newer kernels, and late releases of 6.12, want a flag for workqueues that run
+ * work on the CPU that queued it. In others that is the default.
  */
 #ifndef TERN_COMPAT_LINUX_WORKQUEUE_H
 #define TERN_COMPAT_LINUX_WORKQUEUE_H
@@ -10,7 +10,7 @@
 
 #include <linux/version.h>
 
-/* The value of the enum, where there is one; else a bit that no kernel looks at. */
+/* The enum's value if it exists; otherwise a bit that no kernel uses. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
 #define WQ_PERCPU (1 << 8)
 #endif

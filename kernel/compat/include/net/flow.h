@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The DSCP of an IPv4 flow, which older kernels have among the bits of the TOS.
- */
+/* The DSCP of an IPv4 flow. Older kernels keep it in the TOS. */
 #ifndef TERN_COMPAT_NET_FLOW_H
 #define TERN_COMPAT_NET_FLOW_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * While IPv6 may be a module its functions are called through a table, ipv6_stub. Newer
- * kernels, which have it built in or not at all, have no table; their functions must not
- * be called where IPv6 is switched off (ipv6.disable=1), as the table saw to.
+ * If IPv6 may be a module, its functions are called by a table, ipv6_stub.
+ * Newer kernels have IPv6 built in or not at all, and no table. Their functions
+ * must not be called if IPv6 is switched off (ipv6.disable=1); the table
+ * ensured that.
  */
 #ifndef TERN_COMPAT_NET_IP6_ROUTE_H
 #define TERN_COMPAT_NET_IP6_ROUTE_H
@@ -39,13 +40,13 @@ static inline struct dst_entry *tern_ipv6_route(struct net *net, struct flowi6 *
 	return TERN_IPV6(ipv6_dst_lookup_flow)(net, NULL, fl6, NULL);
 }
 
-/* The socket is locked, and so is the RTNL. 0 or an error. */
+/* Joins. The socket and the RTNL are locked. 0 or an error. */
 static inline int tern_ipv6_mc_join(struct sock *sk, int ifindex, const struct in6_addr *group)
 {
 	return TERN_IPV6_IS_ON ? TERN_IPV6(ipv6_sock_mc_join)(sk, ifindex, group) : -EAFNOSUPPORT;
 }
 
-/* The reverse, of a group that was joined. */
+/* Leaves a group that was joined. */
 static inline void tern_ipv6_mc_leave(struct sock *sk, int ifindex, const struct in6_addr *group)
 {
 	if (TERN_IPV6_IS_ON)

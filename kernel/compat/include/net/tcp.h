@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Before 6.5 pages are given to TCP by tcp_sendpage_locked(), then by
- * MSG_SPLICE_PAGES. From 6.2 on kernel sockets track their namespace as well.
+ * Before 6.5 tcp_sendpage_locked() gives pages to TCP, from then on
+ * MSG_SPLICE_PAGES. From 6.2 on kernel sockets track their namespace too.
  */
 #ifndef TERN_COMPAT_NET_TCP_H
 #define TERN_COMPAT_NET_TCP_H
@@ -11,9 +11,10 @@
 #include <linux/version.h>
 
 /*
- * bytes in n pieces to TCP, which is told to send when it has all it takes, before 6.5 for
- * the first already if nothing is under way, unless `together` is set and there is room for
- * all. Bytes taken, or an error; the socket is locked. Takes references to the pages as needed.
+ * Gives n pieces of `bytes` in all to TCP, and lets TCP send when it has all it accepts. Before
+ * 6.5, if nothing is in flight, it sends from the first piece on, unless `together` is set and
+ * there is room for all. Returns the number of bytes taken, or an error. The socket is locked.
+ * Takes references to the pages as needed.
  */
 static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bvec, u32 n,
 				      size_t bytes, int flags, bool together)
@@ -22,12 +23,12 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 	int taken = 0;
 	u32 i;
 
-	/* Twice: what they are wrapped in takes room, too. */
+	/* Twice, because their skbs take room, too. */
 	together &= sk->sk_wmem_queued + 2 * bytes < sk->sk_sndbuf;
 	for (i = 0; i < n; i++) {
 		/*
-		 * If the socket does not take the next one there is nobody who tells it to
-		 * send this one, but for an acknowledgement.
+		 * If the socket does not take the next piece, only an acknowledgement would make it
+		 * send this one.
 		 */
 		bool hold = i + 1 < n && (together || tcp_sk(sk)->packets_out);
 		int ret = tcp_sendpage_locked(sk, bvec[i].bv_page, bvec[i].bv_offset, bvec[i].bv_len,
@@ -48,15 +49,15 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 #endif
 }
 
-/* tcp_disconnect(), which newer kernels do not export. The socket is locked. */
+/* tcp_disconnect(); newer kernels do not export it. The socket is locked. */
 static inline void tern_tcp_disconnect(struct sock *sk)
 {
 	sk->sk_prot->disconnect(sk, O_NONBLOCK);
 }
 
 /*
- * A kernel socket is to keep its namespace until it is gone, as those of
- * processes do. False: the namespace is going already.
+ * Makes a kernel socket hold its namespace until it is gone, as those of processes do. False: the
+ * namespace is already going.
  */
 static inline bool tern_sk_hold_net(struct sock *sk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * UDP tunnels are given the struct socket, by newer kernels the struct sock. When that
- * changed does not matter: the type of the function tells.
+ * UDP tunnels take a struct socket, in newer kernels a struct sock. The type of
+ * the function tells which, so no version is needed.
  */
 #ifndef TERN_COMPAT_NET_UDP_TUNNEL_H
 #define TERN_COMPAT_NET_UDP_TUNNEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Newer kernels have an ib_umem_get_*() for each kind of memory; that of a process is
- * older ones' ib_umem_get().
+ * Newer kernels have an ib_umem_get_*() for each kind of memory. The one for a
+ * process is older kernels' ib_umem_get().
  */
 #ifndef TERN_COMPAT_RDMA_IB_UMEM_H
 #define TERN_COMPAT_RDMA_IB_UMEM_H

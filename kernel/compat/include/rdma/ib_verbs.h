@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * struct ib_device_ops: two of its functions are called otherwise by newer kernels. The
- * driver's own stay as they are; these macros make functions that the table can hold of them.
+ * struct ib_device_ops: newer kernels call two of its functions with other
+ * arguments. The driver's functions keep one form; these macros make functions
+ * for the table from them.
  */
 #ifndef TERN_COMPAT_RDMA_IB_VERBS_H
 #define TERN_COMPAT_RDMA_IB_VERBS_H
@@ -11,7 +12,9 @@
 #include <linux/err.h>
 #include <linux/version.h>
 
-/* op() is fn(). From 6.17 on there may be hints for caches, which are not for this driver. */
+/*
+ * op() calls fn(). From 6.17 on there may be hints for caches, which this driver does not support.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define TERN_REG_USER_MR(op, fn)							\
 	static struct ib_mr *op(struct ib_pd *pd, u64 start, u64 length, u64 iova,	\
@@ -30,7 +33,9 @@
 	}
 #endif
 
-/* op(), whose place in the table is TERN_RESIZE_CQ_OP, is fn(). Kernel users had it, too. */
+/*
+ * op(), at TERN_RESIZE_CQ_OP in the table, calls fn(). Older kernels let kernel users call it, too.
+ */
 #ifdef TERN_HAS_resize_user_cq
 #define TERN_RESIZE_CQ_OP resize_user_cq
 #define TERN_RESIZE_CQ(op, fn)								\

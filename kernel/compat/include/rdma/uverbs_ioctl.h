@@ -5,7 +5,7 @@
 #include <linux/version.h>
 #include_next <rdma/uverbs_ioctl.h>
 
-/* ib_device_ops.create_cq: from 6.11 on it is given the bundle, before that its udata. */
+/* ib_device_ops.create_cq gets the attribute bundle from 6.11 on, before that its udata. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define create_cq_ctx uverbs_attr_bundle
 static inline struct ib_udata *create_cq_udata(struct uverbs_attr_bundle *attrs)

@@ -2,24 +2,14 @@
 /*
  * Async events of QPs and SRQs. They arise under the transport's locks, and
  * consumers' handlers expect process context, so a work item delivers them.
- * Stopping is the fence: no handler runs after it.
+ * After stop no handler runs.
  */
 #include <linux/bitops.h>
 
-#include "verbs/verbs.h"
-
-struct workqueue_struct *tern_wq;
-
-int tern_wq_init(void)
-{
-	tern_wq = alloc_workqueue("tern", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return tern_wq ? 0 : -ENOMEM;
-}
-
-void tern_wq_exit(void)
-{
-	destroy_workqueue(tern_wq);
-}
+#include "core/event.h"
+#include "core/qp.h"
+#include "core/srq.h"
+#include "core/wq.h"
 
 static void events_init(struct tern_events *events, work_func_t fn)
 {

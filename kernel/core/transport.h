@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The only door from verbs/ into a transport. Verbs validate what every
- * transport agrees on (sizes, limits, legal state transitions), build the
- * objects and rings, and call in here for the rest.
+ * The contract of a transport, and the only way from verbs/ into one. Verbs
+ * validate what all transports agree on (sizes, limits, legal state
+ * transitions), build the objects and rings, and call the transport for the
+ * rest.
  */
-#ifndef TERN_TRANSPORT_H
-#define TERN_TRANSPORT_H
+#ifndef TERN_CORE_TRANSPORT_H
+#define TERN_CORE_TRANSPORT_H
 
-#include <rdma/ib_addr.h>
+#include <linux/init.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
-#include "objects.h"
+struct tern_av;
+struct tern_dev;
+struct tern_qp;
 
 /* Limits that the device reports; one table per transport. */
 struct tern_limits {
@@ -26,9 +31,9 @@ struct tern_transport_ops {
 	const char *link_type;			/* "tern_roce", "tern_iwarp" */
 	u32 part_id;				/* ib_device_attr.vendor_part_id: each its own */
 	u8 node_type;				/* RDMA_NODE_* */
-	size_t qp_bytes;			/* size of the transport's QP, struct tern_qp first */
-	bool any_netdev;			/* else Ethernet interfaces only */
-	u32 peer_timeout_s;			/* of a new device; verbs/peer.c */
+	size_t qp_bytes;			/* size of its QP, struct tern_qp first */
+	bool any_netdev;			/* false: Ethernet interfaces only */
+	u32 peer_timeout_s;			/* of a new device; core/sysfs.c */
 	const struct ib_device_ops *ib_ops;	/* verbs of its own kind; NULL: none */
 	const struct tern_limits *limits;
 
@@ -40,9 +45,9 @@ struct tern_transport_ops {
 	 */
 	int (*enable)(struct tern_dev *dev);
 
-	/* Sockets, per-device state. Error: a line in the log that says what to do. */
+	/* Sockets, per-device state. On error it logs one line that says what to do. */
 	int (*dev_start)(struct tern_dev *dev);
-	void (*dev_stop)(struct tern_dev *dev);	/* all objects are gone; no packet finds dev after it */
+	void (*dev_stop)(struct tern_dev *dev);	/* all objects are gone; no packet finds dev then */
 	/* netdev changes (MTU, state): optional */
 	void (*dev_changed)(struct tern_dev *dev);
 
@@ -57,49 +62,40 @@ struct tern_transport_ops {
 	bool (*qp_may_modify)(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_type type,
 			      enum ib_qp_attr_mask mask);
 	/*
-	 * The transition is legal and the attributes are within limits and
-	 * already validated; cur == qp->state when called, but it may change
-	 * to ERR concurrently: the transport takes run_lock and decides. To
-	 * ERR from any state, attributes or not, also beside quiesce.
+	 * The transition is legal; the attributes are within limits and validated. When called, cur
+	 * == qp->state, but the state may change to ERR concurrently: the transport takes run_lock
+	 * and decides. A change to ERR comes from any state, with or without attributes, also
+	 * during quiesce.
 	 */
 	int (*qp_modify)(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 enum ib_qp_state cur, enum ib_qp_state next);
-	/* For people, by what way a QP's messages go; NULL, also as a result: nothing to say. */
+	/* How a QP's messages go, for people to read. NULL, also as a result: nothing to say. */
 	const char *(*qp_way)(const struct tern_qp *qp);
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
-	/* Unpublished already. On return nothing touches queues or CQs any more. */
+	/* The QP is unpublished. After return nothing touches its queues or CQs. */
 	void (*qp_quiesce)(struct tern_qp *qp);
-	/* Nobody has or finds it any more: release what qp_create made. May sleep. */
+	/* There are no references. Releases what qp_create made. May sleep. */
 	void (*qp_release)(struct tern_qp *qp);
 
 	/*
-	 * WQEs were posted (or TERN_RING_F_KICK): run the requester in this
-	 * context. Any context; IRQs may be off (ib_mad posts so). Also beside
-	 * and after qp_quiesce, in a process that has a reference only. It is the
-	 * program that posted who calls, whose time that may take.
+	 * Work was posted (or TERN_RING_F_KICK): run the QP here. Any context, IRQs possibly off
+	 * (ib_mad posts so). May race with or follow qp_quiesce(): the caller holds only a
+	 * reference. The caller is the program that posted, so the run may take its time.
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 
-	/* UD's; all NULL: the device has no address handles, no multicast. */
-	/* Complete av from av->attr (which ib_core resolved). May not sleep if !sleepable. */
+	/* UD. All NULL: the device has no address handles and no multicast. */
+	/* Completes av from av->attr (which ib_core resolved). May not sleep if !sleepable. */
 	int (*ah_init)(struct tern_dev *dev, struct tern_av *av, bool sleepable);
 
 	int (*mcast_attach)(struct tern_qp *qp, const union ib_gid *mgid);
 	int (*mcast_detach)(struct tern_qp *qp, const union ib_gid *mgid);
 };
 
-/* Largest RDMA payload, IB_MTU_256 .. IB_MTU_4096, that the netdev's MTU has room for now. */
-static inline enum ib_mtu tern_transport_mtu(const struct tern_dev *dev)
-{
-	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
-
-	return mtu ? mtu : IB_MTU_256;
-}
-
 extern const struct tern_transport_ops tern_roce_transport;
 extern const struct tern_transport_ops tern_iwarp_transport;
 
-/* Once per module; net namespaces' state. */
+/* Once per module, for the state of network namespaces. */
 int __init tern_roce_init(void);
 void tern_roce_exit(void);
 int tern_iwarp_init(void);

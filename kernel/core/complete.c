@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completions of a QP, whatever its transport: CQEs of send and receive WQEs,
- * the receive WQE in hand, flushing. Which status a work request gets, and what
- * a CQ without room means, is the transport's.
+ * the receive WQE in hand, flushing. The transport decides which status a work
+ * request gets, and what follows if a CQ has no room.
  */
-#include "verbs/verbs.h"
+#include "core/complete.h"
+#include "core/srq.h"
+#include "mem/fast.h"
+#include "mem/invalidate.h"
+#include "mem/window.h"
+#include "queue/cq.h"
+#include "queue/wqe.h"
 
 static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE] = TERN_WC_RDMA_WRITE,
@@ -21,7 +27,7 @@ static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_READ_WITH_INV] = TERN_WC_RDMA_READ,
 };
 
-/* How the CQE names the QP: by number, and for kernel consumers by pointer. */
+/* A CQE names its QP by number, and for kernel consumers by pointer. */
 static void cqe_set_qp(const struct tern_qp *qp, const struct tern_cq *cq, struct tern_cqe *cqe)
 {
 	cqe->qp_num = qp->qpn;
@@ -44,7 +50,10 @@ bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status stat
 	    wqe->opcode != TERN_WR_REG_MR)
 		cqe.byte_len = tern_wqe_bytes(wqe);
 	cqe_set_qp(qp, qp->scq, &cqe);
-	/* Who sees the CQE may post at once: the room must be there before it. wqe is over. */
+	/*
+	 * A poster that sees the CQE may post at once, so its room must be there first. wqe is
+	 * invalid from here on.
+	 */
 	tern_sq_retire(&qp->sq, index + 1);
 	return tern_cq_post(qp->scq, &cqe, status != IB_WC_SUCCESS);
 }
@@ -102,18 +111,21 @@ bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget)
 		tern_qp_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	}
 	if (qp->srq)
-		return false;	/* the shared queue's WQEs are not this QP's */
+		return false;	/* a shared queue's WQEs are not this QP's */
 	for (; *budget; --*budget) {
 		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
 		int ret;
 
-		/* Else who goes on posting by his mapping of the ring keeps us here for ever. */
+		/*
+		 * Else a program that goes on posting through its mapping of the ring keeps this
+		 * loop busy for ever.
+		 */
 		if (tern_cq_is_dead(qp->rcq))
 			return false;
 		ret = tern_qp_take_recv(qp);
 		if (ret == 0 || ret == -EOVERFLOW)
 			return false;
-		/* CQ overruns are told once, by the CQ. */
+		/* The CQ itself reports an overrun, once. */
 		tern_qp_complete_recv(qp, &cqe,
 				      ret < 0 ? IB_WC_LOC_QP_OP_ERR : IB_WC_WR_FLUSH_ERR, true);
 	}

@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device as ib_core sees it: ops table, attributes, life. The verbs behind
- * the table are in verbs/; when devices come and go is in link/.
+ * The device as ib_core sees it: the table of verbs, and the verbs of the
+ * device itself. Its life is in core/device.c.
  */
-#include <linux/etherdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/random.h>
-#include <linux/wait_bit.h>
-#include <net/addrconf.h>
 
-#include "device.h"
+#include "core/qp.h"
+#include "core/srq.h"
+#include "core/transport.h"
+#include "mem/window.h"
 #include "proto/rc_resp.h"
-#include "verbs/verbs.h"
+#include "queue/cq_kernel.h"
+#include "verbs/ah.h"
+#include "verbs/cq.h"
+#include "verbs/device.h"
+#include "verbs/mcast.h"
+#include "verbs/mmap.h"
+#include "verbs/mr.h"
+#include "verbs/mw.h"
+#include "verbs/pd.h"
+#include "verbs/pma.h"
+#include "verbs/port.h"
+#include "verbs/post.h"
+#include "verbs/qp.h"
+#include "verbs/qp_modify.h"
+#include "verbs/res.h"
+#include "verbs/srq.h"
+#include "verbs/stats.h"
+#include "verbs/ucontext.h"
 
-/* Timestamps of CQEs are nanoseconds. */
+/*
+ * An adapter has its maker's OUI here. This one is locally administered (the 02 bit), so it belongs
+ * to no maker.
+ */
+#define TERN_VENDOR_ID		0x027472
+/* CQEs have timestamps in nanoseconds. */
 #define TERN_CLOCK_KHZ		1000000
-/* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS, and then how long a host may take to acknowledge. */
+/* 4.096 us * 2^13: RC_RESP_RECV_WAIT_NS plus the time a host may take to acknowledge. */
 #define TERN_CA_ACK_DELAY	13
 static_assert((4096ull << TERN_CA_ACK_DELAY) > RC_RESP_RECV_WAIT_NS);
 
@@ -34,6 +55,9 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.sys_image_guid = ibdev->node_guid,
 		.max_mr_size = U64_MAX,
 		.page_size_cap = (u32)PAGE_MASK,
+		.vendor_id = TERN_VENDOR_ID,
+		.vendor_part_id = dev->transport->part_id,
+		.hw_ver = TERN_HW_VER,
 		.max_qp = lim->max_qp,
 		.max_qp_wr = lim->max_qp_wr,
 		.device_cap_flags = lim->device_cap_flags,
@@ -64,7 +88,6 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = TERN_CLOCK_KHZ,
 	};
-	tern_ident_fill(dev, attr);
 	return 0;
 }
 
@@ -170,7 +193,7 @@ static const struct ib_device_ops tern_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, tern_ucontext, ibuc),
 };
 
-/* Of devices with unconnected QPs. */
+/* Verbs of devices with unconnected QPs. */
 static const struct ib_device_ops tern_ud_ops = {
 	.attach_mcast = tern_attach_mcast,
 	.create_ah = tern_create_ah,
@@ -182,114 +205,15 @@ static const struct ib_device_ops tern_ud_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
 };
 
-/* From the netdev's MAC; lo and tunnels have none. */
-static void make_guid(struct tern_dev *dev)
-{
-	const struct net_device *netdev = dev->netdev;
-	u8 mac[ETH_ALEN];
-
-	if (tern_netdev_has_address(netdev))
-		ether_addr_copy(mac, netdev->dev_addr);
-	else
-		eth_random_addr(mac);
-	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, mac);
-}
-
-static void describe(struct tern_dev *dev)
+void tern_device_set_verbs(struct tern_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
 	ibdev->driver_def = tern_uapi_defs;
-	ibdev->node_type = dev->transport->node_type;
-	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = num_possible_cpus();
-	ibdev->dev.parent = dev->netdev->dev.parent;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	make_guid(dev);
-	strscpy(ibdev->node_desc, dev->transport->link_type, sizeof(ibdev->node_desc));
-	/*
-	 * With network namespaces in exclusive mode, a device made in a namespace
-	 * is that namespace's. (In shared mode all have access already.)
-	 */
-	if (!rdma_dev_access_netns(ibdev, dev->net))
-		write_pnet(&ibdev->coredev.rdma_net, dev->net);
-}
-
-struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
-				    struct net_device *netdev)
-{
-	struct tern_dev *dev = ib_alloc_device(tern_dev, ibdev);
-	int err;
-
-	if (!dev)
-		return ERR_PTR(-ENOMEM);
-	dev->stats = alloc_percpu(struct tern_stats);
-	if (!dev->stats) {
-		err = -ENOMEM;
-		goto dealloc;
-	}
-	dev->transport = transport;
-	dev->peer_timeout_s = transport->peer_timeout_s;
-	dev->netdev = netdev;
-	dev->net = dev_net(netdev);
-	describe(dev);
-	ib_set_device_ops(&dev->ibdev, &tern_device_ops);
-	if (transport->ah_init)
-		ib_set_device_ops(&dev->ibdev, &tern_ud_ops);
-	if (transport->ib_ops)
-		ib_set_device_ops(&dev->ibdev, transport->ib_ops);
-	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
-	if (err)
-		goto free_stats;
-	/* ib_core lets its reference go before dealloc_driver, while packets still come. */
-	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
-
-	tern_keys_init(&dev->keys, &dev->ibdev);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT | XA_FLAGS_LOCK_IRQ);
-	dev->next_qpn = get_random_u32() & 0xffffff;
-	INIT_LIST_HEAD(&dev->link_list);
-	dev->port_state = tern_port_state(dev);
-	return dev;
-
-free_stats:
-	free_percpu(dev->stats);
-dealloc:
-	ib_dealloc_device(&dev->ibdev);
-	return ERR_PTR(err);
-}
-
-int tern_device_register(struct tern_dev *dev, const char *name)
-{
-	int err = dev->transport->dev_start(dev);
-
-	if (err)
-		return err;
-	dev->started = true;
-
-	err = ib_register_device(&dev->ibdev, name, NULL);
-	if (err)
-		pr_err("tern: %s: the RDMA subsystem refused the device: %d%s\n", name, err,
-		       err == -ENFILE ? " (the name is taken)" : "");
-	return err == -ENFILE ? -EEXIST : err;
-}
-
-void tern_device_destroy(struct tern_dev *dev)
-{
-	/* Timers and packets of destroyed QPs may hold them for a moment. */
-	while (!wait_var_event_timeout(&dev->num_qp, !atomic_read(&dev->num_qp), 10 * HZ))
-		dev_warn(&dev->ibdev.dev, "waiting for %d QPs to be released\n",
-			 atomic_read(&dev->num_qp));
-	if (dev->started)
-		dev->transport->dev_stop(dev);
-	/* Readers who found one of its QPs before that are through now. */
-	synchronize_rcu();
-
-	WARN_ON(!xa_empty(&dev->qps));
-	xa_destroy(&dev->qps);
-	WARN_ON(!xa_empty(&dev->ahs));
-	xa_destroy(&dev->ahs);
-	tern_keys_destroy(&dev->keys);
-	free_percpu(dev->stats);
-	netdev_put(dev->netdev, &dev->netdev_tracker);
+	ib_set_device_ops(ibdev, &tern_device_ops);
+	if (dev->transport->ah_init)
+		ib_set_device_ops(ibdev, &tern_ud_ops);
+	if (dev->transport->ib_ops)
+		ib_set_device_ops(ibdev, dev->transport->ib_ops);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-port hardware counters: one per-CPU array per device, shown by
- * `rdma statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters.
- * Names follow those that RNICs use where one exists. Everything that a
- * remote peer can provoke is counted here and never logged.
+ * Per-port hardware counters: one per-CPU array per device, shown by `rdma
+ * statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters. Names are
+ * those of RNICs where one exists. Everything that a remote peer can provoke is
+ * counted here and never logged.
  */
-#ifndef TERN_STATS_H
-#define TERN_STATS_H
+#ifndef TERN_CORE_STATS_H
+#define TERN_CORE_STATS_H
 
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
+
+#include "core/device.h"
 
 /* X(enumerator, name shown) */
 #define TERN_COUNTERS(X)							\
@@ -21,7 +26,7 @@
 	X(RX_ICRC_ERR,		"rx_icrc_encapsulated")				\
 	X(RX_MALFORMED,		"rx_malformed")					\
 	X(RX_NO_QP,		"rx_no_qp")					\
-	X(RX_BAD_PATH,		"rx_bad_path")	/* P_Key, Q_Key, address or state of the QP do not fit */ \
+	X(RX_BAD_PATH,		"rx_bad_path")	/* wrong P_Key, Q_Key, address or QP state */ \
 	X(RX_WAITED,		"rx_waited")	/* the QP was busy */		\
 	X(RX_BACKLOG_DROPPED,	"rx_backlog_dropped")				\
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
@@ -36,7 +41,7 @@
 	X(OUT_OF_SEQ,		"out_of_sequence")				\
 	X(SEQ_NAK_RX,		"packet_seq_err")				\
 	X(RNR_NAK_RX,		"rnr_nak_rcvd")					\
-	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE; most find one a moment later */ \
+	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE, most find one soon */ \
 	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
 	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
 	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\
@@ -47,7 +52,7 @@
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
 	X(HANDOFFS,		"work_handoffs")	/* a work item went on */		\
-	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
+	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, no packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\
 	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\
 	X(LINK_DOWN,		"link_downed")
@@ -62,5 +67,26 @@ enum tern_counter {
 struct tern_stats {
 	u64 v[TERN_CNT_MAX];
 };
+
+/*
+ * BHs are off, so nothing else counts on this CPU meanwhile. Machines that cannot add in one
+ * instruction then need not disable interrupts.
+ */
+static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
+{
+	lockdep_assert(in_softirq() || irqs_disabled());
+	__this_cpu_add(dev->stats->v[c], n);
+}
+
+static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
+{
+	tern_count_add(dev, c, 1);
+}
+
+/* In any context: only for a counter that none of the above counts. */
+static inline void tern_count_anywhere(struct tern_dev *dev, enum tern_counter c)
+{
+	this_cpu_inc(dev->stats->v[c]);
+}
 
 #endif

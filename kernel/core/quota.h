@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The number of objects of a kind, and its limit. */
+#ifndef TERN_CORE_QUOTA_H
+#define TERN_CORE_QUOTA_H
+
+#include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+/* Counts one more object, of which the device has max: 0 or -ENOMEM. Undone by atomic_dec(). */
+static inline int tern_count_in(atomic_t *n, u32 max)
+{
+	if ((u32)atomic_inc_return(n) <= max)
+		return 0;
+	atomic_dec(n);
+	return -ENOMEM;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory regions. */
+#ifndef TERN_VERBS_MR_H
+#define TERN_VERBS_MR_H
+
+#include <rdma/ib_verbs.h>
+
+/* Longest page list of a fast-register MR. */
+#define TERN_MAX_FAST_REG_PAGES	1024
+
+struct ib_mr *tern_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata);
+struct ib_mr *tern_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				 int access, struct ib_pd *ibpd, struct ib_udata *udata);
+struct ib_mr *tern_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
+int tern_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset);
+int tern_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif

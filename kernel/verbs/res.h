@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What `rdma -dd resource show` adds. */
+#ifndef TERN_VERBS_RES_H
+#define TERN_VERBS_RES_H
+
+#include <rdma/ib_verbs.h>
+
+struct sk_buff;
+
+int tern_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
+int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+
+#endif
