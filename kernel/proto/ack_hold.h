@@ -35,7 +35,7 @@ struct ack_hold {
 /* A new QP, or a new life of one: nothing is known of its replies, no acknowledge waits. */
 static inline void ack_hold_init(struct ack_hold *h)
 {
-	*h = (struct ack_hold){ 0 };
+	memset(h, 0, sizeof(*h));
 }
 
 /* When the acknowledge that waits must be sent; 0: none waits. */
