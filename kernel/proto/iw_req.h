@@ -24,27 +24,11 @@
 
 #include "ddp.h"
 #include "tuning.h"
+#include "wr.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum iw_op {
-	IW_OP_SEND,
-	IW_OP_WRITE,
-	IW_OP_READ,
-	IW_OP_CMP_SWAP,
-	IW_OP_FETCH_ADD,
-	IW_OP_LOCAL,		/* executed by the caller in send queue order */
-};
-
-enum iw_sqe_flags {
-	IW_SQE_SOLICITED = 1u << 0,
-	IW_SQE_FENCE	 = 1u << 1,	/* wait for all prior READs and atomics */
-	IW_SQE_IMM	 = 1u << 2,	/* WRITE: immediate data follow it */
-	IW_SQE_INV	 = 1u << 3,	/* SEND: invalidate inv_stag there */
-	IW_SQE_WAIT_ALL	 = 1u << 4,	/* LOCAL: wait until every prior request is complete */
-};
 
 enum iw_sqe_state {
 	IW_SQE_QUEUED,
@@ -53,34 +37,11 @@ enum iw_sqe_state {
 	IW_SQE_DONE,
 };
 
-/* Values of enum ib_wc_status, as far as this engine gives them. */
-enum iw_status {
-	IW_ST_SUCCESS		= 0,
-	IW_ST_LOC_LEN_ERR	= 1,
-	IW_ST_LOC_QP_OP_ERR	= 2,
-	IW_ST_LOC_PROT_ERR	= 4,
-	IW_ST_WR_FLUSH_ERR	= 5,
-	IW_ST_MW_BIND_ERR	= 6,
-	IW_ST_REM_INV_REQ_ERR	= 9,
-	IW_ST_REM_ACCESS_ERR	= 10,
-	IW_ST_REM_OP_ERR	= 11,
-	IW_ST_FATAL_ERR		= 19,
-};
-
 struct iw_sqe {
-	/* the caller's */
-	u8  op;			/* enum iw_op */
-	u8  flags;		/* enum iw_sqe_flags */
-	__be32 imm;
-	u32 inv_stag;
-	u32 length;		/* bytes; READ: at most 2^31; atomics: 8 */
-	u32 rkey;		/* WRITE: sink; READ, atomic: source */
-	u64 va;
-	u64 compare;
-	u64 swap_add;
+	struct wr wr;		/* from iw_req_post() */
 	/* the engine's */
 	u8  state;		/* enum iw_sqe_state */
-	u8  status;		/* enum iw_status */
+	u8  status;		/* enum wr_status */
 	bool body_sent;		/* WRITE with immediate: the Write is out */
 	bool lent;		/* not reaped before loan is returned */
 	u32 loan;
@@ -254,7 +215,7 @@ static inline void iw_req_set_max_ulpdu(struct iw_req *q, u16 max_ulpdu)
 }
 
 /* Append a work request; false if the ring is full. */
-bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
+bool iw_req_post(struct iw_req *q, const struct wr *wr);
 
 /*
  * The next segment; false if there is nothing to do now. Again without
@@ -280,10 +241,9 @@ static inline u32 iw_req_next_bytes(const struct iw_req *q)
 {
 	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
-	if (q->state != IW_REQ_READY || q->cur == q->head ||
-	    (s->op != IW_OP_SEND && s->op != IW_OP_WRITE))
+	if (q->state != IW_REQ_READY || q->cur == q->head || !wr_has_payload(&s->wr))
 		return 0;
-	return s->length - s->done_bytes;
+	return s->wr.length - s->done_bytes;
 }
 
 /* Are so many bytes to come that READs may wait for the next acknowledge? */
@@ -302,7 +262,7 @@ static inline bool iw_req_may_wait(const struct iw_req *q)
 
 	return q->cur != q->head && !q->others && s->state == IW_SQE_QUEUED &&
 	       (iw_req_far_ahead(q) ||
-		(q->rd_out >= IW_READS_AHEAD && s->length <= IW_SHORT_READ_BYTES));
+		(q->rd_out >= IW_READS_AHEAD && s->wr.length <= IW_SHORT_READ_BYTES));
 }
 
 /* The stream has taken it, whole. */
@@ -324,7 +284,7 @@ static inline void iw_req_return(struct iw_req *q, u32 loan)
  * An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). If it failed, that is
  * iw_req_fail().
  */
-void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
+void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status);
 
 /*
  * A parsed RDMAP_READ_RESP or RDMAP_ATOMIC_RESP; payload is readable at p for
@@ -339,7 +299,7 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last);
  * Work request slot fails for a local reason; the QP is in error from then on, and r, the
  * stream's other half, says so to the peer (RFC 5040 7.1).
  */
-void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
+void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status);
 
 /*
  * The peer terminated the stream: the oldest incomplete request that has gone
@@ -347,7 +307,7 @@ void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status s
  */
 void iw_req_terminated(struct iw_req *q, int code);
 
-/* QP to ERROR: what is not complete is reaped with IW_ST_WR_FLUSH_ERR. */
+/* QP to ERROR: what is not complete is reaped with WR_ST_WR_FLUSH_ERR. */
 void iw_req_flush(struct iw_req *q);
 
 static inline bool iw_req_in_error(const struct iw_req *q)
@@ -371,7 +331,7 @@ static inline bool iw_req_completed(const struct iw_req *q)
 }
 
 /* Next completion in order; false if none. */
-bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status);
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum wr_status *status);
 
 #ifdef __cplusplus
 }

@@ -18,11 +18,6 @@ static struct rc_sqe *sqe_at(const struct rc_req *q, u32 slot)
 	return &q->ring[slot & q->mask];
 }
 
-static bool op_holds_rd(u8 op)
-{
-	return op == RC_OP_READ || op == RC_OP_CMP_SWAP || op == RC_OP_FETCH_ADD;
-}
-
 static bool is_reliable(const struct rc_req *q)
 {
 	return q->cfg.service != BTH_UC;
@@ -30,7 +25,7 @@ static bool is_reliable(const struct rc_req *q)
 
 static bool sqe_has_psn(const struct rc_sqe *s)
 {
-	return s->op != RC_OP_LOCAL;
+	return s->wr.op != WR_LOCAL;
 }
 
 /* PSN one after the work request's last. */
@@ -89,7 +84,7 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 /* Where max_rd_atomic is 0 (IBTA 10.2.4.2), a READ or atomic would wait for ever. */
 static bool may_never_begin(const struct rc_req *q, const struct rc_sqe *s)
 {
-	return q->state == RC_REQ_READY && op_holds_rd(s->op) && !q->cfg.max_rd_atomic;
+	return q->state == RC_REQ_READY && wr_has_response(&s->wr) && !q->cfg.max_rd_atomic;
 }
 
 /* May the queued work request begin now? Gives it its PSNs if so. */
@@ -97,14 +92,14 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 {
 	if (q->state == RC_REQ_DRAINING)
 		return false;
-	if ((s->flags & RC_SQE_FENCE) && q->rd_out)
+	if ((s->wr.flags & WR_F_FENCE) && q->rd_out)
 		return false;
-	if (s->op == RC_OP_LOCAL)
-		return !(s->flags & RC_SQE_WAIT_ALL) || q->una == q->cur;
+	if (s->wr.op == WR_LOCAL)
+		return !(s->wr.flags & WR_F_WAIT_ALL) || q->una == q->cur;
 
-	s->npkts = psn_message_pkts(s->length, q->cfg.pmtu);
+	s->npkts = psn_message_pkts(s->wr.length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
-	if (psns_since(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
+	if (psns_since(q->psn_next, q->psn_una) + (s->wr.op == WR_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
 	/* two stretches in flight keep the responder busy, if it allows two */
 	s->read_pkts = rc_window_usual(&q->window);
@@ -121,7 +116,7 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 {
 	u32 end;
 
-	if (s->op != RC_OP_READ)
+	if (s->wr.op != WR_READ)
 		return 1;
 	end = q->cur_pkt - q->cur_pkt % s->read_pkts + s->read_pkts;
 	return end < s->npkts ? end : s->npkts;
@@ -160,12 +155,12 @@ static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run 
 	run->last = true;
 	run->ack_req = true;
 	run->dma_bytes = 0;
-	if (s->op == RC_OP_READ) {
+	if (s->wr.op == WR_READ) {
 		u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
 		u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
 
-		run->va = s->va + offset;
-		run->dma_bytes = (u32)((end < s->length ? end : s->length) - offset);
+		run->va = s->wr.va + offset;
+		run->dma_bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
 	}
 }
 
@@ -177,10 +172,10 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	bool last = q->cur_pkt + npkts == s->npkts;
 
 	run->offset = offset;
-	run->bytes = (u32)((end < s->length ? end : s->length) - offset);
+	run->bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
 	run->first = q->cur_pkt == 0;
 	run->last = last;
-	run->dma_bytes = s->length;
+	run->dma_bytes = s->wr.length;
 	run->ack_req = is_reliable(q) && (last || npkts >= until_ackreq(q));
 }
 
@@ -191,10 +186,10 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	run->kind = RUN_REQUEST;
 	run->service = q->cfg.service;
 	run->syndrome = 0;
-	run->solicited = s->flags & RC_SQE_SOLICITED;
-	run->has_imm = s->flags & RC_SQE_IMM;
-	run->has_inv = s->flags & RC_SQE_INV;
-	run->op = s->op;
+	run->solicited = s->wr.flags & WR_F_SOLICITED;
+	run->has_imm = s->wr.flags & WR_F_IMM;
+	run->has_inv = s->wr.flags & WR_F_INV;
+	run->op = s->wr.op;
 	run->slot = q->cur;
 	run->dqpn = q->cfg.dqpn;
 	run->pkey = q->cfg.pkey;
@@ -202,14 +197,14 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	run->npkts = npkts;
 	run->pmtu = q->cfg.pmtu;
 	run->msn = 0;
-	run->va = s->va;
-	run->rkey = s->rkey;
-	run->compare = s->compare;
-	run->swap_add = s->swap_add;
+	run->va = s->wr.va;
+	run->rkey = s->wr.rkey;
+	run->compare = s->wr.compare;
+	run->swap_add = s->wr.swap_add;
 	run->atomic_orig = 0;
-	run->imm = s->imm;
-	run->inv_rkey = s->inv_rkey;
-	if (op_holds_rd(s->op))
+	run->imm = s->wr.imm;
+	run->inv_rkey = s->wr.inv_rkey;
+	if (wr_has_response(&s->wr))
 		run_asks(q, s, run);
 	else
 		run_carries(q, s, npkts, run);
@@ -237,13 +232,13 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			return false;
 		if (s->state == RC_SQE_QUEUED) {
 			if (may_never_begin(q, s)) {
-				rc_req_fail(q, q->cur, RC_ST_LOC_QP_OP_ERR);
+				rc_req_fail(q, q->cur, WR_ST_LOC_QP_OP_ERR);
 				return false;
 			}
 			if (!sqe_begin(q, s))
 				return false;
 		}
-		if (s->op == RC_OP_LOCAL) {
+		if (s->wr.op == WR_LOCAL) {
 			*run = (struct run){ .kind = RUN_LOCAL, .slot = q->cur };
 			return true;
 		}
@@ -254,7 +249,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			q->cur_pkt += (u32)acked;
 
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
-		if (op_holds_rd(s->op)) {
+		if (wr_has_response(&s->wr)) {
 			if (!may_ask(q, s, used))
 				return false;
 			run_from_sqe(q, s, 1, run);
@@ -299,7 +294,7 @@ static void advance_una(struct rc_req *q)
 	}
 }
 
-static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum rc_status status)
+static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum wr_status status)
 {
 	s->state = RC_SQE_DONE;
 	s->status = (u8)status;
@@ -315,7 +310,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	if (!n || run->slot != q->cur || s->state != RC_SQE_ACTIVE)
 		return;
 
-	if (op_holds_rd(s->op)) {
+	if (wr_has_response(&s->wr)) {
 		u32 end = asked_end(q, s);
 
 		if (end > s->asked_pkts) {
@@ -342,7 +337,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		if (!is_reliable(q)) {
 			/* UC: complete once handed to the network (IBTA 9.8.3) */
 			q->psn_una = sqe_end_psn(s);
-			sqe_complete(q, s, RC_ST_SUCCESS);
+			sqe_complete(q, s, WR_ST_SUCCESS);
 		}
 		q->cur++;
 		q->cur_pkt = 0;
@@ -351,22 +346,22 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	}
 }
 
-void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status)
+void rc_req_local_done(struct rc_req *q, u32 slot, enum wr_status status)
 {
 	struct rc_sqe *s = sqe_at(q, slot);
 
-	if (slot != q->cur || s->op != RC_OP_LOCAL || s->state != RC_SQE_QUEUED)
+	if (slot != q->cur || s->wr.op != WR_LOCAL || s->state != RC_SQE_QUEUED)
 		return;
-	s->state = status == RC_ST_SUCCESS ? RC_SQE_DONE : RC_SQE_FAILED;
+	s->state = status == WR_ST_SUCCESS ? RC_SQE_DONE : RC_SQE_FAILED;
 	s->status = (u8)status;
-	if (status == RC_ST_SUCCESS) {
+	if (status == WR_ST_SUCCESS) {
 		q->cur++;
 		q->cur_pkt = 0;
 	}
 	advance_una(q);
 }
 
-void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
+void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status)
 {
 	struct rc_sqe *s = sqe_at(q, slot);
 
@@ -425,7 +420,7 @@ void rc_req_unsend(struct rc_req *q, u32 psn)
 }
 
 /* The oldest incomplete work request fails for a reason that the peer or the network gave. */
-static void fail_oldest(struct rc_req *q, enum rc_status status)
+static void fail_oldest(struct rc_req *q, enum wr_status status)
 {
 	if (q->una != q->head) {
 		sqe_complete(q, sqe_at(q, q->una), status);
@@ -440,7 +435,7 @@ static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 	if (!go_back(q, psn))
 		return false;
 	if (!q->retry_left) {
-		fail_oldest(q, RC_ST_RETRY_EXC_ERR);
+		fail_oldest(q, WR_ST_RETRY_EXC_ERR);
 		return false;
 	}
 	q->retry_left--;
@@ -490,7 +485,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 
 		if (!sqe_has_psn(s) || s->state != RC_SQE_ACTIVE)
 			break;
-		if (op_holds_rd(s->op)) {
+		if (wr_has_response(&s->wr)) {
 			intact = false;
 			break;
 		}
@@ -500,7 +495,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 			break;
 		}
 		q->psn_una = sqe_end_psn(s);
-		sqe_complete(q, s, RC_ST_SUCCESS);
+		sqe_complete(q, s, WR_ST_SUCCESS);
 		advance_una(q);
 		if (q->state == RC_REQ_ERROR)
 			return false;
@@ -523,7 +518,7 @@ static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
 static void rx_bad_response(struct rc_req *q, struct rc_req_act *act)
 {
 	act->event = RC_EV_BAD_RESP;
-	fail_oldest(q, RC_ST_BAD_RESP_ERR);
+	fail_oldest(q, WR_ST_BAD_RESP_ERR);
 }
 
 static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
@@ -533,14 +528,14 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	u32 pkt, left, end;
 	bool ends;
 
-	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->op != RC_OP_READ) {
+	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->wr.op != WR_READ) {
 		/* A response where an ACK or an atomic's result belongs. */
 		rx_bad_response(q, act);
 		return;
 	}
 	/* psn == psn_una here, and psn_una lies within s */
 	pkt = (u32)psn_diff(k->psn, s->first_psn);
-	left = s->length - pkt * q->cfg.pmtu;
+	left = s->wr.length - pkt * q->cfg.pmtu;
 	end = pkt + k->npkts;
 	ends = end == s->npkts || end % s->read_pkts == 0;
 	/*
@@ -562,9 +557,9 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 
 /* What a NAK means, by its code; the first is the sequence NAK. */
 static const u8 nak_status[] = {
-	[AETH_NAK_INVALID_REQ - AETH_NAK] = RC_ST_REM_INV_REQ_ERR,
-	[AETH_NAK_REM_ACCESS - AETH_NAK] = RC_ST_REM_ACCESS_ERR,
-	[AETH_NAK_REM_OP - AETH_NAK] = RC_ST_REM_OP_ERR,
+	[AETH_NAK_INVALID_REQ - AETH_NAK] = WR_ST_REM_INV_REQ_ERR,
+	[AETH_NAK_REM_ACCESS - AETH_NAK] = WR_ST_REM_ACCESS_ERR,
+	[AETH_NAK_REM_OP - AETH_NAK] = WR_ST_REM_OP_ERR,
 };
 
 /* Of reserved types and codes nothing is believed (IBTA table 58). What brings data brings an ACK. */
@@ -593,7 +588,7 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 		return;
 	}
 	act->event = RC_EV_REMOTE_ERR;
-	fail_oldest(q, (enum rc_status)nak_status[code]);
+	fail_oldest(q, (enum wr_status)nak_status[code]);
 }
 
 static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
@@ -608,7 +603,7 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 	act->event = RC_EV_RNR_NAK;
 	if (q->cfg.rnr_retry != 7) {
 		if (!q->rnr_left) {
-			fail_oldest(q, RC_ST_RNR_RETRY_EXC_ERR);
+			fail_oldest(q, WR_ST_RNR_RETRY_EXC_ERR);
 			return;
 		}
 		q->rnr_left--;
@@ -663,7 +658,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		struct rc_sqe *s = sqe_at(q, q->una);
 
 		if (q->una == q->head || s->state != RC_SQE_ACTIVE ||
-		    (s->op != RC_OP_CMP_SWAP && s->op != RC_OP_FETCH_ADD)) {
+		    (s->wr.op != WR_CMP_SWAP && s->wr.op != WR_FETCH_ADD)) {
 			rx_bad_response(q, act);
 			return;
 		}
@@ -688,7 +683,7 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		return;
 	q->psn_una = psn_add(q->psn_una, act->npkts);
 	if (q->psn_una == sqe_end_psn(s)) {
-		sqe_complete(q, s, RC_ST_SUCCESS);
+		sqe_complete(q, s, WR_ST_SUCCESS);
 		advance_una(q);
 	} else if (((q->psn_una - s->first_psn) & PSN_MASK) % s->read_pkts == 0 && s->rd_held) {
 		s->rd_held--;
@@ -748,7 +743,7 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 	return RC_EV_TIMEOUT;
 }
 
-bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
+bool rc_req_reap(struct rc_req *q, u32 *slot, enum wr_status *status)
 {
 	struct rc_sqe *s;
 
@@ -759,7 +754,7 @@ bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
 		return false;
 	*slot = q->tail;
 	/* From una on there may be local operations, executed behind what failed: flushed too. */
-	*status = (s32)(q->tail - q->una) < 0 ? (enum rc_status)s->status : RC_ST_WR_FLUSH_ERR;
+	*status = (s32)(q->tail - q->una) < 0 ? (enum wr_status)s->status : WR_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)
 		q->una = q->tail;

@@ -26,43 +26,11 @@
 #include "rc_window.h"
 #include "run.h"
 #include "tuning.h"
+#include "wr.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum rc_op {
-	RC_OP_SEND,
-	RC_OP_WRITE,
-	RC_OP_READ,
-	RC_OP_CMP_SWAP,
-	RC_OP_FETCH_ADD,
-	RC_OP_LOCAL,		/* executed by the caller in send queue order */
-};
-
-enum rc_sqe_flags {
-	RC_SQE_IMM	 = 1u << 0,
-	RC_SQE_INV	 = 1u << 1,
-	RC_SQE_SOLICITED = 1u << 2,
-	RC_SQE_FENCE	 = 1u << 3,	/* wait for prior READs and atomics (IBTA 10.8.3.3) */
-	RC_SQE_WAIT_ALL	 = 1u << 4,	/* LOCAL: wait until every prior request is complete */
-};
-
-/* Completion status of a work request; values of enum ibv_wc_status. */
-enum rc_status {
-	RC_ST_SUCCESS		= 0,
-	RC_ST_LOC_LEN_ERR	= 1,
-	RC_ST_LOC_QP_OP_ERR	= 2,
-	RC_ST_LOC_PROT_ERR	= 4,
-	RC_ST_WR_FLUSH_ERR	= 5,
-	RC_ST_MW_BIND_ERR	= 6,
-	RC_ST_BAD_RESP_ERR	= 7,
-	RC_ST_REM_INV_REQ_ERR	= 9,
-	RC_ST_REM_ACCESS_ERR	= 10,
-	RC_ST_REM_OP_ERR	= 11,
-	RC_ST_RETRY_EXC_ERR	= 12,
-	RC_ST_RNR_RETRY_EXC_ERR	= 13,
-};
 
 enum rc_sqe_state {
 	RC_SQE_QUEUED,		/* no PSN yet */
@@ -72,19 +40,10 @@ enum rc_sqe_state {
 };
 
 struct rc_sqe {
-	/* set by the caller for rc_req_post() */
-	u8  op;			/* enum rc_op */
-	u8  flags;		/* enum rc_sqe_flags */
-	u32 length;		/* bytes, at most 2^31; 8 for atomics */
-	u32 rkey;
-	u64 va;
-	u64 compare;
-	u64 swap_add;
-	__be32 imm;
-	u32 inv_rkey;
+	struct wr wr;		/* from rc_req_post() */
 	/* the engine's */
 	u8  state;		/* enum rc_sqe_state */
-	u8  status;		/* enum rc_status */
+	u8  status;		/* enum wr_status */
 	u32 first_psn;
 	u32 npkts;
 	u32 asked_pkts;		/* READ, atomic: responses asked for at least once */
@@ -212,16 +171,16 @@ static inline void rc_req_limit_window(struct rc_req *q, u32 max)
 }
 
 /* Append a work request; false if the ring is full (head - tail == entries). */
-static inline bool rc_req_post(struct rc_req *q, const struct rc_sqe *wr)
+static inline bool rc_req_post(struct rc_req *q, const struct wr *wr)
 {
 	struct rc_sqe *s;
 
 	if (q->head - q->tail > q->mask)
 		return false;
 	s = &q->ring[q->head & q->mask];
-	*s = *wr;
+	s->wr = *wr;
 	s->state = RC_SQE_QUEUED;
-	s->status = RC_ST_SUCCESS;
+	s->status = WR_ST_SUCCESS;
 	s->first_psn = 0;
 	s->npkts = 0;
 	s->asked_pkts = 0;
@@ -254,9 +213,9 @@ void rc_req_unsend(struct rc_req *q, u32 psn);
 
 /*
  * A RUN_LOCAL was executed, before the next call of rc_req_next(); status
- * RC_ST_SUCCESS or the error that ends the QP.
+ * WR_ST_SUCCESS or the error that ends the QP.
  */
-void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status);
+void rc_req_local_done(struct rc_req *q, u32 slot, enum wr_status status);
 
 /*
  * An acknowledge, READ response or atomic acknowledge came in (pkt_parse()d),
@@ -271,7 +230,7 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act);
  * Work request slot cannot go on for a local reason (its SGEs refused). It
  * fails after all prior requests completed; the QP is in error from then on.
  */
-void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status);
+void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status);
 
 /* In place of cfg's, for what is under way, too: it is counted, and waited for, anew. */
 void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry);
@@ -282,9 +241,9 @@ u64 rc_req_deadline(const struct rc_req *q);
 enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns);
 
 /* Next completion in order; false if none. */
-bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status);
+bool rc_req_reap(struct rc_req *q, u32 *slot, enum wr_status *status);
 
-/* QP to ERROR: what is not complete is reaped with RC_ST_WR_FLUSH_ERR. */
+/* QP to ERROR: what is not complete is reaped with WR_ST_WR_FLUSH_ERR. */
 void rc_req_flush(struct rc_req *q);
 
 /* SQD and back. Drained: every begun work request is complete. */

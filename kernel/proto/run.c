@@ -4,8 +4,9 @@
  * headers go with it and how much payload it carries. What is in a run is
  * decided by rc_req.c and rc_resp.c.
  */
+#include "psn.h"
 #include "run.h"
-#include "rc_req.h"
+#include "wr.h"
 
 /* SEND and WRITE opcodes by position in the message. */
 static u8 send_opcode(const struct run *run, bool first, bool last)
@@ -38,13 +39,13 @@ static u8 read_resp_opcode(bool first, bool last)
 static u8 request_opcode(const struct run *run, bool first, bool last)
 {
 	switch (run->op) {
-	case RC_OP_SEND:
+	case WR_SEND:
 		return send_opcode(run, first, last);
-	case RC_OP_WRITE:
+	case WR_WRITE:
 		return write_opcode(run, first, last);
-	case RC_OP_READ:
+	case WR_READ:
 		return OP_READ_REQUEST;
-	case RC_OP_CMP_SWAP:
+	case WR_CMP_SWAP:
 		return OP_CMP_SWAP;
 	default:
 		return OP_FETCH_ADD;

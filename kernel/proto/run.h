@@ -31,7 +31,7 @@ struct run {
 	bool ack_req;		/* on the final packet */
 	bool has_imm;
 	bool has_inv;
-	u8  op;			/* RUN_REQUEST: enum rc_op; RUN_CONTROL: enum bth_op */
+	u8  op;			/* RUN_REQUEST: enum wr_op; RUN_CONTROL: enum bth_op */
 	u32 slot;		/* send queue index (free-running) or responder resource */
 	u32 dqpn;
 	u16 pkey;

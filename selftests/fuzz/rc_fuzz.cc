@@ -163,19 +163,19 @@ private:
 
 	void post()
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 		bool room = q_.head - q_.tail < kEntries;
 
-		wr.op = static_cast<u8>(is_rc()		 ? in_.below(RC_OP_LOCAL + 1) :
-					in_.below(3) < 2 ? in_.below(RC_OP_WRITE + 1) :
-							   static_cast<u32>(RC_OP_LOCAL));
+		wr.op = static_cast<u8>(is_rc()		 ? in_.below(WR_LOCAL + 1) :
+					in_.below(3) < 2 ? in_.below(WR_WRITE + 1) :
+							   static_cast<u32>(WR_LOCAL));
 		wr.flags = in_.byte() & 0x1f;
 		wr.length = draw_length(in_, q_.cfg.pmtu);
 		if (wr.length > 0x80000000u)
 			wr.length = 0x80000000u;
-		if (wr.op == RC_OP_CMP_SWAP || wr.op == RC_OP_FETCH_ADD)
+		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD)
 			wr.length = 8;
-		if (wr.op == RC_OP_LOCAL)
+		if (wr.op == WR_LOCAL)
 			wr.length = 0;
 		REQUIRE(rc_req_post(&q_, &wr) == room);
 		if (room)
@@ -184,9 +184,9 @@ private:
 
 	void run_local(const run &r)
 	{
-		REQUIRE(at(r.slot).op == RC_OP_LOCAL);
+		REQUIRE(at(r.slot).wr.op == WR_LOCAL);
 		REQUIRE(local_runs_[r.slot & (kEntries - 1)]++ == 0);
-		rc_req_local_done(&q_, r.slot, in_.below(8) ? RC_ST_SUCCESS : RC_ST_MW_BIND_ERR);
+		rc_req_local_done(&q_, r.slot, in_.below(8) ? WR_ST_SUCCESS : WR_ST_MW_BIND_ERR);
 		reap();
 	}
 
@@ -213,7 +213,7 @@ private:
 			n = in_.below(4) ? r.npkts : in_.below(r.npkts + 1);
 			rc_req_sent(&q_, now_, &r, n);
 			if (n < r.npkts && in_.below(2)) {
-				rc_req_fail(&q_, r.slot, RC_ST_LOC_PROT_ERR);
+				rc_req_fail(&q_, r.slot, WR_ST_LOC_PROT_ERR);
 				reap();
 			}
 			if (!is_rc())
@@ -223,7 +223,7 @@ private:
 
 	void check_run(const run &r)
 	{
-		u32 length = at(r.slot).length;
+		u32 length = at(r.slot).wr.length;
 
 		REQUIRE(r.offset + r.bytes <= length);
 		for (u32 i = 0; i < r.npkts; i++) {
@@ -285,17 +285,17 @@ private:
 
 		REQUIRE(s.state == RC_SQE_ACTIVE);
 		if (act.kind == RC_REQ_PLACE) {
-			REQUIRE(s.op == RC_OP_READ && act.bytes == k.payload_bytes);
+			REQUIRE(s.wr.op == WR_READ && act.bytes == k.payload_bytes);
 			REQUIRE(act.npkts == k.npkts && act.npkts);
-			REQUIRE(act.offset <= s.length && act.bytes <= s.length - act.offset);
+			REQUIRE(act.offset <= s.wr.length && act.bytes <= s.wr.length - act.offset);
 		} else {
 			REQUIRE(act.kind == RC_REQ_PLACE_ATOMIC);
-			REQUIRE(s.op == RC_OP_CMP_SWAP || s.op == RC_OP_FETCH_ADD);
+			REQUIRE(s.wr.op == WR_CMP_SWAP || s.wr.op == WR_FETCH_ADD);
 		}
 		if (in_.below(16))
 			rc_req_placed(&q_, now_, &act);
 		else
-			rc_req_fail(&q_, act.slot, RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q_, act.slot, WR_ST_LOC_PROT_ERR);
 	}
 
 	// An AETH that says nothing: not an ACK, a NAK for want of a receive WQE, or one for a reason.
@@ -313,12 +313,12 @@ private:
 		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
 			return;
 		k.psn = q_.psn_una;
-		k.opcode = s.op == RC_OP_READ	   ? OP_READ_RESP_MIDDLE :
-			   s.op == RC_OP_CMP_SWAP  ? OP_ATOMIC_ACK :
-			   s.op == RC_OP_FETCH_ADD ? OP_ATOMIC_ACK :
+		k.opcode = s.wr.op == WR_READ	   ? OP_READ_RESP_MIDDLE :
+			   s.wr.op == WR_CMP_SWAP  ? OP_ATOMIC_ACK :
+			   s.wr.op == WR_FETCH_ADD ? OP_ATOMIC_ACK :
 						     OP_ACK;
-		if (s.op == RC_OP_READ) {
-			left = s.length - i * q_.cfg.pmtu;
+		if (s.wr.op == WR_READ) {
+			left = s.wr.length - i * q_.cfg.pmtu;
 			end = i - i % s.read_pkts + s.read_pkts;
 			if (end > s.npkts)
 				end = s.npkts;
@@ -355,7 +355,7 @@ private:
 			rc_req_drain(&q_, in_.below(2));
 			break;
 		case 3:
-			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), WR_ST_LOC_PROT_ERR);
 			break;
 		case 4:
 			rc_req_set_retries(&q_, in_.below(8), in_.below(8));
@@ -397,7 +397,7 @@ private:
 	// In order, each once; after a failure nothing but a LOCAL that was executed succeeds.
 	void reap()
 	{
-		rc_status status;
+		wr_status status;
 		u32 slot;
 
 		while (rc_req_reap(&q_, &slot, &status)) {
@@ -405,13 +405,13 @@ private:
 
 			REQUIRE(slot == reaped_);
 			reaped_++;
-			if (status == RC_ST_SUCCESS)
-				REQUIRE(!failed_ || s.op == RC_OP_LOCAL);
+			if (status == WR_ST_SUCCESS)
+				REQUIRE(!failed_ || s.wr.op == WR_LOCAL);
 			else if (failed_)
-				REQUIRE(status == RC_ST_WR_FLUSH_ERR);
-			if (status != RC_ST_SUCCESS)
+				REQUIRE(status == WR_ST_WR_FLUSH_ERR);
+			if (status != WR_ST_SUCCESS)
 				failed_ = true;
-			if (s.op == RC_OP_LOCAL && status == RC_ST_SUCCESS)
+			if (s.wr.op == WR_LOCAL && status == WR_ST_SUCCESS)
 				REQUIRE(local_runs_[slot & (kEntries - 1)] == 1);
 		}
 	}

@@ -48,7 +48,7 @@ struct Work {
 	uint64_t key;	     /* contents: of what is sent, or of what is read */
 	uint32_t key_offset; /* READ: where in that string */
 	uint64_t orig;	     /* atomics: value before, unless shared */
-	struct rc_sqe wr;
+	struct wr wr;
 	uint32_t area; /* it reads, or NO_AREA */
 	uint32_t arena_end;
 	uint32_t placed; /* bytes that came back */
@@ -62,12 +62,12 @@ struct Work {
 
 inline bool is_atomic(uint8_t op)
 {
-	return op == RC_OP_CMP_SWAP || op == RC_OP_FETCH_ADD;
+	return op == WR_CMP_SWAP || op == WR_FETCH_ADD;
 }
 
 inline bool is_rd(uint8_t op)
 {
-	return op == RC_OP_READ || is_atomic(op);
+	return op == WR_READ || is_atomic(op);
 }
 
 class Ledger : public Image {

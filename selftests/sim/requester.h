@@ -27,7 +27,7 @@ public:
 	void reap();
 
 	bool busy() const { return ledger.reaped != ledger.posted; }
-	bool failed() const { return status != RC_ST_SUCCESS; }
+	bool failed() const { return status != WR_ST_SUCCESS; }
 	bool wants_work() const;
 	/* Everything is over and as it should be. */
 	void check_end(const struct rc_resp &r, uint64_t extra_requests);
@@ -39,7 +39,7 @@ public:
 	uint64_t progress_ns = 0; /* when something last moved */
 	uint64_t fatal_ns = 0;	  /* when the first request failed */
 	uint64_t fatal_number = 0;
-	uint8_t status = RC_ST_SUCCESS; /* of the first that failed */
+	uint8_t status = WR_ST_SUCCESS; /* of the first that failed */
 	uint64_t faulty_number = 0;	/* the work request that was made to fail */
 	uint64_t first_sent_ns = 0;	/* when the faulty request was first sent */
 	uint64_t drains = 0, rnr_naks = 0, timeouts = 0, seq_naks = 0, implied_naks = 0;

@@ -123,8 +123,8 @@ void Responder::begin(Work &w, const struct rc_act &act)
 
 void Responder::finish(Work &w, const struct pkt &k, const struct rc_act &act)
 {
-	bool imm = w.wr.flags & RC_SQE_IMM, inv = w.wr.flags & RC_SQE_INV;
-	bool recv = w.wr.op == RC_OP_SEND || imm;
+	bool imm = w.wr.flags & WR_F_IMM, inv = w.wr.flags & WR_F_INV;
+	bool recv = w.wr.op == WR_SEND || imm;
 
 	if (placed_ != w.wr.length || act.length != w.wr.length)
 		fail(ep_, "message %" PRIu64 " of %u bytes ends after %u (reported %u)", w.number,
@@ -136,11 +136,11 @@ void Responder::finish(Work &w, const struct pkt &k, const struct rc_act &act)
 		fail(ep_, "message %" PRIu64 ": wrong immediate data", w.number);
 	if (inv != !!(k.op_flags & OPF_IETH) || (inv && k.inv_rkey != w.wr.inv_rkey))
 		fail(ep_, "message %" PRIu64 ": wrong key to invalidate", w.number);
-	if (k.solicited != !!(w.wr.flags & RC_SQE_SOLICITED))
+	if (k.solicited != !!(w.wr.flags & WR_F_SOLICITED))
 		fail(ep_, "message %" PRIu64 ": wrong solicited event bit", w.number);
-	if (w.wr.op == RC_OP_SEND && !pattern_matches(w.key, 0, recv_.data(), w.wr.length))
+	if (w.wr.op == WR_SEND && !pattern_matches(w.key, 0, recv_.data(), w.wr.length))
 		fail(ep_, "message %" PRIu64 ": wrong contents", w.number);
-	if (w.wr.op == RC_OP_WRITE &&
+	if (w.wr.op == WR_WRITE &&
 	    !pattern_matches(w.key, 0, at(w.wr.va, w.wr.length, w.wr.rkey), w.wr.length))
 		fail(ep_, "WRITE %" PRIu64 ": wrong contents", w.number);
 	received += recv;
@@ -155,7 +155,7 @@ void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act 
 	Work &w = expected(p);
 	bool write = act.kind == RC_ACT_WRITE;
 
-	if (write != (w.wr.op == RC_OP_WRITE) || is_rd(w.wr.op))
+	if (write != (w.wr.op == WR_WRITE) || is_rd(w.wr.op))
 		fail(ep_, "operation %u executed as %s", w.wr.op, write ? "WRITE" : "SEND");
 	if (act.begin)
 		begin(w, act);
@@ -199,7 +199,7 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 	Work &w = expected(p);
 
 	/* A large READ comes as several requests, stretch after stretch. */
-	if (w.wr.op != RC_OP_READ || act.va != w.wr.va + asked_ ||
+	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ ||
 	    act.length > w.wr.length - asked_ || (!act.length && w.wr.length) ||
 	    act.rkey != w.wr.rkey)
 		fail(ep_, "READ %" PRIu64 " with a wrong RETH", w.number);
@@ -229,7 +229,7 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	uint64_t orig, *v;
 	uint8_t *mem;
 
-	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == RC_OP_CMP_SWAP) ||
+	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == WR_CMP_SWAP) ||
 	    act.va != w.wr.va || act.rkey != w.wr.rkey || act.swap_add != w.wr.swap_add ||
 	    (act.cmp_swap && act.compare != w.wr.compare))
 		fail(ep_, "atomic %" PRIu64 " with a wrong header", w.number);

@@ -240,7 +240,7 @@ void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 	if (q.status == status && q.fatal_number == q.faulty_number)
 		return;
-	if (!is_clean(o) && q.status == RC_ST_RETRY_EXC_ERR && q.fatal_number <= q.faulty_number)
+	if (!is_clean(o) && q.status == WR_ST_RETRY_EXC_ERR && q.fatal_number <= q.faulty_number)
 		return;
 	fail(0, "work request %" PRIu64 " failed with status %d, expected %" PRIu64 " with %d",
 	     q.fatal_number, q.status, q.faulty_number, status);
@@ -248,22 +248,22 @@ void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 void access_error(World &w, const Options &o)
 {
-	refused(w, o, FAULT_ACCESS, RC_ST_REM_ACCESS_ERR);
+	refused(w, o, FAULT_ACCESS, WR_ST_REM_ACCESS_ERR);
 }
 
 void invalid_request(World &w, const Options &o)
 {
-	refused(w, o, FAULT_INVALID, RC_ST_REM_INV_REQ_ERR);
+	refused(w, o, FAULT_INVALID, WR_ST_REM_INV_REQ_ERR);
 }
 
 void remote_op_error(World &w, const Options &o)
 {
-	refused(w, o, FAULT_OP, RC_ST_REM_OP_ERR);
+	refused(w, o, FAULT_OP, WR_ST_REM_OP_ERR);
 }
 
 void read_gone(World &w, const Options &o)
 {
-	refused(w, o, FAULT_READ_GONE, RC_ST_REM_ACCESS_ERR);
+	refused(w, o, FAULT_READ_GONE, WR_ST_REM_ACCESS_ERR);
 }
 
 /* A local reason is never masked by the wire: same request, same status. */
@@ -279,17 +279,17 @@ void refused_here(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 void gather_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_GATHER, RC_ST_LOC_PROT_ERR);
+	refused_here(w, o, FAULT_GATHER, WR_ST_LOC_PROT_ERR);
 }
 
 void sink_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_SINK, RC_ST_LOC_PROT_ERR);
+	refused_here(w, o, FAULT_SINK, WR_ST_LOC_PROT_ERR);
 }
 
 void local_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_LOCAL, RC_ST_MW_BIND_ERR);
+	refused_here(w, o, FAULT_LOCAL, WR_ST_MW_BIND_ERR);
 }
 
 void rnr_exceeded(World &w, const Options &o)
@@ -300,7 +300,7 @@ void rnr_exceeded(World &w, const Options &o)
 	});
 	uint64_t took = q.fatal_ns - q.first_sent_ns, wait = rc_rnr_timer_ns(q.cfg.rnr_field);
 
-	if (q.status != RC_ST_RNR_RETRY_EXC_ERR || q.fatal_number != q.faulty_number)
+	if (q.status != WR_ST_RNR_RETRY_EXC_ERR || q.fatal_number != q.faulty_number)
 		fail(0, "work request %" PRIu64 " failed with status %d", q.fatal_number, q.status);
 	/* Duplicates of a request bring NAKs of their own, which do not count as waits. */
 	if (took < 3 * wait)
@@ -367,7 +367,7 @@ void dead_wire(World &w, const Options &o)
 			given_up_after(c, is_clean(o) || e->req.q.answer_ns ? ANSWER_NS : 0);
 		int i = (int)(&e - w.ep.data());
 
-		if (e->req.status != RC_ST_RETRY_EXC_ERR)
+		if (e->req.status != WR_ST_RETRY_EXC_ERR)
 			fail(i, "status %d on a dead wire", e->req.status);
 		/* Losses before the cut had used up some. */
 		if (took + 50000 < given_up_after(c, 1) && is_clean(o))
@@ -392,7 +392,7 @@ void flush(World &w, const Options &o)
 	w.cfg.packets = ~0ull;
 	w.connect(ab, ba, wire_cfg(o), rng.next());
 	w.run();
-	if (w.ep[0]->req.status != RC_ST_WR_FLUSH_ERR || w.ep[0]->req.ledger.posted != 400)
+	if (w.ep[0]->req.status != WR_ST_WR_FLUSH_ERR || w.ep[0]->req.ledger.posted != 400)
 		fail(0, "status %d after a flush", w.ep[0]->req.status);
 	if (w.ep[1]->req.failed())
 		fail(1, "the other direction failed as well");
@@ -406,10 +406,10 @@ const Scenario scenarios[] = {
 	{"late-recv", "receives that come late are waited for", late_recv},
 	{"slow-wire", "limited bandwidth with local drops", slow_wire},
 	{"uc", "unreliable connection: whole messages or none, in order", uc},
-	{"sends", "SEND only", only<RC_OP_SEND>},
-	{"writes", "RDMA WRITE only", only<RC_OP_WRITE>},
-	{"reads", "RDMA READ only", only<RC_OP_READ>},
-	{"atomics", "FETCH_ADD only", only<RC_OP_FETCH_ADD>},
+	{"sends", "SEND only", only<WR_SEND>},
+	{"writes", "RDMA WRITE only", only<WR_WRITE>},
+	{"reads", "RDMA READ only", only<WR_READ>},
+	{"atomics", "FETCH_ADD only", only<WR_FETCH_ADD>},
 	{"drain", "SQD and back under load", drain},
 	{"read-forgotten", "memory is gone after a READ; late duplicates ask for it",
 	 read_forgotten},

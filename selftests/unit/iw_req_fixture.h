@@ -47,20 +47,20 @@ protected:
 		iw_resp_init(&other, &no_irq, &none);
 	}
 
-	static iw_sqe wr(u8 op, u32 length = 0, u8 flags = 0)
+	static struct wr wr(u8 op, u32 length = 0, u8 flags = 0)
 	{
-		iw_sqe w = {};
+		struct wr w = {};
 
 		w.op = op;
 		w.flags = flags;
 		w.length = length;
 		w.rkey = 0x01020304;
 		w.va = 0x1112131415161718;
-		w.inv_stag = 0xaabbccdd;
+		w.inv_rkey = 0xaabbccdd;
 		return w;
 	}
 
-	u32 post(const iw_sqe &w)
+	u32 post(const struct wr &w)
 	{
 		EXPECT_TRUE(iw_req_post(&q, &w));
 		return q.head - 1;
@@ -77,7 +77,7 @@ protected:
 		while (segs.size() < max && iw_req_next(&q, &s)) {
 			segs.push_back(s);
 			if (s.kind == IW_SEG_LOCAL)
-				iw_req_local_done(&q, &other, s.slot, IW_ST_SUCCESS);
+				iw_req_local_done(&q, &other, s.slot, WR_ST_SUCCESS);
 			else
 				iw_req_sent(&q, &s);
 			if (segs.size() > 10000) {

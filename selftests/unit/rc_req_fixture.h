@@ -57,7 +57,7 @@ protected:
 
 	u32 post(u8 op, u32 length = 0, u8 flags = 0)
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 
 		wr.op = op;
 		wr.flags = flags;
@@ -78,7 +78,7 @@ protected:
 		while (rc_req_next(&q, rc_req_waits_rnr(&q) ? now : 0, max_pkts, &r)) {
 			runs.push_back(r);
 			if (r.kind == RUN_LOCAL)
-				rc_req_local_done(&q, r.slot, RC_ST_SUCCESS);
+				rc_req_local_done(&q, r.slot, WR_ST_SUCCESS);
 			else
 				rc_req_sent(&q, now, &r, r.npkts);
 			if (runs.size() > 10000) {

@@ -11,8 +11,8 @@ TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
 	const u8 field = 14;
 	const u64 wait = rc_rnr_timer_ns(field);
 
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(ack(0, AETH_RNR_NAK | field).event, RC_EV_RNR_NAK);
 	EXPECT_EQ(rc_req_deadline(&q), now + wait);
@@ -31,7 +31,7 @@ TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
 
 TEST_F(RcReq, RnrWaitIsOverInTimeThoughTheTimerIsLate)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 14);
 	now += rc_rnr_timer_ns(14);
@@ -40,17 +40,17 @@ TEST_F(RcReq, RnrWaitIsOverInTimeThoughTheTimerIsLate)
 
 TEST_F(RcReq, WorkPostedDuringAnRnrWaitStaysBack)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_TRUE(send().empty());
 }
 
 TEST_F(RcReq, RnrRetriesExhaust)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < cfg.rnr_retry; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -60,12 +60,12 @@ TEST_F(RcReq, RnrRetriesExhaust)
 		EXPECT_EQ(packets(send()), 2u);
 	}
 	ack(0, AETH_RNR_NAK | 1);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RNR_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RNR_RETRY_EXC_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, DuplicateOfAnRnrNakIsOneWaitAndOneRetry)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 5);
 	u64 end = rc_req_deadline(&q);
@@ -80,7 +80,7 @@ TEST_F(RcReq, RnrRetrySevenIsForEver)
 {
 	cfg.rnr_retry = 7;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 100; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -99,8 +99,8 @@ TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 	cfg.rnr_retry = 7;
 	cfg.max_window = 64;
 	start();
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 20; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -119,7 +119,7 @@ TEST_F(RcReq, LongRnrWaitsStayAsTheyAre)
 {
 	cfg.rnr_retry = 7;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 3; i++) {
 		ack(0, AETH_RNR_NAK | 20);
@@ -131,8 +131,8 @@ TEST_F(RcReq, LongRnrWaitsStayAsTheyAre)
 
 TEST_F(RcReq, ProgressRestoresTheRnrRetries)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
 	now = rc_req_deadline(&q);
@@ -165,7 +165,7 @@ TEST_F(RcReq, AckTimeoutIsFourMicrosecondsToThePower)
 TEST_F(RcReq, TimeoutResendsFromTheOldest)
 {
 	for (int i = 0; i < 3; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	ack(0);
 	EXPECT_EQ(time_out(), RC_EV_TIMEOUT);
@@ -176,7 +176,7 @@ TEST_F(RcReq, TimeoutResendsFromTheOldest)
 
 TEST_F(RcReq, EarlyTimerCallDoesNothing)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_timeout(&q, rc_req_deadline(&q) - 1), RC_EV_NONE);
 	EXPECT_TRUE(send().empty());
@@ -185,23 +185,23 @@ TEST_F(RcReq, EarlyTimerCallDoesNothing)
 
 TEST_F(RcReq, RetriesExhaust)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < cfg.retry_cnt; i++) {
 		time_out();
 		ASSERT_EQ(packets(send()), 2u);
 	}
 	time_out();
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RETRY_EXC_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
 {
 	cfg.retry_cnt = 7;
 	start();
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (u64 wait : {1, 2, 4, 4, 4}) {
 		EXPECT_EQ(rc_req_deadline(&q), now + wait * kTimeout);
@@ -214,8 +214,8 @@ TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
 
 TEST_F(RcReq, NakDoesNotLengthenTheWait)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 10;
 	ack(1, AETH_NAK_PSN_SEQ);
@@ -225,8 +225,8 @@ TEST_F(RcReq, NakDoesNotLengthenTheWait)
 
 TEST_F(RcReq, ProgressRestoresTheRetries)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	time_out();
 	send();
@@ -238,7 +238,7 @@ TEST_F(RcReq, TimeoutZeroIsNever)
 {
 	cfg.ack_timeout.first_ns = 0;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 }
@@ -276,18 +276,18 @@ protected:
 
 TEST_F(RcReqSilence, IsNoLongerThanAllOfIt)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_LE(silence(kNominal), kAll);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RETRY_EXC_ERR}}));
 }
 
 TEST_F(RcReqSilence, IsWithinItAfterAnswersToo)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 1000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_LE(silence(kNominal), kAll);
 }
 
@@ -296,14 +296,14 @@ TEST_F(RcReqSilence, HasAllAttemptsHoweverLittleItMayLast)
 {
 	cfg.ack_timeout.all_ns = 5000000000;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_EQ(silence(kNominal), 8 * kNominal);
 }
 
 TEST_F(RcReqSilence, EndsWithEachAnswer)
 {
 	for (int i = 0; i < 3; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 6; i++)
 		time_out(), send();
@@ -313,8 +313,8 @@ TEST_F(RcReqSilence, EndsWithEachAnswer)
 
 TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 5; i++)
 		time_out(), send();
@@ -326,12 +326,12 @@ TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
 
 TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + kAll / 8);
 	now += 1000000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q),
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
@@ -340,7 +340,7 @@ TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 	send();
 	now += kNominal;
 	ack(1);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q),
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
@@ -352,12 +352,12 @@ TEST_F(RcReqSilence, RemembersASlowAnswer)
 	constexpr u64 kSlow = 300000000, kQuick = 1000;
 	start(32);
 	for (u32 i = 0; i < 20; i++) {
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 		send();
 		now += i ? kQuick : kSlow;
 		ack(i);
 	}
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_GE(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + kSlow);
 	EXPECT_LT(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + 2 * kSlow);
@@ -368,11 +368,11 @@ TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 {
 	cfg.ack_timeout = {4 * (4096ull << 14), 4096ull << 14, kAll};
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 1000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + 4 * (4096ull << 14));
 }
@@ -380,8 +380,8 @@ TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 // A coarse clock may seem to go back a little.
 TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now -= 500;
 	ack(0);
@@ -391,7 +391,7 @@ TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
 
 TEST_F(RcReq, TimerStopsWhenAllIsAcknowledged)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
 	ack(0);

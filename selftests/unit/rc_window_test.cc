@@ -180,7 +180,7 @@ protected:
 
 TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	EXPECT_EQ(packets(send()), 32u);
 	ack(15);
 	ack(31);
@@ -191,7 +191,7 @@ TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
 
 TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
 {
-	post(RC_OP_WRITE, 256 * 32);
+	post(WR_WRITE, 256 * 32);
 	EXPECT_EQ(packets(send()), 32u);
 	ack(31);
 	EXPECT_EQ(q.window.pkts, 32u);
@@ -199,7 +199,7 @@ TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
 
 TEST_F(RcReqWindow, GrowsWithReads)
 {
-	post(RC_OP_READ, 256 * 100); // by 16
+	post(WR_READ, 256 * 100); // by 16
 	EXPECT_EQ(send().size(), 2u);
 	responses(16);
 	// READs may have no more than max_rd_atomic under way, which held this one up
@@ -207,7 +207,7 @@ TEST_F(RcReqWindow, GrowsWithReads)
 
 	cfg.max_rd_atomic = 4;
 	start();
-	post(RC_OP_READ, 256 * 100);
+	post(WR_READ, 256 * 100);
 	EXPECT_EQ(send().size(), 2u);
 	responses(16);
 	EXPECT_EQ(q.window.pkts, 48u);
@@ -215,7 +215,7 @@ TEST_F(RcReqWindow, GrowsWithReads)
 
 TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	send();
 	ack(31);
 	EXPECT_EQ(packets(send()), 64u);
@@ -235,7 +235,7 @@ TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 
 TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	EXPECT_EQ(packets(send()), 32u);
 	time_out();
 	auto runs = send();
@@ -258,7 +258,7 @@ TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 // Then nothing of use comes through, and the peer has said once what it misses.
 TEST_F(RcReqWindow, AQueueThatDropsTheFirstOfSeveralEndsNothing)
 {
-	post(RC_OP_WRITE, 256 * 40);
+	post(WR_WRITE, 256 * 40);
 	u32 next = 0;
 	for (int i = 0; i < 200 && next < 40; i++) {
 		auto runs = send();
@@ -278,7 +278,7 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 	cfg.max_rd_atomic = 4;
 	start();
 	for (int i = 0; i < 4; i++)
-		post(RC_OP_READ, 256 * 8);
+		post(WR_READ, 256 * 8);
 	EXPECT_EQ(send().size(), 4u);
 	time_out();
 	auto runs = send();
@@ -292,11 +292,11 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 
 TEST_F(RcReqWindow, AReadThatBeginsWhileItIsSmallIsNotAskedForPacketByPacket)
 {
-	post(RC_OP_WRITE, 256 * 2);
+	post(WR_WRITE, 256 * 2);
 	send();
 	time_out();
 	EXPECT_EQ(q.window.pkts, 1u);
-	u32 read = post(RC_OP_READ, 256 * 100);
+	u32 read = post(WR_READ, 256 * 100);
 	ack(1);
 	send();
 	EXPECT_EQ(ring[read].read_pkts, RC_WINDOW_MIN / 2u);
@@ -304,7 +304,7 @@ TEST_F(RcReqWindow, AReadThatBeginsWhileItIsSmallIsNotAskedForPacketByPacket)
 
 TEST_F(RcReqWindow, RnrAndTheLocalQueueAreNoLoss)
 {
-	post(RC_OP_SEND, 256 * 100);
+	post(WR_SEND, 256 * 100);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
 	EXPECT_EQ(q.window.pkts, 32u);

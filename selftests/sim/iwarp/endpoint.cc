@@ -125,9 +125,9 @@ void Endpoint::run()
 		    (terms.rtr & (terms.rtr - 1)))
 			fail(index_, "the ends do not agree on what they agreed on");
 		if (terms.rtr)
-			rtr_op = terms.rtr == MPA_RTR_SEND  ? IW_OP_SEND :
-				 terms.rtr == MPA_RTR_WRITE ? IW_OP_WRITE :
-							      IW_OP_READ;
+			rtr_op = terms.rtr == MPA_RTR_SEND  ? WR_SEND :
+				 terms.rtr == MPA_RTR_WRITE ? WR_WRITE :
+							      WR_READ;
 	}
 	if (terms.tx_markers != peer_->req.cfg.markers ||
 	    terms.crc != (cfg.offer.crc || peer_->req.cfg.offer.crc))

@@ -76,7 +76,7 @@ struct Work {
 	uint64_t key;	     /* contents: of what is sent, or of what is read */
 	uint32_t key_offset; /* READ: where in that string */
 	uint64_t orig;	     /* atomics: value before, unless shared */
-	struct iw_sqe wr;
+	struct wr wr;
 	uint32_t area; /* it reads, or NO_AREA */
 	uint32_t arena_end;
 	uint32_t taken;	  /* bytes that the stream took */
@@ -98,12 +98,12 @@ struct Work {
 
 inline bool is_atomic(uint8_t op)
 {
-	return op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
+	return op == WR_CMP_SWAP || op == WR_FETCH_ADD;
 }
 
 inline bool is_rd(uint8_t op)
 {
-	return op == IW_OP_READ || is_atomic(op);
+	return op == WR_READ || is_atomic(op);
 }
 
 class Ledger : public Image {
@@ -114,7 +114,7 @@ public:
 	bool has_room()
 	{
 		while (settled_ != posted && at(settled_).reaped &&
-		       (at(settled_).executed || at(settled_).wr.op == IW_OP_LOCAL))
+		       (at(settled_).executed || at(settled_).wr.op == WR_LOCAL))
 			settled_++;
 		return posted - settled_ < LEDGER_ENTRIES;
 	}

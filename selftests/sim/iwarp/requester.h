@@ -53,7 +53,7 @@ public:
 	uint64_t progress_ns = 0;
 	uint64_t faulty_number = ~0ull; /* the work request that was made to fail */
 	uint64_t fatal_number = ~0ull;	/* one that did, other than by flushing */
-	uint8_t status = IW_ST_SUCCESS; /* with this */
+	uint8_t status = WR_ST_SUCCESS; /* with this */
 	uint64_t responses = 0;
 
 private:
@@ -61,7 +61,7 @@ private:
 	void begin(Work &w);
 	void run_local(const struct iw_seg &seg);
 	void done(Work &w);
-	void fail_here(Work &w, uint32_t slot, enum iw_status status);
+	void fail_here(Work &w, uint32_t slot, enum wr_status status);
 	void check_success(const Work &w);
 	void lend(Work &w, uint32_t slot);
 	void return_some();
@@ -79,7 +79,7 @@ private:
 	std::deque<uint64_t> waiting_; /* READs and atomics out, in order */
 	bool excused_ = false;	       /* failures have a reason ... */
 	uint64_t blamed_ = ~0ull;      /* ... which is this work request's, with this status */
-	uint8_t blame_ = IW_ST_WR_FLUSH_ERR;
+	uint8_t blame_ = WR_ST_WR_FLUSH_ERR;
 	uint64_t last_post_ = 0; /* dead: up to here */
 	uint32_t lends_;
 	uint32_t loans_ = 0;	/* begun */

@@ -241,7 +241,7 @@ void ord_exceeded(World &w, const Options &o)
 		Pair p = random_pair(rng, o);
 
 		p.end[0].fault = FAULT_ORD;
-		p.end[0].only_op = IW_OP_READ;
+		p.end[0].only_op = WR_READ;
 		p.end[0].quota = 2000;
 		p.end[0].sq_entries = 64;
 		p.end[0].offer.ord = p.end[1].offer.ird = (uint16_t)rng.range(1, 3);
@@ -306,10 +306,10 @@ void flush(World &w, const Options &o)
 
 const Scenario scenarios[] = {
 	{"mixed", "all operations, both directions", mixed},
-	{"sends", "SEND only", only<IW_OP_SEND>},
-	{"writes", "RDMA WRITE only", only<IW_OP_WRITE>},
-	{"reads", "RDMA READ only", only<IW_OP_READ>},
-	{"atomics", "FETCH_ADD only", only<IW_OP_FETCH_ADD>},
+	{"sends", "SEND only", only<WR_SEND>},
+	{"writes", "RDMA WRITE only", only<WR_WRITE>},
+	{"reads", "RDMA READ only", only<WR_READ>},
+	{"atomics", "FETCH_ADD only", only<WR_FETCH_ADD>},
 	{"crumbs", "a few bytes at a time", crumbs},
 	{"tight", "room for one FPDU, one READ at a time", tight},
 	{"start-up", "short connections, some refused", start_up},
