@@ -41,29 +41,29 @@
 static_assert(CRC_FOLD_LEAST / 8 >= MOST_KEPT + MOST_AT_ONCE);
 
 /* Of the words before the one that is next, the nearest is 1. */
-struct before {
+struct words_before {
 	u64 w1, w2, w3, w4;
 	u64 e1, e2, e3, e4, e5, e6;
 	u64 shifted;		/* for the word before: what of e or w is shifted anew for each */
 };
 
 /* Of two words in a row, far first, the 64 bits that end so many before near does. */
-static __always_inline u64 across(u64 near, u64 far, unsigned int bits)
+static __always_inline u64 bits_across(u64 near, u64 far, unsigned int bits)
 {
 	return near << bits | far >> (64 - bits);
 }
 
-static __always_inline u64 put_in_crc32(u64 word, struct before *b)
+static __always_inline u64 put_in_crc32(u64 word, struct words_before *b)
 {
 	u64 near = b->w3 ^ b->w4;
 
-	word ^= b->w2 ^ across(b->w2, b->w3, 28) ^ across(near, b->shifted, 37) ^
-		across(near, b->shifted, 55);
+	word ^= b->w2 ^ bits_across(b->w2, b->w3, 28) ^ bits_across(near, b->shifted, 37) ^
+		bits_across(near, b->shifted, 55);
 	b->shifted = near;
 	return word;
 }
 
-static __always_inline void shift_in_crc32(u64 word, struct before *b)
+static __always_inline void shift_in_crc32(u64 word, struct words_before *b)
 {
 	b->w4 = b->w3;
 	b->w3 = b->w2;
@@ -71,16 +71,16 @@ static __always_inline void shift_in_crc32(u64 word, struct before *b)
 	b->w1 = word;
 }
 
-static __always_inline u64 put_in_crc32c(u64 word, struct before *b)
+static __always_inline u64 put_in_crc32c(u64 word, struct words_before *b)
 {
 	u64 near = b->w1 ^ b->e3;
 
-	word ^= b->e2 ^ b->e4 ^ across(b->e5, b->e6, 23) ^ across(near, b->shifted, 54);
+	word ^= b->e2 ^ b->e4 ^ bits_across(b->e5, b->e6, 23) ^ bits_across(near, b->shifted, 54);
 	b->shifted = near;
 	return word;
 }
 
-static __always_inline void shift_in_crc32c(u64 word, struct before *b)
+static __always_inline void shift_in_crc32c(u64 word, struct words_before *b)
 {
 	b->e6 = b->e5;
 	b->e5 = b->e4;
@@ -101,22 +101,22 @@ static __always_inline u64 take_word(const u8 **p)
 
 /* What a stretch is folded by. */
 struct folding {
-	u64 (*put_in)(u64 word, struct before *b);	/* a word with what is put in there */
-	void (*shift_in)(u64 word, struct before *b);	/* then it is the one before */
+	u64 (*put_in)(u64 word, struct words_before *b);	/* a word with what is put in there */
+	void (*shift_in)(u64 word, struct words_before *b);	/* then it is the one before */
 	size_t at_once;		/* so many words: as many as are in line, so that none is moved */
 	size_t kept;		/* words that the longest delay reaches over */
 };
 
-static __always_inline void fold_word(const struct folding *f, struct before *b, const u8 **p,
+static __always_inline void fold_word(const struct folding *f, struct words_before *b, const u8 **p,
 				      u64 reg)
 {
 	f->shift_in(f->put_in(take_word(p) ^ reg, b), b);
 }
 
-static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
-				const struct folding f)
+static __always_inline u32 fold_words(u32 crc, const u8 *p, size_t n, crc_fn table,
+				      const struct folding f)
 {
-	struct before b = { 0 };
+	struct words_before b = { 0 };
 	u8 rest[8 * MOST_KEPT];
 	size_t folded, i;
 	u64 reg;
@@ -147,15 +147,17 @@ static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
 	return table(table(0, rest, 8 * f.kept), p, n % 8);
 }
 
-static const struct folding of_crc32 = { put_in_crc32, shift_in_crc32, 4, 5 };
-static const struct folding of_crc32c = { put_in_crc32c, shift_in_crc32c, MOST_AT_ONCE, MOST_KEPT };
+static const struct folding crc32_folding = { put_in_crc32, shift_in_crc32, 4, 5 };
+static const struct folding crc32c_folding = {
+	put_in_crc32c, shift_in_crc32c, MOST_AT_ONCE, MOST_KEPT
+};
 
 u32 crc32_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, of_crc32);
+	return fold_words(crc, p, n, table, crc32_folding);
 }
 
 u32 crc32c_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, of_crc32c);
+	return fold_words(crc, p, n, table, crc32c_folding);
 }

@@ -88,8 +88,8 @@ static u32 crc_of_words(crc_fn crc, const struct icrc_memo *memo, const struct l
 }
 
 /* id: what of the first word may differ from that in memo. */
-static __always_inline u32 start(crc_fn crc, struct icrc_memo *memo, const u8 *p,
-				 const struct layout *l, const u64 id)
+static __always_inline u32 start_icrc(crc_fn crc, struct icrc_memo *memo, const u8 *p,
+				      const struct layout *l, const u64 id)
 {
 	u32 last = get_unaligned_le32(p + l->bytes - LAST_BYTES);
 	u64 first = (get_unaligned_le64(p) | l->ones[0]) ^ memo->word[0];
@@ -118,15 +118,15 @@ static __always_inline u32 start(crc_fn crc, struct icrc_memo *memo, const u8 *p
 
 u32 icrc_start_ipv4(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &ipv4_layout, IPV4_ID);
+	return start_icrc(crc, memo, headers, &ipv4_layout, IPV4_ID);
 }
 
 u32 icrc_start_ipv6(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &ipv6_layout, 0);
+	return start_icrc(crc, memo, headers, &ipv6_layout, 0);
 }
 
 u32 icrc_start_grh(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &grh_layout, 0);
+	return start_icrc(crc, memo, headers, &grh_layout, 0);
 }

@@ -306,7 +306,7 @@ void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_st
 
 /* ---- responses ---- */
 
-static void fatal(struct iw_req_act *act, int term)
+static void set_fatal(struct iw_req_act *act, int term)
 {
 	act->kind = IW_REQ_FATAL;
 	act->term = term;
@@ -318,23 +318,23 @@ static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_
 	u32 left;
 
 	if (!q->rd_out || s->wr.op != WR_READ) {
-		fatal(act, TERM_OP_OPCODE);
+		set_fatal(act, TERM_OP_OPCODE);
 		return;
 	}
 	/* Nothing would ever come of it, and as often as the peer likes. */
 	if (!seg->payload_bytes && !seg->last) {
-		fatal(act, TERM_OP_OTHER);
+		set_fatal(act, TERM_OP_OTHER);
 		return;
 	}
 	left = s->wr.length - s->done_bytes;
 	/* Zero bytes name no memory (RFC 5041 5.2): neither STag nor offset counts. */
 	if (seg->payload_bytes && seg->stag != q->resp) {
-		fatal(act, TERM_DDP_STAG);
+		set_fatal(act, TERM_DDP_STAG);
 		return;
 	}
 	if ((seg->payload_bytes && seg->to != s->done_bytes) || seg->payload_bytes > left ||
 	    seg->last != (seg->payload_bytes == left)) {
-		fatal(act, TERM_DDP_BOUNDS);
+		set_fatal(act, TERM_DDP_BOUNDS);
 		return;
 	}
 	act->kind = IW_REQ_PLACE;
@@ -349,11 +349,11 @@ static void rx_atomic_resp(struct iw_req *q, const struct ddp_seg *seg, const u8
 	const struct iw_sqe *s = iw_req_sqe(q, q->resp);
 
 	if (seg->msn != q->atomic_resp_msn) {
-		fatal(act, TERM_DDP_MSN_RANGE);
+		set_fatal(act, TERM_DDP_MSN_RANGE);
 		return;
 	}
 	if (!q->rd_out || s->wr.op == WR_READ || get_unaligned_be32(p) != q->resp) {
-		fatal(act, TERM_OP_OPCODE);
+		set_fatal(act, TERM_OP_OPCODE);
 		return;
 	}
 	q->atomic_resp_msn++;
@@ -367,7 +367,7 @@ void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw
 {
 	*act = (struct iw_req_act){ .term = TERM_NONE };
 	if (q->state != IW_REQ_READY)
-		fatal(act, TERM_OP_STREAM);
+		set_fatal(act, TERM_OP_STREAM);
 	else if (s->opcode == RDMAP_READ_RESP)
 		rx_read_resp(q, s, act);
 	else

@@ -430,7 +430,7 @@ static void fail_oldest(struct rc_req *q, enum wr_status status)
 }
 
 /* One more attempt from psn on. False: no, or the end. A repeated NAK for it costs nothing. */
-static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
+static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	if (!go_back(q, psn))
 		return false;
@@ -448,12 +448,12 @@ static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	q->silent_ns = now_ns;
-	if (retry(q, now_ns, psn))
+	if (retry_from(q, now_ns, psn))
 		rc_window_lost(&q->window);
 }
 
 /* From psn_una was on so many packets are acknowledged. */
-static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
+static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	rc_window_acked(&q->window, npkts);
 	rc_timer_heard(q, now_ns);
@@ -501,7 +501,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 			return false;
 	}
 	if (moved)
-		progress(q, now_ns, psns_since(q->psn_una, before));
+		note_progress(q, now_ns, psns_since(q->psn_una, before));
 	return intact;
 }
 
@@ -689,7 +689,7 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		s->rd_held--;
 		q->rd_out--;
 	}
-	progress(q, now_ns, act->npkts);
+	note_progress(q, now_ns, act->npkts);
 }
 
 /* ---- attributes that change ---- */
@@ -736,7 +736,7 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 		return RC_EV_NONE;
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
-	if (retry(q, now_ns, q->psn_una))
+	if (retry_from(q, now_ns, q->psn_una))
 		rc_window_restart(&q->window);
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */

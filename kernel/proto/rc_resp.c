@@ -44,7 +44,7 @@ static void queue_nak(struct rc_resp *r, u8 syndrome)
 	r->ack_due = false;	/* a NAK acknowledges all before it */
 }
 
-static void refuse(struct rc_resp *r, struct rc_act *act, u8 syndrome)
+static void refuse_request(struct rc_resp *r, struct rc_act *act, u8 syndrome)
 {
 	queue_nak(r, syndrome);
 	r->in_error = true;
@@ -116,7 +116,7 @@ static bool access_ok(const struct rc_resp *r, const struct pkt *k)
 }
 
 /* The verdict on the payload of an expected SEND or WRITE packet. */
-static void place(const struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+static void place_payload(const struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 {
 	bool is_write = k->op_flags & OPF_WRITE;
 
@@ -138,7 +138,7 @@ static void place(const struct rc_resp *r, const struct pkt *k, struct rc_act *a
 	}
 }
 
-static void place_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act)
+static void commit_payload(struct rc_resp *r, const struct pkt *k, const struct rc_act *act)
 {
 	r->in_msg = !act->end;
 	r->is_write = act->kind == RC_ACT_WRITE;
@@ -227,7 +227,7 @@ static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct r
 	if (!r->cfg.max_rd_atomic || (res->state == RC_RES_PENDING && !res->answered) ||
 	    ((k->op_flags & OPF_READ) && k->dma_bytes > MESSAGE_MAX_BYTES) ||
 	    ((k->op_flags & OPF_ATOMIC) && (k->va & 7))) {
-		refuse(r, act, AETH_NAK_INVALID_REQ);
+		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
 	act->begin = true;
@@ -344,13 +344,13 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 	}
 
 	if (!sequence_ok(r, k) || !length_ok(r, k) || !access_ok(r, k)) {
-		refuse(r, act, AETH_NAK_INVALID_REQ);
+		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
 	if (k->op_flags & (OPF_READ | OPF_ATOMIC))
 		rx_resource_request(r, k, act);
 	else
-		place(r, k, act);
+		place_payload(r, k, act);
 }
 
 void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
@@ -381,7 +381,7 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 		r->epsn = psn_add(k->psn, k->npkts);
 		return;
 	}
-	place(r, k, act);
+	place_payload(r, k, act);
 }
 
 u64 rc_resp_recv_wait_ns(u8 ack_timeout_field)
@@ -419,7 +419,7 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 		resource_commit(r, k, act, atomic_orig);
 		return;
 	}
-	place_commit(r, k, act);
+	commit_payload(r, k, act);
 	if (k->ack_req && r->cfg.service == BTH_RC)
 		r->ack_due = true;
 }

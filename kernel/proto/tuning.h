@@ -61,7 +61,7 @@
 #define RC_RESP_RECV_WAIT_NS	32000000
 /* The same wait as a part of our ACK timeout: the rest is for the path and for a late peer. */
 #define RC_RESP_RECV_WAIT_PART	4
-/* Nanoseconds to the first look at a queue whose posters do not ring; then twice that, and so on. */
+/* Nanoseconds to the first look at a queue whose posters do not ring. Each wait doubles the time. */
 #define RC_RESP_RECV_LOOK_NS	50000
 
 /* ---- UC responder ---- */

@@ -36,7 +36,7 @@ protected:
 TEST_F(AckHold, NothingWaitsAtFirst)
 {
 	EXPECT_FALSE(waits());
-	EXPECT_EQ(h.until_ns, 0u);
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 }
 
 TEST_F(AckHold, WaitsAfterPromptRepliesInARow)
@@ -47,8 +47,8 @@ TEST_F(AckHold, WaitsAfterPromptRepliesInARow)
 		reply();
 	}
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + 10 * kUs * ACK_HOLD_TIMES);
-	EXPECT_TRUE(ack_hold_may_wait(&h, h.until_ns - 1));
+	EXPECT_EQ(ack_hold_deadline(&h), now + 10 * kUs * ACK_HOLD_TIMES);
+	EXPECT_TRUE(ack_hold_may_wait(&h, ack_hold_deadline(&h) - 1));
 }
 
 TEST_F(AckHold, WaitIsNeverLessThanTheLeast)
@@ -56,7 +56,7 @@ TEST_F(AckHold, WaitIsNeverLessThanTheLeast)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(100);
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MIN_NS);
+	EXPECT_EQ(ack_hold_deadline(&h), now + ACK_HOLD_MIN_NS);
 }
 
 TEST_F(AckHold, WaitIsNeverMoreThanTheMost)
@@ -64,7 +64,7 @@ TEST_F(AckHold, WaitIsNeverMoreThanTheMost)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(ACK_HOLD_MAX_NS - 1);
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MAX_NS);
+	EXPECT_EQ(ack_hold_deadline(&h), now + ACK_HOLD_MAX_NS);
 }
 
 TEST_F(AckHold, LateRepliesAreNone)
@@ -79,8 +79,8 @@ TEST_F(AckHold, AWaitInVainIsTheLast)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(10 * kUs);
 	ASSERT_TRUE(waits());
-	EXPECT_FALSE(ack_hold_may_wait(&h, h.until_ns));
-	EXPECT_EQ(h.until_ns, 0u);
+	EXPECT_FALSE(ack_hold_may_wait(&h, ack_hold_deadline(&h)));
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 	/* The reply that comes after all counts as one, of as many as at first. */
 	now += 100 * kUs;
 	reply();
@@ -94,7 +94,7 @@ TEST_F(AckHold, ASecondMessageBeforeTheReplyEndsIt)
 	ASSERT_TRUE(waits());
 	now += kUs;
 	EXPECT_FALSE(waits());
-	EXPECT_EQ(h.until_ns, 0u);
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 }
 
 TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
