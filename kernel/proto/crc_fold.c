@@ -4,26 +4,24 @@
  *
  *     x^407 + x^289 + x^279 + x^215 + x^161 + x^151 + x^97 + x^87 + x^64 + 1
  *
- * So a message has the CRC it had when a bit is taken out of it and put in, that is
- * XORed, 118, 128, 192, ... and 407 bits behind its place: the differences of the
- * exponents to the first. Done to all words but the last seven this leaves zeros,
- * which have no CRC, and those seven. No delay is less than a word, so each word is
- * folded whole, and what is to be folded in is at hand in registers.
+ * So the CRC of a message does not change when a bit is removed and XORed into the places 118, 128,
+ * 192, ... and 407 bits behind it: the differences of the exponents to the first. Doing this to all
+ * words except the last seven leaves zeros, which do not change the CRC, and those seven. No delay
+ * is shorter than a word, so each word is folded whole, and everything needed is in registers.
  *
- * A delay of 64 q + r bits puts in the word q before, shifted, and the rest of the
- * word before that. What counts is how few shifts and XORs a word takes, and those
- * whose r is the same are shifted together: of these nine delays four are of whole
- * words, three have r 54, two r 23. And with e(k) for w(k) ^ w(k+1), the word k
- * before and the one before that, they are, by r,
+ * A delay of 64 q + r bits puts the bits into the word q later, shifted, and the rest into the word
+ * after that. The cost is shifts and XORs per word, and delays with the same r are shifted
+ * together: of these nine delays four are whole words, three have r 54, two have r 23. With e(k)
+ * for w(k) ^ w(k+1), the word k before and the one before that, they are, by r,
  *
  *      0:  w(2) ^ w(3) ^ w(4) ^ w(5)  =  e(2) ^ e(4)
  *     23:  w(5) ^ w(6)                =  e(5)
  *     54:  w(1) ^ w(3) ^ w(4)         =  w(1) ^ e(3)
  *
- * where e(2) is e(3) a word later, and so on: 12 operations a word. (The shortest one of
- * six terms has five delays only, but each with an r of its own, and takes 20.)
+ * where e(2) is e(3) a word later, and so on: 12 operations a word. (The shortest polynomial, of
+ * six terms, has only five delays, but each has its own r, and takes 20.)
  *
- * That of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
+ * The polynomial of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
  *
  *      0:  w(2)
  *     28:  w(2)
@@ -40,14 +38,14 @@
 /* The register goes into a word that is looked up or folded, not into one that is kept. */
 static_assert(CRC_FOLD_LEAST / 8 >= MOST_KEPT + MOST_AT_ONCE);
 
-/* Of the words before the one that is next, the nearest is 1. */
+/* The words before the next one; w1 is the nearest. */
 struct words_before {
 	u64 w1, w2, w3, w4;
 	u64 e1, e2, e3, e4, e5, e6;
-	u64 shifted;		/* for the word before: what of e or w is shifted anew for each */
+	u64 shifted;		/* of the previous word: the part of e or w that is shifted */
 };
 
-/* Of two words in a row, far first, the 64 bits that end so many before near does. */
+/* Of two consecutive words, far first, the 64 bits that end `bits` before near ends. */
 static __always_inline u64 bits_across(u64 near, u64 far, unsigned int bits)
 {
 	return near << bits | far >> (64 - bits);
@@ -99,12 +97,12 @@ static __always_inline u64 take_word(const u8 **p)
 	return word;
 }
 
-/* What a stretch is folded by. */
+/* How a polynomial is folded. */
 struct folding {
-	u64 (*put_in)(u64 word, struct words_before *b);	/* a word with what is put in there */
-	void (*shift_in)(u64 word, struct words_before *b);	/* then it is the one before */
-	size_t at_once;		/* so many words: as many as are in line, so that none is moved */
-	size_t kept;		/* words that the longest delay reaches over */
+	u64 (*put_in)(u64 word, struct words_before *b);	/* returns word with all folded in */
+	void (*shift_in)(u64 word, struct words_before *b);	/* it becomes the word before */
+	size_t at_once;		/* words per round: the history's length, so that nothing moves */
+	size_t kept;		/* words that the longest delay spans */
 };
 
 static __always_inline void fold_word(const struct folding *f, struct words_before *b, const u8 **p,
@@ -139,7 +137,7 @@ static __always_inline u32 fold_words(u32 crc, const u8 *p, size_t n, crc_fn tab
 		}
 		reg = 0;
 	}
-	/* Nothing is put in there of one another. */
+	/* These are not folded into one another. */
 	for (i = 0; i < f.kept; i++) {
 		put_unaligned_le64(f.put_in(take_word(&p), &b), rest + 8 * i);
 		f.shift_in(0, &b);

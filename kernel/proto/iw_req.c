@@ -125,7 +125,7 @@ static void write_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 	seg_header(seg, &h);
 }
 
-/* RFC 7306 6.2: eight bytes; the four that verbs have, then zeros. */
+/* RFC 7306 6.2: eight bytes, the four of verbs and then zeros. */
 static void imm_seg(const struct iw_sqe *s, struct iw_seg *seg)
 {
 	struct ddp_seg h = {
@@ -185,7 +185,7 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
-/* Payload of a segment, beside so many bytes of header. */
+/* The longest payload of a segment with hdr_bytes of header. */
 static u32 most_bytes(const struct iw_req *q, bool lent, u32 hdr_bytes)
 {
 	return lent ? q->cfg.max_lent_bytes : q->cfg.max_ulpdu - hdr_bytes;
@@ -321,13 +321,13 @@ static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_
 		set_fatal(act, TERM_OP_OPCODE);
 		return;
 	}
-	/* Nothing would ever come of it, and as often as the peer likes. */
+	/* It would have no effect, and a peer could send it without end. */
 	if (!seg->payload_bytes && !seg->last) {
 		set_fatal(act, TERM_OP_OTHER);
 		return;
 	}
 	left = s->wr.length - s->done_bytes;
-	/* Zero bytes name no memory (RFC 5041 5.2): neither STag nor offset counts. */
+	/* Zero bytes name no memory (RFC 5041 5.2): STag and offset do not matter. */
 	if (seg->payload_bytes && seg->stag != q->resp) {
 		set_fatal(act, TERM_DDP_STAG);
 		return;
@@ -374,7 +374,7 @@ void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw
 		rx_atomic_resp(q, s, p, act);
 }
 
-/* The next slot that waits for a response, if one does. */
+/* Move resp to the next slot that waits for a response, if there is one. */
 static void advance_resp(struct iw_req *q)
 {
 	if (!--q->rd_out)
@@ -401,7 +401,7 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 
 /* ---- completion, errors ---- */
 
-/* False: it is over. */
+/* False if slot is already over. */
 static bool fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
@@ -411,8 +411,8 @@ static bool fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
 	    q->state == IW_REQ_ERROR)
 		return false;
 	/*
-	 * What precedes it and waits for a response will not see one any more;
-	 * what is done behind that is flushed with it.
+	 * Requests before it that wait for a response get none any more; what is done behind those
+	 * is flushed, too.
 	 */
 	for (i = q->una; i != slot; i++) {
 		struct iw_sqe *before = iw_req_sqe(q, i);
@@ -433,7 +433,7 @@ void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status s
 		iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
 }
 
-/* Which of ours does the peer mean, and what does it hold against it? */
+/* Which of our requests does the peer mean, and what is wrong with it? */
 void iw_req_terminated(struct iw_req *q, int code)
 {
 	enum wr_status status;
@@ -475,7 +475,7 @@ bool iw_req_reap(struct iw_req *q, u32 *slot, enum wr_status *status)
 	q->num_lent -= s->lent;
 	s->lent = false;
 	*slot = q->tail;
-	/* From una on there may be some done behind what failed: flushed too. */
+	/* Requests behind the failed one may be done: they are flushed, too. */
 	*status = (s32)(q->tail - q->una) < 0 ? (enum wr_status)s->status : WR_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)

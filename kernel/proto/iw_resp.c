@@ -4,7 +4,7 @@
  */
 #include "iw_resp.h"
 
-/* Messages are limited to what a WQE's byte count can say (and RoCE's are). */
+/* A message is no longer than a WQE's byte count allows (and RoCE's are). */
 #define IW_MAX_MSG_BYTES	0x80000000u
 
 void iw_resp_init(struct iw_resp *r, struct iw_irq *irq, const struct iw_resp_cfg *cfg)
@@ -41,8 +41,8 @@ static void refuse_segment(struct iw_resp *r, const struct ddp_seg *s, const u8 
 }
 
 /*
- * RFC 5040 4.8, figure 10: DDP sees to what it places itself, RDMAP to what a request
- * names. DDP has no code for rights (RFC 5041 7.2): the STag is not valid for that.
+ * RFC 5040 4.8, figure 10: DDP reports errors of what it places, RDMAP those of what a request
+ * names. DDP has no code for access rights (RFC 5041 7.2): it reports an invalid STag.
  */
 static const int placed_terms[] = {
 	[IW_FAIL_NO_RECV] = TERM_DDP_NO_BUFFER,
@@ -97,7 +97,7 @@ static int rx_send(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *ac
 		return TERM_OP_OPCODE;
 	if (s->payload_bytes > IW_MAX_MSG_BYTES - s->mo)
 		return TERM_DDP_TOO_LONG;
-	/* Nothing would ever come of it, and as often as the peer likes. */
+	/* It would have no effect, and a peer could send it without end. */
 	if (!s->payload_bytes && !s->last)
 		return TERM_OP_OTHER;
 	act->kind = IW_ACT_RECV;
@@ -123,7 +123,7 @@ static int rx_imm(struct iw_resp *r, const struct ddp_seg *s, const u8 *payload,
 	act->begin = true;
 	act->end = true;
 	act->solicited = s->opcode == RDMAP_IMM_SE;
-	/* Verbs' immediate data come with a Write, and tell its length. */
+	/* In verbs, immediate data come with a Write and tell its length. */
 	act->length = r->in_write ? 0 : r->write_bytes;
 	memcpy(&act->imm, payload, sizeof(act->imm));
 	return TERM_NONE;
@@ -147,7 +147,7 @@ static int rx_write(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *a
 	return TERM_NONE;
 }
 
-/* The queue of requests is the peer's to respect: it was told how long it is. */
+/* The peer knows how long the queue of requests is, and must respect it. */
 static int rx_request(const struct iw_resp *r, const struct ddp_seg *s)
 {
 	if (s->msn != r->read_msn)
@@ -190,7 +190,7 @@ static int rx_atomic(const struct iw_resp *r, const struct ddp_seg *s, const u8 
 		return TERM_OP_OTHER;
 	act->kind = IW_ACT_ATOMIC;
 	act->stag = a.stag;
-	act->va = a.to;		/* what is to be aligned is the memory there (RFC 7306 5.2.1) */
+	act->va = a.to;		/* the memory there must be aligned (RFC 7306 5.2.1) */
 	act->length = 8;
 	act->atomic = (struct atomic_op){
 		.cmp_swap = a.op == RDMAP_CMP_SWAP,
@@ -371,7 +371,7 @@ void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg)
 	struct iw_irq *irq;
 
 	if (r->in_error) {
-		/* What was on its way when the stream failed is not the Terminate. */
+		/* A segment that was being sent when the stream failed is not the Terminate. */
 		if ((seg->hdr[1] & 0xf) == RDMAP_TERMINATE)
 			r->term_due = false;
 		return;
@@ -384,7 +384,7 @@ void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg)
 		r->irq_tail++;
 }
 
-/* The request quoted as it stands: what is left of it (RFC 5040 4.8). */
+/* Quotes the request as it stands, without what is answered (RFC 5040 4.8). */
 void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg, enum iw_fail why)
 {
 	const struct iw_irq *irq = &r->irq[r->irq_tail & r->irq_mask];

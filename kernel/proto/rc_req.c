@@ -2,14 +2,14 @@
 /*
  * Requester of a connected QP; the contract is in rc_req.h.
  *
- * The ring holds work requests in four stretches, by free-running index:
+ * Free-running indices divide the ring into four sections:
  *
  *   tail ... una ... cur ... head
  *   done,    sent,   to     free
  *   to reap  unacked send
  *
- * Going back (NAK, timeout) moves cur and cur_pkt towards una and nothing
- * else; a work request keeps the PSNs it got when it was first begun.
+ * Going back (NAK, timeout) only moves cur and cur_pkt towards una. A work request keeps the PSNs
+ * that it got when it began.
  */
 #include "rc_timer.h"
 
@@ -28,13 +28,13 @@ static bool sqe_has_psn(const struct rc_sqe *s)
 	return s->wr.op != WR_LOCAL;
 }
 
-/* PSN one after the work request's last. */
+/* One after the work request's last PSN. */
 static u32 sqe_end_psn(const struct rc_sqe *s)
 {
 	return psn_add(s->first_psn, s->npkts);
 }
 
-/* How far ahead of una; up to 2^23, too far for psn_diff(). */
+/* How far psn is ahead of una: up to 2^23, too far for psn_diff(). */
 static u32 psns_since(u32 psn, u32 una)
 {
 	return (psn - una) & PSN_MASK;
@@ -81,13 +81,13 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 
 /* ---- sending ---- */
 
-/* Where max_rd_atomic is 0 (IBTA 10.2.4.2), a READ or atomic would wait for ever. */
+/* With a max_rd_atomic of 0 (IBTA 10.2.4.2) a READ or atomic would wait for ever. */
 static bool may_never_begin(const struct rc_req *q, const struct rc_sqe *s)
 {
 	return q->state == RC_REQ_READY && wr_has_response(&s->wr) && !q->cfg.max_rd_atomic;
 }
 
-/* May the queued work request begin now? Gives it its PSNs if so. */
+/* May the queued work request begin now? If so, it gets its PSNs. */
 static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 {
 	if (q->state == RC_REQ_DRAINING)
@@ -101,7 +101,7 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
 	if (psns_since(q->psn_next, q->psn_una) + (s->wr.op == WR_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
-	/* two stretches in flight keep the responder busy, if it allows two */
+	/* two requests in flight keep the responder busy, if it allows two */
 	s->read_pkts = rc_window_usual(&q->window);
 	if (q->cfg.max_rd_atomic > 1 && s->read_pkts > 1)
 		s->read_pkts /= 2;
@@ -111,7 +111,7 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	return true;
 }
 
-/* One after the last response that the request sent from cur_pkt asks for. */
+/* One after the last response that a request sent from cur_pkt asks for. */
 static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 {
 	u32 end;
@@ -126,7 +126,7 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 {
 	u32 end = asked_end(q, s);
-	/* What was begun goes on, though none may begin any more. */
+	/* What has begun goes on, even if no other may begin. */
 	u32 max = q->cfg.max_rd_atomic ? q->cfg.max_rd_atomic : 1;
 
 	if (end > s->asked_pkts && q->rd_out >= max)
@@ -135,10 +135,7 @@ static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 	return !q->window.full;
 }
 
-/*
- * Within a message an acknowledge is asked for so often that the window never starves:
- * by how many packets from now on?
- */
+/* Packets until the next AckReq within a message: often enough that the window never runs dry. */
 static u32 until_ackreq(const struct rc_req *q)
 {
 	u32 distance = (q->window.pkts + RC_REQ_ACKREQS - 1) / RC_REQ_ACKREQS;
@@ -146,7 +143,7 @@ static u32 until_ackreq(const struct rc_req *q)
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }
 
-/* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
+/* One request packet, for the responses that cur_pkt belongs to (IBTA 9.4.4). */
 static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
 {
 	run->offset = 0;
@@ -164,7 +161,7 @@ static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run 
 	}
 }
 
-/* The next npkts of a message that carries its payload with it. */
+/* The next npkts packets of a message that carries payload. */
 static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkts, struct run *run)
 {
 	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
@@ -182,7 +179,7 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
 			 struct run *run)
 {
-	/* Each member: cheaper than clearing what a run of any kind may have. */
+	/* Setting each member is cheaper than clearing all. */
 	run->kind = RUN_REQUEST;
 	run->service = q->cfg.service;
 	run->syndrome = 0;
@@ -243,7 +240,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			return true;
 		}
 
-		/* Acknowledges may have overtaken a retransmission. */
+		/* Acknowledges may overtake a retransmission. */
 		acked = psn_diff(q->psn_una, psn_add(s->first_psn, q->cur_pkt));
 		if (acked > 0)
 			q->cur_pkt += (u32)acked;
@@ -263,7 +260,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		if (is_reliable(q))
 			npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 		npkts = npkts < max_pkts ? npkts : max_pkts;
-		/* AckReq stands on a run's final packet: end runs where one is due. */
+		/* AckReq is on a run's last packet: end the run where one is due. */
 		if (is_reliable(q) && npkts > until_ackreq(q))
 			npkts = until_ackreq(q);
 		run_from_sqe(q, s, npkts, run);
@@ -272,7 +269,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 	return false;
 }
 
-/* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
+/* Remove DONE work requests from the unacknowledged section; a FAILED one ends the QP. */
 static void advance_una(struct rc_req *q)
 {
 	while (q->una != q->head) {
@@ -372,7 +369,7 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status)
 	s->rd_held = 0;
 	s->state = RC_SQE_FAILED;
 	s->status = (u8)status;
-	/* Stop there; what was sent before it may still be retransmitted. */
+	/* Stop there. What was sent before it may still be retransmitted. */
 	if ((s32)(q->cur - slot) > 0) {
 		q->cur = slot;
 		q->cur_pkt = 0;
@@ -383,8 +380,8 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status)
 /* ---- going back ---- */
 
 /*
- * Resend from psn on: it belongs to a begun and incomplete work request. False
- * if sending stands at psn or before it already.
+ * Resend from psn on; it belongs to a work request that has begun and is not complete. False if
+ * sending already stands at psn or before it.
  */
 static bool go_back(struct rc_req *q, u32 psn)
 {
@@ -401,7 +398,7 @@ static bool go_back(struct rc_req *q, u32 psn)
 			u32 pkts = psn_before(psn, s->first_psn) ?
 					   0 : (u32)psn_diff(psn, s->first_psn);
 
-			/* Never forward: what lies ahead of cur was not sent yet. */
+			/* Never forward: what is ahead of cur is not sent yet. */
 			if ((s32)(slot - q->cur) > 0 || (slot == q->cur && pkts >= q->cur_pkt))
 				return false;
 			q->cur = slot;
@@ -419,7 +416,7 @@ void rc_req_unsend(struct rc_req *q, u32 psn)
 		go_back(q, psn);
 }
 
-/* The oldest incomplete work request fails for a reason that the peer or the network gave. */
+/* The oldest incomplete work request fails, for a reason given by the peer or the network. */
 static void fail_oldest(struct rc_req *q, enum wr_status status)
 {
 	if (q->una != q->head) {
@@ -429,7 +426,10 @@ static void fail_oldest(struct rc_req *q, enum wr_status status)
 	rc_req_flush(q);
 }
 
-/* One more attempt from psn on. False: no, or the end. A repeated NAK for it costs nothing. */
+/*
+ * One more attempt from psn on. False: none is needed, or none is left. A repeated NAK costs no
+ * retry.
+ */
 static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	if (!go_back(q, psn))
@@ -444,7 +444,7 @@ static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
 	return true;
 }
 
-/* The peer, or what it sent, says that something from psn on was lost. */
+/* The peer, or what it sent, tells that something from psn on was lost. */
 static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	q->silent_ns = now_ns;
@@ -452,7 +452,7 @@ static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 		rc_window_lost(&q->window);
 }
 
-/* From psn_una was on so many packets are acknowledged. */
+/* npkts packets from the old psn_una on are acknowledged. */
 static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	rc_window_acked(&q->window, npkts);
@@ -470,9 +470,8 @@ static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 }
 
 /*
- * Everything before psn is acknowledged. Returns false if a READ or atomic
- * among it has no response yet: the response was lost (implied NAK, IBTA
- * 9.7.5.1.1), and what follows cannot be acknowledged either.
+ * Everything before psn is acknowledged. False if a READ or atomic among it has no response yet:
+ * the response was lost (implied NAK, IBTA 9.7.5.1.1), and nothing behind it can be acknowledged.
  */
 static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 {
@@ -508,7 +507,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
 {
 	act->event = RC_EV_IMPLIED_NAK;
-	/* All that is in flight behind the lost response tells the same; go back once. */
+	/* Everything in flight behind the lost response says the same: go back once. */
 	if (!q->recovering)
 		retry_lost(q, now_ns, q->psn_una);
 }
@@ -539,8 +538,8 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	end = pkt + k->npkts;
 	ends = end == s->npkts || end % s->read_pkts == 0;
 	/*
-	 * FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. A
-	 * response is to one request: it does not reach beyond its end.
+	 * FIRST/MIDDLE and LAST/ONLY depend on where the responder (re)started. A response belongs
+	 * to one request and does not reach beyond its end.
 	 */
 	if (end > s->npkts || pkt / s->read_pkts != (end - 1) / s->read_pkts ||
 	    ends != !!(k->op_flags & OPF_LAST) ||
@@ -555,14 +554,14 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	act->npkts = k->npkts;
 }
 
-/* What a NAK means, by its code; the first is the sequence NAK. */
+/* The status for each NAK code; the first is the sequence NAK. */
 static const u8 nak_status[] = {
 	[AETH_NAK_INVALID_REQ - AETH_NAK] = WR_ST_REM_INV_REQ_ERR,
 	[AETH_NAK_REM_ACCESS - AETH_NAK] = WR_ST_REM_ACCESS_ERR,
 	[AETH_NAK_REM_OP - AETH_NAK] = WR_ST_REM_OP_ERR,
 };
 
-/* Of reserved types and codes nothing is believed (IBTA table 58). What brings data brings an ACK. */
+/* Ignore reserved types and codes (IBTA table 58). Only an ACK comes with data. */
 static bool syndrome_is_known(const struct pkt *k)
 {
 	switch (k->syndrome & AETH_TYPE_MASK) {
@@ -596,7 +595,7 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 	u64 wait, longer;
 
 	if (now_ns < q->rnr_until_ns) {
-		/* The same again, by a duplicate of it or of the request: one wait, one retry. */
+		/* A duplicate of the NAK or of the request: one wait, one retry. */
 		act->event = RC_EV_DUPLICATE;
 		return;
 	}
@@ -639,8 +638,8 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 	}
 
 	/*
-	 * An acknowledge of any kind covers all requests before it, an ACK that of its
-	 * PSN too. One that covers a READ or an atomic tells that the answer was lost.
+	 * An acknowledge of any kind covers all requests before its PSN; an ACK covers that one,
+	 * too. If it covers a READ or an atomic, the answer was lost.
 	 */
 	if (!ack_until(q, now_ns, until)) {
 		if (q->state != RC_REQ_ERROR)
@@ -753,7 +752,7 @@ bool rc_req_reap(struct rc_req *q, u32 *slot, enum wr_status *status)
 	if (q->state != RC_REQ_ERROR && (q->tail == q->una || s->state != RC_SQE_DONE))
 		return false;
 	*slot = q->tail;
-	/* From una on there may be local operations, executed behind what failed: flushed too. */
+	/* Local operations behind a failed request may be executed: they are flushed, too. */
 	*status = (s32)(q->tail - q->una) < 0 ? (enum wr_status)s->status : WR_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet headers of a run: which opcode the i-th packet has, what extended
- * headers go with it and how much payload it carries. What is in a run is
- * decided by rc_req.c and rc_resp.c.
+ * Packet headers of a run: which opcode the i-th packet has, which extended headers, and how much
+ * payload. rc_req.c and rc_resp.c decide what is in a run.
  */
 #include "psn.h"
 #include "run.h"
@@ -52,7 +51,7 @@ static u8 request_opcode(const struct run *run, bool first, bool last)
 	}
 }
 
-/* Packets [i, i + npkts) of the run, but for their payload. */
+/* Headers of packets [i, i + npkts) of the run, without their payload. */
 static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts,
 					  struct pkt *k)
 {
@@ -73,7 +72,7 @@ static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts
 		break;
 	}
 
-	/* Each member: cheaper than clearing what a packet of any kind may have. */
+	/* Setting each member is cheaper than clearing all. */
 	k->opcode = (u8)(run->service | op);
 	k->solicited = last && run->solicited;
 	k->migrated = true;	/* no path migration: always in state Migrated (IBTA 17.2.8) */
