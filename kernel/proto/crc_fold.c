@@ -39,7 +39,7 @@
 static_assert(CRC_FOLD_LEAST / 8 >= MOST_KEPT + MOST_AT_ONCE);
 
 /* The words before the next one; w1 is the nearest. */
-struct words_before {
+struct history {
 	u64 w1, w2, w3, w4;
 	u64 e1, e2, e3, e4, e5, e6;
 	u64 shifted;		/* of the previous word: the part of e or w that is shifted */
@@ -51,7 +51,7 @@ static __always_inline u64 bits_across(u64 near, u64 far, unsigned int bits)
 	return near << bits | far >> (64 - bits);
 }
 
-static __always_inline u64 put_in_crc32(u64 word, struct words_before *b)
+static __always_inline u64 put_in_crc32(u64 word, struct history *b)
 {
 	u64 near = b->w3 ^ b->w4;
 
@@ -61,7 +61,7 @@ static __always_inline u64 put_in_crc32(u64 word, struct words_before *b)
 	return word;
 }
 
-static __always_inline void shift_in_crc32(u64 word, struct words_before *b)
+static __always_inline void shift_in_crc32(u64 word, struct history *b)
 {
 	b->w4 = b->w3;
 	b->w3 = b->w2;
@@ -69,7 +69,7 @@ static __always_inline void shift_in_crc32(u64 word, struct words_before *b)
 	b->w1 = word;
 }
 
-static __always_inline u64 put_in_crc32c(u64 word, struct words_before *b)
+static __always_inline u64 put_in_crc32c(u64 word, struct history *b)
 {
 	u64 near = b->w1 ^ b->e3;
 
@@ -78,7 +78,7 @@ static __always_inline u64 put_in_crc32c(u64 word, struct words_before *b)
 	return word;
 }
 
-static __always_inline void shift_in_crc32c(u64 word, struct words_before *b)
+static __always_inline void shift_in_crc32c(u64 word, struct history *b)
 {
 	b->e6 = b->e5;
 	b->e5 = b->e4;
@@ -99,13 +99,13 @@ static __always_inline u64 take_word(const u8 **p)
 
 /* How a polynomial is folded. */
 struct folding {
-	u64 (*put_in)(u64 word, struct words_before *b);	/* returns word with all folded in */
-	void (*shift_in)(u64 word, struct words_before *b);	/* it becomes the word before */
+	u64 (*put_in)(u64 word, struct history *b);	/* returns word with all folded in */
+	void (*shift_in)(u64 word, struct history *b);	/* it becomes the word before */
 	size_t at_once;		/* words per round: the history's length, so that nothing moves */
 	size_t kept;		/* words that the longest delay spans */
 };
 
-static __always_inline void fold_word(const struct folding *f, struct words_before *b, const u8 **p,
+static __always_inline void fold_word(const struct folding *f, struct history *b, const u8 **p,
 				      u64 reg)
 {
 	f->shift_in(f->put_in(take_word(p) ^ reg, b), b);
@@ -114,7 +114,7 @@ static __always_inline void fold_word(const struct folding *f, struct words_befo
 static __always_inline u32 fold_words(u32 crc, const u8 *p, size_t n, crc_fn table,
 				      const struct folding f)
 {
-	struct words_before b = { 0 };
+	struct history b = { 0 };
 	u8 rest[8 * MOST_KEPT];
 	size_t folded, i;
 	u64 reg;

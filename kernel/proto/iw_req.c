@@ -136,8 +136,8 @@ static void imm_seg(const struct iw_sqe *s, struct iw_seg *seg)
 	};
 
 	seg_header(seg, &h);
+	memset(seg->hdr + seg->hdr_bytes, 0, RDMAP_IMM_BYTES);
 	memcpy(seg->hdr + seg->hdr_bytes, &s->wr.imm, sizeof(s->wr.imm));
-	memset(seg->hdr + seg->hdr_bytes + sizeof(s->wr.imm), 0, RDMAP_IMM_BYTES - sizeof(s->wr.imm));
 	seg->hdr_bytes += RDMAP_IMM_BYTES;
 }
 
