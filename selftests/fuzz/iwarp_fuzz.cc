@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the
-// input or near what the engines expect, parsed and handed on as the module does,
-// with requests posted, segments drained or lent, loans returned and placements that fail
-// in between. What must hold always is in check() of each half and at each verdict.
+// iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the input or close to
+// what the engines expect, parsed and passed on as in the module, with requests posted, segments
+// sent or lent, loans returned and placements that fail in between. check() of each half and the
+// code at each verdict test the invariants.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Of the connection, until pages or the path have another size.
+// The connection's, until pages or the path get another size.
 u16 draw_max_ulpdu(Choices &in)
 {
 	static const u16 ulpdus[] = {DDP_CTRL_MAX_BYTES, 100, 1454, 8942, 0xffff};
@@ -24,7 +24,7 @@ u16 draw_max_ulpdu(Choices &in)
 	return ulpdus[in.below(5)];
 }
 
-// A length near what matters, or any.
+// A length near a limit, or any.
 u32 draw_length(Choices &in, u32 max_ulpdu)
 {
 	switch (in.below(7)) {
@@ -45,7 +45,7 @@ u32 draw_length(Choices &in, u32 max_ulpdu)
 	}
 }
 
-// Of our own making: correct, and within the longest ULPDU.
+// Our own segment: correct, and within the longest ULPDU.
 ddp_seg parse_own(const iw_seg &seg, u32 max_ulpdu)
 {
 	ddp_seg s;
@@ -119,7 +119,7 @@ public:
 		}
 	}
 
-	// A response, as near to the truth as the input wants.
+	// A response, as close to correct as the input wants.
 	ddp_seg draw_response(u8 *payload)
 	{
 		const iw_sqe &s = at(q.resp);
@@ -146,7 +146,7 @@ public:
 		return h;
 	}
 
-	// What to terminate with, or TERM_NONE.
+	// The code to terminate with, or TERM_NONE.
 	int rx(const ddp_seg &s, const u8 *payload)
 	{
 		iw_req_act act;
@@ -178,7 +178,7 @@ public:
 		return TERM_NONE;
 	}
 
-	// The peer hears of it, unless the stream was over.
+	// The peer is told, unless the stream is over.
 	void fail(u32 slot, wr_status status)
 	{
 		bool was_over = iw_req_in_error(&q) || other->in_error;
@@ -194,10 +194,10 @@ public:
 	// Payload is lent from now on, or copied.
 	void set_lending(bool lending) { lending_ = lending; }
 
-	// What is lent from now on is returned later than all before it.
+	// What is lent from now on is returned after all that was lent before.
 	void begin_loan() { loan_++; }
 
-	// Some loans, the oldest first, or all of them, also the one that is being made.
+	// Return some loans, the oldest first, or all, including the unfinished one.
 	void return_loans(u32 most)
 	{
 		returned_ += std::min(most, loan_ + 1 - returned_);
@@ -220,7 +220,7 @@ public:
 			else
 				REQUIRE(iw_req_in_error(&q));
 		}
-		// What is left, and through, waits for its memory and nothing else.
+		// What is complete and not reaped waits only for its memory.
 		if (q.tail != (iw_req_in_error(&q) ? q.head : q.una))
 			REQUIRE(is_lent(q.tail));
 	}
@@ -254,7 +254,7 @@ private:
 		return lending_ ? iw_req_next_lent(&q, seg) : iw_req_next(&q, seg);
 	}
 
-	// Has the stream got memory of it?
+	// Does the stream have memory of it?
 	bool is_lent(u32 slot) const { return lent_[slot & (kEntries - 1)] > returned_; }
 
 	iw_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
@@ -403,8 +403,7 @@ public:
 		}
 	}
 
-	// Returns true if the stream is over for the requester; *terminated: how, if the peer
-	// said so.
+	// True if the stream is over for the requester; *terminated: how, if the peer said so.
 	bool rx(const ddp_seg &s, const u8 *p, u32 have, int *terminated)
 	{
 		bool was_in_error = r.in_error;
@@ -591,7 +590,7 @@ public:
 	}
 
 private:
-	// As many bytes as the input says are there; the rest of a long one is payload.
+	// As many bytes as the input says; the rest of a long ULPDU is payload.
 	void rx_bytes()
 	{
 		u32 n = in_.byte(), extra = n >= DDP_CTRL_MAX_BYTES ? in_.word() : 0;

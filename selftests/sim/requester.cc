@@ -104,7 +104,7 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 		fail(ep_, "window is %u, at most %u wanted", q.window.pkts, cfg.max_window);
 }
 
-/* The whole run at once; false if the source was refused. */
+/* The whole run at once; false if the source is refused. */
 bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
 {
 	Packet *p;
@@ -125,7 +125,7 @@ bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
 	return true;
 }
 
-/* A path that turns from one carriage to the other has another window from then on. */
+/* A path that changes between wire and memory has another window from then on. */
 void Requester::vary_window()
 {
 	static const uint32_t windows[] = {1, 5, 64, 256, 1u << 22};
@@ -140,7 +140,7 @@ void Requester::vary_window()
 	rc_req_set_window(&q, &window);
 }
 
-/* Returns how many went out: fewer than n if the source was refused. */
+/* Returns how many were sent: fewer than n if the source is refused. */
 uint32_t Requester::transmit(Wire &wire, const struct run &run, uint32_t n, Work &w)
 {
 	struct pkt k;
@@ -342,7 +342,7 @@ void Requester::drain_step()
 	if (draining_) {
 		if (!rc_req_is_drained(&q))
 			return;
-		/* Drained: what was begun is complete. */
+		/* Drained: everything that has begun is complete. */
 		if (begun_ != ledger.reaped)
 			fail(ep_, "drained with %" PRIu64 " begun and %" PRIu64 " complete", begun_,
 			     ledger.reaped);
@@ -353,7 +353,7 @@ void Requester::drain_step()
 	} else if (ledger.reaped >= next_drain_) {
 		draining_ = true;
 		rc_req_drain(&q, true);
-		/* One that has its PSNs counts as begun, even if nothing of it was sent yet. */
+		/* A work request with PSNs has begun, even if nothing of it is sent. */
 		drain_limit_ = begun_;
 		if (begun_ != ledger.posted && ring_[begun_ & q.mask].state != RC_SQE_QUEUED)
 			drain_limit_++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sending half of an endpoint: carries out what rc_req.c decides and
- * holds it against the ledger. Every completion is checked for order, status
- * and effect; every packet for fences, window and READ depth.
+ * The sending half of an endpoint: executes what rc_req.c decides and checks it against the ledger.
+ * Every completion is checked for order, status and effect; every packet for fences, window and
+ * READ depth.
  */
 #ifndef TERN_SIM_REQUESTER_H
 #define TERN_SIM_REQUESTER_H
@@ -20,7 +20,7 @@ public:
 	Requester(World &world, int endpoint, const QpCfg &cfg, uint64_t seed);
 
 	void post();
-	/* Sends at most budget packets; returns how many, and when to come back if blocked. */
+	/* Sends at most budget packets; returns how many, and if blocked, when to call again. */
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void rx(const struct pkt &k, const Packet &p);
 	void timer();
@@ -29,7 +29,7 @@ public:
 	bool busy() const { return ledger.reaped != ledger.posted; }
 	bool failed() const { return status != WR_ST_SUCCESS; }
 	bool wants_work() const;
-	/* Everything is over and as it should be. */
+	/* Is everything over and correct? */
 	void check_end(const struct rc_resp &r, uint64_t extra_requests);
 
 	QpCfg cfg;

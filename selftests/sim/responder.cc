@@ -33,7 +33,7 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	recvs_ = cfg.rq_entries;
 }
 
-/* The memory behind a key, or the end of the run: only targets in the ledger are asked for. */
+/* The memory behind a key; ends the run for any target that is not in the ledger. */
 uint8_t *Responder::at(uint64_t va, uint32_t bytes, uint32_t rkey)
 {
 	uint64_t offset = va - ledger_.va_base;
@@ -67,7 +67,7 @@ bool Responder::take_recv(const Work &w)
 	return true;
 }
 
-/* The work request that an accepted packet belongs to; RC: the next in order, once. */
+/* The work request that an accepted packet belongs to; RC: the next in order, only once. */
 Work &Responder::expected(const Packet &p)
 {
 	if (cfg_.uc) {
@@ -198,7 +198,7 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 {
 	Work &w = expected(p);
 
-	/* A large READ comes as several requests, stretch after stretch. */
+	/* A large READ comes as several consecutive requests. */
 	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ ||
 	    act.length > w.wr.length - asked_ || (!act.length && w.wr.length) ||
 	    act.rkey != w.wr.rkey)
@@ -328,7 +328,7 @@ void Responder::hand_over(Wire &wire, const struct run &run)
 	wire.send(world_.now_ns, p);
 }
 
-/* A READ's memory: taken from under it, or of a READ that is complete. */
+/* Is a READ's memory gone? Either taken away during the READ, or the READ is complete. */
 bool Responder::is_gone(const struct run &run) const
 {
 	if (run.kind != RUN_READ_RESP)
@@ -404,7 +404,7 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 	return sent;
 }
 
-/* All memory is what the ledger says, and nothing around it was touched. */
+/* All memory is as the ledger says, and nothing around it was touched. */
 void Responder::check_end()
 {
 	ledger_.check_untouched(ep_, mem_);

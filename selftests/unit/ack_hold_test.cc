@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Acknowledges that wait for replies: who learns that they come, how long is waited, what ends it.
+// Acknowledges that wait for replies: when they begin to wait, for how long, what ends it.
 #include "proto/ack_hold.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ constexpr u64 kUs = 1000;
 
 class AckHold : public testing::Test {
 protected:
-	/* A message, and a reply to it so much later. */
+	/* A message, and the reply to it reply_ns later. */
 	void turn(u64 reply_ns)
 	{
 		ack_hold_message(&h, now);
@@ -19,7 +19,7 @@ protected:
 		now += 5 * kUs;
 	}
 
-	/* The time is only told to who asks for it. */
+	/* The time is passed only if it is needed. */
 	void reply() { ack_hold_reply(&h, ack_hold_is_asked(&h) ? now : 0); }
 
 	/* May the acknowledge of a message that comes now wait? */
@@ -81,7 +81,7 @@ TEST_F(AckHold, AWaitInVainIsTheLast)
 	ASSERT_TRUE(waits());
 	EXPECT_FALSE(ack_hold_may_wait(&h, ack_hold_deadline(&h)));
 	EXPECT_EQ(ack_hold_deadline(&h), 0u);
-	/* The reply that comes after all counts as one, of as many as at first. */
+	/* The late reply counts as one, of as many as at first. */
 	now += 100 * kUs;
 	reply();
 	EXPECT_FALSE(waits());
@@ -104,7 +104,7 @@ TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
 		EXPECT_FALSE(waits());
 	}
 	EXPECT_FALSE(ack_hold_watches(&h));
-	/* Of many messages that nobody was told of one had a reply: how soon is not known. */
+	/* Messages that were not reported had a reply: how soon is unknown. */
 	now += 2ull * ACK_HOLD_MAX_NS;
 	reply();
 	EXPECT_TRUE(ack_hold_watches(&h));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream, one behaviour at a time: responses and their
-// places, completions and their order, failures, flushes, Terminates.
+// Requester of an iWARP stream, one behaviour at a time: responses and their places, completions
+// and their order, failures, flushes, Terminates.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -53,7 +53,7 @@ TEST_F(IwReq, AnEmptyReadResponseIsNoneToAReadOfSomething)
 	expect_fatal(read_resp(0, 0, 0, true), TERM_DDP_BOUNDS);
 }
 
-// RFC 5040 7.1: the peer hears of it, instead of the request.
+// RFC 5040 7.1: the peer gets a Terminate instead of the request.
 TEST_F(IwReq, ALocalFailureIsSaidByATerminateThatQuotesNothing)
 {
 	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_LOCAL}) {
@@ -82,7 +82,7 @@ TEST_F(IwReq, WhatThePeerTerminatedIsNotAnswered)
 	send();
 	iw_req_terminated(&q, TERM_PROT_STAG);
 	EXPECT_FALSE(iw_resp_next(&other, &s));
-	// Nor is what fails after it.
+	// Later failures change nothing.
 	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
 	EXPECT_FALSE(iw_resp_next(&other, &s));
 }
@@ -120,7 +120,7 @@ TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
 		{0, 10, 19, true, TERM_DDP_BOUNDS},  // ends too early
 		{0, 10, 20, false, TERM_DDP_BOUNDS}, // does not end
 		{0, 10, 0, true, TERM_DDP_BOUNDS},
-		{0, 10, 0, false, TERM_OP_OTHER}, // nothing
+		{0, 10, 0, false, TERM_OP_OTHER}, // empty
 	};
 
 	for (const auto &t : table) {

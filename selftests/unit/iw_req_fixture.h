@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the iWARP requester share: the engine, the peer's part, and
- * what goes out as words.
+ * What the tests of the iWARP requester share: the engine, the peer's part, and what is sent, as
+ * words.
  */
 #ifndef TERN_UNIT_IW_REQ_FIXTURE_H
 #define TERN_UNIT_IW_REQ_FIXTURE_H
@@ -132,7 +132,7 @@ protected:
 
 	using Words = std::vector<std::string>;
 
-	// It comes, and nothing is placed yet.
+	// The response comes, and nothing is placed yet.
 	iw_req_act rx_read_resp(u32 slot, u64 to, u16 bytes, bool last)
 	{
 		iw_req_act act;

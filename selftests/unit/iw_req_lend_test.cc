@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream: memory that is lent to the stream, and completions that wait
-// until it is returned.
+// Requester of an iWARP stream: memory that is lent to the stream, and completions that wait until
+// it is returned.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -15,7 +15,7 @@ protected:
 		start();
 	}
 
-	// The next segment is lent as part of a loan; returns its payload.
+	// Lends the next segment as part of a loan; returns its payload.
 	u32 lend(u32 loan)
 	{
 		iw_seg s = {};
@@ -29,7 +29,7 @@ protected:
 		return s.bytes;
 	}
 
-	// One that is copied.
+	// Copies the next segment.
 	u32 copy()
 	{
 		std::vector<iw_seg> segs = send(1);
@@ -57,7 +57,7 @@ TEST_F(IwReqLend, AMessageMayBePartlyLent)
 	EXPECT_EQ(copy(), kWrite);
 	EXPECT_EQ(lend(1), 2000 - kLent - 2 * kWrite);
 	iw_req_return(&q, 1);
-	EXPECT_FALSE(iw_req_completed(&q)); // its end is of the next loan
+	EXPECT_FALSE(iw_req_completed(&q)); // its end belongs to the next loan
 	iw_req_return(&q, 2);
 	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 }
@@ -134,7 +134,7 @@ TEST_F(IwReqLend, ASlotIsNotLentWhenItIsUsedAgain)
 	post(WR_SEND, 1);
 	post(WR_SEND, 1);
 	send();
-	// Loan 0 comes by again, for somebody else.
+	// Loan 0 is returned once more, for another request.
 	iw_req_return(&q, 0);
 	EXPECT_EQ(reap(), (Completions{{1, WR_ST_SUCCESS}, {2, WR_ST_SUCCESS}}));
 }
@@ -151,7 +151,7 @@ TEST_F(IwReqLend, AResponseDoesNotOvertake)
 	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_SUCCESS}}));
 }
 
-// In error, too, memory that the stream reads is not given back.
+// After an error, too, memory that the stream reads is not given back.
 
 TEST_F(IwReqLend, FlushedWhenReturned)
 {
@@ -199,7 +199,7 @@ TEST_F(IwReqLend, CompletesBehindAReadThatIsFlushed)
 	EXPECT_EQ(reap(), (Completions{{1, WR_ST_WR_FLUSH_ERR}}));
 }
 
-// What has not been sent of payload.
+// Payload that is not sent.
 
 TEST_F(IwReqLend, UnsentBytesAreThoseOfSendsAndWrites)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream, one behaviour at a time: segments and their
-// numbers, immediate data, what waits for what. iw_req_end_test.cc has the rest.
+// Requester of an iWARP stream, one behaviour at a time: segments and their numbers, immediate
+// data, what waits for what. iw_req_end_test.cc has the rest.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -104,7 +104,7 @@ TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 	EXPECT_EQ(a.id, 77u);
 	EXPECT_EQ(a.swap_add, 5u);
 	EXPECT_EQ(a.swap_add_mask, 0u);
-	// Not used, but said (RFC 7306 5.2.1).
+	// Not used, but present (RFC 7306 5.2.1).
 	EXPECT_EQ(a.compare, 0u);
 	EXPECT_EQ(a.compare_mask, ~0ull);
 	EXPECT_EQ(s[0].hdr_bytes, DDP_CTRL_MAX_BYTES);

@@ -13,7 +13,7 @@ protected:
 		start(4 * IW_READS_AHEAD);
 	}
 
-	/* So many are sent, and not answered. */
+	/* Send n requests and leave them unanswered. */
 	void under_way(u32 n, u8 op = WR_READ, u32 length = 8)
 	{
 		for (u32 i = 0; i < n; i++)
@@ -56,7 +56,7 @@ TEST_F(IwReqWait, WhatIsAnsweredIsNotUnderWay)
 	ASSERT_TRUE(waits(WR_READ));
 	ASSERT_EQ(read_resp(0, 0, 8, true).kind, IW_REQ_PLACE);
 	EXPECT_FALSE(iw_req_may_wait(&q));
-	/* It goes, and with it there are as many again. */
+	/* It is sent, and there are as many again. */
 	EXPECT_EQ(send().size(), 1u);
 	EXPECT_TRUE(waits(WR_READ));
 }
@@ -123,7 +123,7 @@ TEST_F(IwReqWait, AReadWithSomethingElseBehindItDoesNotWait)
 		under_way(IW_READS_AHEAD);
 		ASSERT_TRUE(waits(WR_READ)) << int{op};
 		EXPECT_FALSE(waits(op)) << int{op};
-		/* Gone, it keeps none from waiting. */
+		/* Once sent, it does not keep others from waiting. */
 		send();
 		EXPECT_TRUE(waits(WR_READ)) << int{op};
 	}
@@ -158,7 +158,7 @@ TEST_F(IwReqWait, AReadThatWasBegunDoesNotWait)
 TEST_F(IwReqWait, WithNothingPostedNothingWaits)
 {
 	under_way(IW_READS_AHEAD);
-	/* What an earlier round left in the ring is not looked at. */
+	/* What an earlier round left in the ring is ignored. */
 	iw_req_sqe(&q, q.head)->wr = wr(WR_READ, 8);
 	EXPECT_FALSE(iw_req_may_wait(&q));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC engines whose attributes change while they run, as in SQD: what was set counts from then
-// on, also for what is under way.
+// RC engines whose attributes change while they run, as in SQD: the new value applies from then on,
+// also for what is under way.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -69,7 +69,7 @@ TEST_F(RcReq, AckTimeoutWaitsForSomethingToTime)
 	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + 3 * kTimeout);
-	// Nor does it cut an RNR wait short.
+	// Nor does it shorten an RNR wait.
 	ack(0, AETH_RNR_NAK | 14);
 	set_ack_timeout(1);
 	EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(14));
@@ -97,7 +97,7 @@ TEST_F(RcReq, ReadThatWaitsWhenThereMayBeNoneAnyMoreFailsInItsTurn)
 TEST_F(RcReq, ReadThatWasBegunGoesOnThoughThereMayBeNoneAnyMore)
 {
 	set_window(4);
-	post(WR_READ, 8 * 256); // in stretches of two
+	post(WR_READ, 8 * 256); // two responses per request
 	auto asked = send();
 	ASSERT_FALSE(asked.empty());
 	ASSERT_EQ(asked[0].dma_bytes, 2u * 256);

@@ -143,7 +143,7 @@ TEST_F(RcReq, ReservedSyndromesAreIgnored)
 	for (int i = 0; i < 3; i++)
 		post(WR_SEND, 10);
 	send();
-	// What they name is not acknowledged, nor is what lies before it.
+	// They do not acknowledge what they name, nor what is before it.
 	for (u8 syndrome : {0x64, 0x65, 0x6f, 0x7f, 0x40, 0x5f, 0x80, 0xa0, 0xe0})
 		for (u32 psn : {0, 2})
 			EXPECT_EQ(ack(psn, syndrome).event, RC_EV_GHOST) << int(syndrome);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the RC requester share: the engine, the peer's part, and
- * time. Whole conversations are selftests/sim/.
+ * What the tests of the RC requester share: the engine, the peer's part, and time. selftests/sim/
+ * has whole conversations.
  */
 #ifndef TERN_UNIT_RC_REQ_FIXTURE_H
 #define TERN_UNIT_RC_REQ_FIXTURE_H
@@ -46,7 +46,7 @@ protected:
 		rc_req_init(&q, ring.data(), entries, first, &cfg);
 	}
 
-	// One that stays as it is.
+	// One that never changes.
 	void set_window(u32 pkts)
 	{
 		rc_window window;
@@ -74,7 +74,7 @@ protected:
 		std::vector<run> runs;
 		run r;
 
-		/* The time is only told to who asks for it. */
+		/* The time is passed only if it is needed. */
 		while (rc_req_next(&q, rc_req_waits_rnr(&q) ? now : 0, max_pkts, &r)) {
 			runs.push_back(r);
 			if (r.kind == RUN_LOCAL)

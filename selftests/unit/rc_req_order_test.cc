@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: what waits for what, failures in their
-// turn, draining.
+// RC requester, one behaviour at a time: what waits for what, failures in order, draining.
 #include "rc_req_fixture.h"
 
 namespace {

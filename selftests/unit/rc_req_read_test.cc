@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: READs and their stretches, atomics.
+// RC requester, one behaviour at a time: READs and the requests they are cut into, atomics.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -236,7 +236,7 @@ TEST_F(RcReq, ReadOfTwoGibAtPmtu256FitsThePsnSpace)
 	EXPECT_EQ(send().size(), 2u);
 	EXPECT_EQ(rel(q.psn_next), 0x800000u);
 	post(WR_SEND, 1);
-	// All but the last two stretches have come.
+	// All responses but those of the last two requests have come.
 	q.psn_una = q.psn_max = psn_add(kPsn, near);
 	q.cur_pkt = ring[0].asked_pkts = near;
 	q.rd_out = ring[0].rd_held = 0;
@@ -301,7 +301,7 @@ TEST_F(RcReq, LostAtomicAckIsAskedForAgain)
 	post(WR_FETCH_ADD, 8);
 	post(WR_FETCH_ADD, 8);
 	send();
-	// The second one's result does not stand for the first's.
+	// The second result is not taken for the first.
 	EXPECT_EQ(atomic(1, 43).kind, RC_REQ_DONE);
 	EXPECT_EQ(reap(), Completions{});
 	auto runs = send();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: RNR waits, time-outs, and how often either.
+// RC requester, one behaviour at a time: RNR waits, timeouts, and how many of either.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -91,7 +91,7 @@ TEST_F(RcReq, RnrRetrySevenIsForEver)
 	}
 }
 
-// Softirqs that do nothing but ask would leave the program no time to become ready.
+// If softirqs only asked, the program would have no time to become ready.
 TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 {
 	u64 wait = rc_rnr_timer_ns(1);
@@ -160,7 +160,7 @@ TEST_F(RcReq, AckTimeoutIsFourMicrosecondsToThePower)
 	EXPECT_EQ(rc_ack_timeout_ns(31), 4096ull << 31);
 }
 
-// ---- time-outs ----
+// ---- timeouts ----
 
 TEST_F(RcReq, TimeoutResendsFromTheOldest)
 {
@@ -243,9 +243,9 @@ TEST_F(RcReq, TimeoutZeroIsNever)
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 }
 
-// ---- a peer that says nothing ----
+// ---- a silent peer ----
 
-// What rdma_cm sets: a time-out of 19, and seven retries.
+// What rdma_cm sets: a timeout of 19, and seven retries.
 class RcReqSilence : public RcReq {
 protected:
 	static constexpr u64 kNominal = 4096ull << 19, kAll = 60000000000;
@@ -257,7 +257,7 @@ protected:
 		start();
 	}
 
-	// How long until it is given up; each wait is as long as it must be.
+	// How long until the peer is given up; each wait has its full length.
 	u64 silence(u64 least)
 	{
 		u64 began = now;
@@ -291,7 +291,7 @@ TEST_F(RcReqSilence, IsWithinItAfterAnswersToo)
 	EXPECT_LE(silence(kNominal), kAll);
 }
 
-// The specification's least comes first.
+// The specification's minimum has priority.
 TEST_F(RcReqSilence, HasAllAttemptsHoweverLittleItMayLast)
 {
 	cfg.ack_timeout.all_ns = 5000000000;
@@ -335,7 +335,7 @@ TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 	send();
 	EXPECT_EQ(rc_req_deadline(&q),
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
-	// An answer to what was sent twice says nothing of how long it takes.
+	// An answer to what was sent twice does not tell how long an answer takes.
 	time_out();
 	send();
 	now += kNominal;
@@ -346,7 +346,7 @@ TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
 }
 
-// One slow answer is not forgotten for the next twenty.
+// The next twenty answers do not hide one slow answer.
 TEST_F(RcReqSilence, RemembersASlowAnswer)
 {
 	constexpr u64 kSlow = 300000000, kQuick = 1000;
@@ -363,7 +363,7 @@ TEST_F(RcReqSilence, RemembersASlowAnswer)
 	EXPECT_LT(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + 2 * kSlow);
 }
 
-// Of a usual time-out it takes nothing.
+// It does not shorten a usual timeout.
 TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 {
 	cfg.ack_timeout = {4 * (4096ull << 14), 4096ull << 14, kAll};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: what goes out within the window, and its
-// headers.
+// RC requester, one behaviour at a time: what is sent within the window, and its headers.
 #include "pkt_members.h"
 #include "rc_req_fixture.h"
 
@@ -79,7 +78,7 @@ TEST_F(RcReq, MaxPktsIsHonoured)
 	}
 }
 
-// A transport's batch has room for so many, and that is never a quarter of the window.
+// A transport's batch limits a run, always to less than a quarter of the window.
 TEST_F(RcReq, AcknowledgesAreAskedForThoughNoRunIsTakenWhole)
 {
 	u32 asked = 0, sent = 0;
@@ -101,7 +100,7 @@ TEST_F(RcReq, AcknowledgesAreAskedForThoughNoRunIsTakenWhole)
 	EXPECT_EQ(asked, 4u);
 }
 
-// Whatever was in the run, and in the packet, before.
+// Whatever the run and the packet held before.
 TEST_F(RcReq, RunsAndPacketsSetEveryMember)
 {
 	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_CMP_SWAP, WR_FETCH_ADD}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stretches: many packets of a message in one call of an engine. Each test holds
-// them against the same packets one by one, or against a length that cannot be.
+// Stretches: many packets of a message in one call of an engine. Each test compares them with the
+// same packets one by one, or with an impossible length.
 #include "pkt_members.h"
 #include "rc_req_fixture.h"
 
@@ -224,7 +224,7 @@ TEST_F(RcStretch, WriteMustMatchItsReth)
 	EXPECT_EQ(judge(k), RC_ACT_FATAL);
 	start_both();
 	k = stretch(OP_WRITE_FIRST, 0, 2, 2 * kPmtu);
-	EXPECT_EQ(judge(k), RC_ACT_FATAL); // nothing would be left for the LAST
+	EXPECT_EQ(judge(k), RC_ACT_FATAL); // no bytes would be left for the LAST
 }
 
 TEST_F(RcStretch, PartOfWhichIsKnownIsADuplicate)
@@ -237,7 +237,7 @@ TEST_F(RcStretch, PartOfWhichIsKnownIsADuplicate)
 	EXPECT_EQ(take(stretch(OP_SEND_ONLY, 1, 4, 4 * kPmtu)), RC_ACT_NONE);
 	EXPECT_EQ(act.event, RC_EV_DUPLICATE);
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
-	EXPECT_EQ(rel(a.psn), 1u); // the newest: what is behind it is to be sent again
+	EXPECT_EQ(rel(a.psn), 1u); // the newest: what is behind it must be sent again
 	EXPECT_EQ(expected(), 2u);
 }
 
@@ -353,7 +353,7 @@ TEST_F(RcReadStretch, OfAWrongLengthIsNeverPlaced)
 
 TEST_F(RcReadStretch, EndsWithTheRequestThatItAnswers)
 {
-	// window 16, two READs: asked for by 8
+	// window 16, two READs: 8 responses per request
 	post(WR_READ, 16 * kPmtu);
 	send();
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 16, 16 * kPmtu), RC_REQ_DONE);
@@ -389,11 +389,11 @@ TEST_F(RcReadStretch, WindowOfAnotherCarriageAppliesToWhatBeginsLater)
 	ASSERT_EQ(runs.size(), 2u);
 	set_window(1 << 22);
 	post(WR_READ, 64 * kPmtu);
-	// The one that was begun is answered as it was asked for ...
+	// The request that has begun is answered as it was sent ...
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 8, 8 * kPmtu), RC_REQ_PLACE);
 	runs = send();
 	ASSERT_EQ(runs.size(), 1u);
-	EXPECT_EQ(runs[0].dma_bytes, 64u * kPmtu); // ... the next one in a piece
+	EXPECT_EQ(runs[0].dma_bytes, 64u * kPmtu); // ... the next one is not cut
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 8, 8, 8 * kPmtu), RC_REQ_PLACE);
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 16, 64, 64 * kPmtu), RC_REQ_PLACE);
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));

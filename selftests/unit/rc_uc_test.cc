@@ -108,7 +108,7 @@ protected:
 		rc_resp_init(&r, nullptr, &cfg);
 	}
 
-	// A verdict is committed unless fail is set.
+	// Commits the verdict unless fail is set.
 	rc_act rx(u8 op, u32 psn, u16 bytes = kPmtu, u32 dma_bytes = 2 * kPmtu, bool fail = false)
 	{
 		pkt k = {};
@@ -190,7 +190,7 @@ TEST_F(UcResp, OldPacketsAreNotDeliveredAgain)
 		EXPECT_FALSE(act.restart);
 	}
 	EXPECT_EQ(rx(OP_SEND_FIRST, 2).kind, RC_ACT_NONE);
-	// nor do they disturb the one in progress
+	// nor do they disturb the present one
 	EXPECT_EQ(rx(OP_SEND_LAST, 3, 4).length, kPmtu + 4u);
 	EXPECT_EQ(act.kind, RC_ACT_RECV);
 }

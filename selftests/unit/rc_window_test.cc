@@ -4,7 +4,7 @@
 
 namespace {
 
-// One that holds the requester up.
+// One that is the requester's limit.
 rc_window full_window(u32 pkts, u32 max)
 {
 	rc_window w;
@@ -109,17 +109,17 @@ TEST(RcWindow, BeginsAgainWithOnePacketAfterATimeWithoutAnswer)
 
 	rc_window_restart(&w);
 	EXPECT_EQ(w.pkts, 1u);
-	// Silence goes on: that says nothing more of how much the path takes.
+	// Continued silence says nothing more about what the path can carry.
 	rc_window_restart(&w);
 	EXPECT_EQ(w.pkts, 1u);
-	// By all that is acknowledged up to half of what it was, then by steps.
+	// By all that is acknowledged up to half of the old size, then by steps.
 	rc_window_acked(&w, 1);
 	EXPECT_EQ(w.pkts, 2u);
 	rc_window_acked(&w, 30);
 	EXPECT_EQ(w.pkts, 32u);
 	rc_window_acked(&w, 32);
 	EXPECT_EQ(w.pkts, 64u);
-	// Also if all of what was sent before has only been late.
+	// Even if everything sent before was only late.
 	rc_window_acked(&w, 640);
 	EXPECT_EQ(w.pkts, 320u);
 	rc_window_acked(&w, 320);
@@ -167,7 +167,7 @@ protected:
 		start();
 	}
 
-	// To the first READ, or its first stretch: they are asked for by half a window.
+	// To the first READ, or to its first request: half a window each.
 	void responses(u32 n)
 	{
 		for (u32 i = 0; i < n; i++)
@@ -199,10 +199,10 @@ TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
 
 TEST_F(RcReqWindow, GrowsWithReads)
 {
-	post(WR_READ, 256 * 100); // by 16
+	post(WR_READ, 256 * 100); // 16 per request
 	EXPECT_EQ(send().size(), 2u);
 	responses(16);
-	// READs may have no more than max_rd_atomic under way, which held this one up
+	// READs are limited by max_rd_atomic, which stopped this one
 	EXPECT_EQ(q.window.pkts, 32u);
 
 	cfg.max_rd_atomic = 4;
@@ -226,7 +226,7 @@ TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 	auto runs = send();
 	EXPECT_EQ(rel(runs[0].psn), 40u);
 	EXPECT_EQ(packets(runs), 36u);
-	// asked for often enough for the smaller one
+	// often enough for the smaller one
 	u32 asked = 0;
 	for (auto &r : runs)
 		asked += r.ack_req;
@@ -250,12 +250,12 @@ TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 	EXPECT_EQ(packets(send()), 8u);
 	ack(14);
 	EXPECT_EQ(packets(send()), 16u);
-	// half of what it was: from here by steps
+	// half of the old size: from here on by steps
 	ack(30);
 	EXPECT_EQ(packets(send()), 17u);
 }
 
-// Then nothing of use comes through, and the peer has said once what it misses.
+// Then nothing useful comes through, and the peer has reported the gap once.
 TEST_F(RcReqWindow, AQueueThatDropsTheFirstOfSeveralEndsNothing)
 {
 	post(WR_WRITE, 256 * 40);

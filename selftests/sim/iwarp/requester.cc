@@ -26,7 +26,7 @@ void Requester::start(uint16_t ord, uint16_t max_ulpdu, int rtr_op)
 
 	rc.ord = ord;
 	rc.max_ulpdu = max_ulpdu;
-	/* In the middle of a long life. */
+	/* As after a long life. */
 	iw_req_init(&q, ring_.data(), cfg.sq_entries, cfg.index, &rc);
 	q.send_msn = q.read_msn = q.atomic_resp_msn = cfg.msn;
 	loans_ = returned_ = cfg.msn;
@@ -41,7 +41,7 @@ bool Requester::wants_work() const
 {
 	if (dead)
 		return ledger.posted < last_post_;
-	/* Only when it has sent something may the peer begin. */
+	/* The peer may begin only when this end has sent something. */
 	return !ledger.net_posted || (ledger.posted < cfg.quota && !world_.closing());
 }
 
@@ -75,7 +75,7 @@ Work &Requester::work_at(uint32_t slot)
 	return ledger.at(number);
 }
 
-/* The first of it goes out. */
+/* Its first segment is sent. */
 void Requester::begin(Work &w)
 {
 	if (w.number != begun_)
@@ -251,7 +251,7 @@ void Requester::sent(const struct iw_seg &seg)
 		lend(w, seg.slot);
 }
 
-/* As part of the last loan, if that is not returned, or of a new one. */
+/* As part of the last loan, unless that is returned, or of a new one. */
 void Requester::lend(Work &w, uint32_t slot)
 {
 	if (returned_ == loans_ || rng_.one_in(4))
@@ -347,7 +347,7 @@ static uint8_t blame_for(int code)
 	return WR_ST_WR_FLUSH_ERR;
 }
 
-/* The oldest incomplete work request of which something has gone out is to blame. */
+/* The oldest incomplete work request that was sent in part is to blame. */
 void Requester::terminated(int code)
 {
 	if (!dead && !iw_req_in_error(&q)) {

@@ -30,7 +30,7 @@ void Responder::start(uint16_t ird, uint16_t max_ulpdu)
 	ird_ = ird;
 }
 
-/* As a driver looks a key up: DONE, or why not. */
+/* Looks a key up as a driver does: DONE, or why not. */
 int Responder::region(uint32_t stag, uint64_t va, uint32_t bytes) const
 {
 	uint64_t offset = va - ledger_.va_base;
@@ -44,7 +44,7 @@ int Responder::region(uint32_t stag, uint64_t va, uint32_t bytes) const
 	return offset > mem_.size() || bytes > mem_.size() - offset ? IW_FAIL_BOUNDS : DONE;
 }
 
-/* The work request that a segment belongs to: the next in order, once. */
+/* The work request that a segment belongs to: the next in order, only once. */
 Work &Responder::expected(const Tag &tag)
 {
 	Work &w = ledger_.at(tag.number);
@@ -98,7 +98,7 @@ int Responder::receive(Work &w, const struct ddp_seg &s, const uint8_t *payload,
 	if (act.end) {
 		if (!pattern_matches(w.key, 0, recv_.data(), w.wr.length))
 			fail(ep_, "SEND %" PRIu64 ": wrong contents", w.number);
-		/* The first message of a peer-to-peer connection is nobody's. */
+		/* The first message of a peer-to-peer connection does not count. */
 		received += !w.rtr;
 		executed(w);
 	}
@@ -351,7 +351,7 @@ void Responder::sent(const struct iw_seg &seg)
 	}
 }
 
-/* All memory is what the ledger says, and nothing around it was touched. */
+/* All memory is as the ledger says, and nothing around it was touched. */
 void Responder::check_end(bool dead)
 {
 	for (size_t i = 0; mem_ != truth_ && i < mem_.size(); i++)

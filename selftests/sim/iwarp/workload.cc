@@ -153,7 +153,7 @@ bool Workload::fault_fits(uint8_t op) const
 	}
 }
 
-/* What the work request itself has wrong. */
+/* Make the work request itself wrong. */
 void Workload::spoil(Work &w)
 {
 	switch (w.fault) {
@@ -248,7 +248,7 @@ Work *Workload::draw()
 		break;
 	}
 	spoil(w);
-	/* No bytes, no memory: any key will do. */
+	/* Zero bytes use no memory: any key is fine. */
 	if (!w.wr.length && rng_.one_in(2)) {
 		w.wr.rkey = (uint32_t)rng_.next();
 		w.wr.va = rng_.next();
