@@ -34,8 +34,8 @@
  * one packet asks then. A receiver may name 10 us, with retries for ever, and never be ready.
  * Sending it all that is posted at that rate, in softirqs, takes a CPU, and the program that
  * would post the receive may wait for that CPU. With 1 ms and all packets a kernel with KASAN
- * and lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time
- * that the receiver takes. (The receiver names the least wait: IBTA 9.7.5.2.8.)
+ * and lockdep still had a soft lockup under vrace. No request waits longer than twice
+ * the time that the receiver takes. (The receiver names the least wait: IBTA 9.7.5.2.8.)
  */
 #define RC_REQ_RNR_BACKOFF_NS	10000000
 

@@ -53,7 +53,7 @@ struct wr {
 	u32 inv_rkey;
 };
 
-/* READs and atomics: complete when the response has been placed, and at most so many at once. */
+/* READs and atomics: complete when the response is placed, and limited in number. */
 static inline bool wr_has_response(const struct wr *wr)
 {
 	return wr->op == WR_READ || wr->op == WR_CMP_SWAP || wr->op == WR_FETCH_ADD;

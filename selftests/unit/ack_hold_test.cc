@@ -137,4 +137,19 @@ TEST_F(AckHold, TheLongestReplyIsSlowlyForgotten)
 	EXPECT_LT(h.reply_ns, 21 * kUs);
 }
 
+TEST_F(AckHold, ACancelledWaitDoesNotCountAsOneInVain)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(10 * kUs);
+	ASSERT_TRUE(waits());
+	EXPECT_TRUE(ack_hold_waits(&h));
+	ack_hold_cancel(&h);
+	EXPECT_FALSE(ack_hold_waits(&h));
+	reply();
+	EXPECT_TRUE(waits());
+	ack_hold_init(&h);
+	EXPECT_FALSE(ack_hold_waits(&h));
+	EXPECT_FALSE(ack_hold_is_for(&h));
+}
+
 } // namespace

@@ -474,4 +474,30 @@ TEST_F(IwReq, InErrorNothingIsNext)
 	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
 }
 
+// ---- where it stands ----
+
+TEST_F(IwReq, TellsWhatIsSentAndComplete)
+{
+	start(16, 0xffffffff);
+	EXPECT_TRUE(iw_req_is_empty(&q));
+	post(WR_SEND, 2 * kSend);
+	post(WR_READ, 8);
+	EXPECT_EQ(iw_req_num_unsent(&q), 2u);
+	send(1);
+	EXPECT_EQ(iw_req_next_slot(&q), 0xffffffff);
+	EXPECT_EQ(iw_req_next_offset(&q), kSend);
+	EXPECT_EQ(iw_req_unsent_bytes(&q), kSend);
+	send(1);
+	EXPECT_EQ(iw_req_oldest(&q), 0u);
+	EXPECT_EQ(iw_req_next_offset(&q), 0u);
+	EXPECT_FALSE(iw_req_awaits_response(&q));
+	send();
+	EXPECT_FALSE(iw_req_has_unsent(&q));
+	EXPECT_TRUE(iw_req_awaits_response(&q));
+	EXPECT_FALSE(iw_req_is_complete(&q));
+	iw_req_flush(&q);
+	reap();
+	EXPECT_TRUE(iw_req_is_empty(&q));
+}
+
 } // namespace

@@ -244,6 +244,22 @@ TEST_F(RcReq, SlotIndicesWrapAt32Bits)
 	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0}, {0xffffffff, 0}, {0, 0}, {1, 0}}));
 }
 
+TEST_F(RcReq, TellsWhatIsNotSent)
+{
+	start(16, 0xfffffffe);
+	EXPECT_FALSE(rc_req_has_unsent(&q));
+	for (int i = 0; i < 3; i++)
+		post(WR_SEND, 10);
+	EXPECT_EQ(rc_req_num_unsent(&q), 3u);
+	EXPECT_TRUE(rc_req_has_sent_before(&q, 0xfffffffe));
+	EXPECT_FALSE(rc_req_has_sent_before(&q, 0xffffffff));
+	send();
+	EXPECT_FALSE(rc_req_has_unsent(&q));
+	EXPECT_TRUE(rc_req_has_sent_before(&q, 1));
+	EXPECT_FALSE(rc_req_has_sent_before(&q, 2));
+	EXPECT_EQ(rc_req_psn(&q), psn_add(kPsn, 3));
+}
+
 // ---- refused by the local network after all ----
 
 TEST_F(RcReq, WhatWasRefusedIsSentAgainAtTheCostOfNoRetry)
