@@ -97,7 +97,7 @@ TEST_F(AckHold, ASecondMessageBeforeTheReplyEndsIt)
 	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 }
 
-TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
+TEST_F(AckHold, WithoutRepliesNothingIsMeasuredUntilOneComes)
 {
 	for (int i = 0; i < ACK_HOLD_UNANSWERED; i++) {
 		EXPECT_TRUE(ack_hold_watches(&h)) << i;
@@ -116,7 +116,7 @@ TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
 	EXPECT_TRUE(waits());
 }
 
-TEST_F(AckHold, RequestsThatAnswerNothingTeachNothing)
+TEST_F(AckHold, RequestsThatAreNoRepliesDoNotCount)
 {
 	for (int i = 0; i < 2 * ACK_HOLD_PROMPT; i++) {
 		now += kUs;

@@ -138,7 +138,7 @@ TEST_P(Icrc, DoesNotChangeThePacket)
 	EXPECT_EQ(pkt, copy);
 }
 
-TEST_P(Icrc, BringYourOwnCrc)
+TEST_P(Icrc, UsesTheCallersCrc)
 {
 	const Format &f = GetParam();
 	std::mt19937 rng(11);

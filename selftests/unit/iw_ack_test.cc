@@ -219,7 +219,7 @@ TEST_F(IwAck, TheFirstLateOneEndsATrial)
 	EXPECT_EQ(until_more(), IW_ACK_STEADY * 2);
 }
 
-TEST_F(IwAck, UnlessItIsOfOtherBytes)
+TEST_F(IwAck, ALateOneForOtherBytesDoesNotEndIt)
 {
 	come(IW_ACK_STEADY);
 	late(kMuch);

@@ -54,7 +54,7 @@ TEST_F(IwReq, AnEmptyReadResponseIsNoneToAReadOfSomething)
 }
 
 // RFC 5040 7.1: the peer gets a Terminate instead of the request.
-TEST_F(IwReq, ALocalFailureIsSaidByATerminateThatQuotesNothing)
+TEST_F(IwReq, ALocalFailureSendsATerminateThatQuotesNothing)
 {
 	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_LOCAL}) {
 		iw_seg s = {};
@@ -134,7 +134,7 @@ TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
 	}
 }
 
-TEST_F(IwReq, AReadResponseNobodyAskedForIsFatal)
+TEST_F(IwReq, AnUnrequestedReadResponseIsFatal)
 {
 	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
 	post(WR_READ, 1);

@@ -461,7 +461,7 @@ TEST_F(IwResp, OnlyAddsAndSwapsAreKnown)
 }
 
 // An aligned offset need not be an aligned address, nor the reverse.
-TEST_F(IwResp, WhetherAWordIsAlignedIsTheMemorysToSay)
+TEST_F(IwResp, AlignmentIsThatOfTheMemoryNotOfTheOffset)
 {
 	for (u64 to = 0x1001; to < 0x1008; to++) {
 		start();

@@ -188,7 +188,7 @@ TEST_F(RcReq, ReadSinkFailureEndsTheQpAfterPriorRequests)
 	EXPECT_EQ(q.rd_out, 0u);
 }
 
-TEST_F(RcReq, LargeReadIsAskedForInStretchesOfTheWindow)
+TEST_F(RcReq, LargeReadIsSentAsSeveralRequests)
 {
 	post(WR_READ, 256 * 40 + 1);
 	std::vector<u32> asked;
@@ -214,7 +214,7 @@ TEST_F(RcReq, LargeReadIsAskedForInStretchesOfTheWindow)
 	EXPECT_EQ(q.rd_out, 0u);
 }
 
-TEST_F(RcReq, StretchThatEndsEarlyOrLateIsBad)
+TEST_F(RcReq, ResponseThatEndsEarlyOrLateIsBad)
 {
 	for (u8 op : {OP_READ_RESP_MIDDLE, OP_READ_RESP_LAST}) {
 		start();

@@ -292,7 +292,7 @@ TEST_F(RcReqSilence, IsWithinItAfterAnswersToo)
 }
 
 // The specification's minimum has priority.
-TEST_F(RcReqSilence, HasAllAttemptsHoweverLittleItMayLast)
+TEST_F(RcReqSilence, MakesAllAttemptsWithinAShortLimit)
 {
 	cfg.ack_timeout.all_ns = 5000000000;
 	start();
@@ -311,7 +311,7 @@ TEST_F(RcReqSilence, EndsWithEachAnswer)
 	EXPECT_GT(silence(kNominal), 3 * kAll / 4);
 }
 
-TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
+TEST_F(RcReqSilence, IsEndedByASequenceNak)
 {
 	post(WR_SEND, 10);
 	post(WR_SEND, 10);
@@ -378,7 +378,7 @@ TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 }
 
 // A coarse clock may seem to go back a little.
-TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
+TEST_F(RcReqSilence, EndsThoughTheClockIsCoarse)
 {
 	post(WR_SEND, 10);
 	post(WR_SEND, 10);

@@ -262,7 +262,7 @@ TEST_F(RcReq, TellsWhatIsNotSent)
 
 // ---- refused by the local network after all ----
 
-TEST_F(RcReq, WhatWasRefusedIsSentAgainAtTheCostOfNoRetry)
+TEST_F(RcReq, RefusedPacketsAreSentAgainWithoutARetry)
 {
 	cfg.retry_cnt = 0;
 	start();

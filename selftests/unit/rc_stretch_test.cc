@@ -241,7 +241,7 @@ TEST_F(RcStretch, PartOfWhichIsKnownIsADuplicate)
 	EXPECT_EQ(expected(), 2u);
 }
 
-TEST_F(RcStretch, BehindAGapIsNakedOnce)
+TEST_F(RcStretch, BehindAGapGetsOneNak)
 {
 	run a;
 

@@ -189,7 +189,7 @@ TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
 	EXPECT_EQ(packets(send()), 100u);
 }
 
-TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
+TEST_F(RcReqWindow, DoesNotGrowWithoutMoreToSend)
 {
 	post(WR_WRITE, 256 * 32);
 	EXPECT_EQ(packets(send()), 32u);
@@ -256,7 +256,7 @@ TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 }
 
 // Then nothing useful comes through, and the peer has reported the gap once.
-TEST_F(RcReqWindow, AQueueThatDropsTheFirstOfSeveralEndsNothing)
+TEST_F(RcReqWindow, SurvivesAQueueThatDropsTheFirstOfSeveral)
 {
 	post(WR_WRITE, 256 * 40);
 	u32 next = 0;
