@@ -85,11 +85,11 @@ void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
 static bool reap_completed(struct iw_qp *qp)
 {
 	u32 left = IW_BUDGET_WQES;
-	enum iw_status status;
+	enum wr_status status;
 	u32 slot;
 
 	while (left && iw_req_reap(&qp->req, &slot, &status)) {
-		/* enum iw_status has the values of enum ib_wc_status */
+		/* enum wr_status has the values of enum ib_wc_status */
 		iw_complete_send(qp, slot, (enum ib_wc_status)status);
 		left--;
 	}

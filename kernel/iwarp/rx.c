@@ -448,7 +448,7 @@ static void rx_response(struct iw_qp *qp, struct sock *sk, struct fpdu *f)
 	if (!err && f->seg.last)
 		err = invalidate_sink(qp, wqe);
 	if (err) {
-		iw_req_fail(&qp->req, &qp->resp, act.slot, IW_ST_LOC_PROT_ERR);
+		iw_req_fail(&qp->req, &qp->resp, act.slot, WR_ST_LOC_PROT_ERR);
 		return;
 	}
 	iw_req_placed(&qp->req, &act, f->seg.last);

@@ -25,54 +25,53 @@ static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
 /* ---- WQEs into the engine ---- */
 
 static const u8 iw_op_of[TERN_WR_OPCODES] = {
-	[TERN_WR_RDMA_WRITE] = IW_OP_WRITE,
-	[TERN_WR_RDMA_WRITE_WITH_IMM] = IW_OP_WRITE,
-	[TERN_WR_SEND] = IW_OP_SEND,
-	[TERN_WR_SEND_WITH_IMM] = IW_OP_LOCAL,		/* no such message: fails in its turn */
-	[TERN_WR_RDMA_READ] = IW_OP_READ,
-	[TERN_WR_ATOMIC_CMP_AND_SWP] = IW_OP_CMP_SWAP,
-	[TERN_WR_ATOMIC_FETCH_AND_ADD] = IW_OP_FETCH_ADD,
-	[TERN_WR_LOCAL_INV] = IW_OP_LOCAL,
-	[TERN_WR_BIND_MW] = IW_OP_LOCAL,
-	[TERN_WR_SEND_WITH_INV] = IW_OP_SEND,
-	[TERN_WR_REG_MR] = IW_OP_LOCAL,
-	[TERN_WR_RDMA_READ_WITH_INV] = IW_OP_READ,
+	[TERN_WR_RDMA_WRITE] = WR_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = WR_WRITE,
+	[TERN_WR_SEND] = WR_SEND,
+	[TERN_WR_SEND_WITH_IMM] = WR_LOCAL,	/* no such message: fails in its turn */
+	[TERN_WR_RDMA_READ] = WR_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = WR_CMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = WR_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = WR_LOCAL,
+	[TERN_WR_BIND_MW] = WR_LOCAL,
+	[TERN_WR_SEND_WITH_INV] = WR_SEND,
+	[TERN_WR_REG_MR] = WR_LOCAL,
+	[TERN_WR_RDMA_READ_WITH_INV] = WR_READ,
 };
 
-static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct iw_sqe *s)
+static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct wr *s)
 {
-	*s = (struct iw_sqe){ .op = iw_op_of[wqe->opcode] };
+	*s = (struct wr){ .op = iw_op_of[wqe->opcode] };
 
 	if (wqe->flags & TERN_SEND_FENCE)
-		s->flags |= IW_SQE_FENCE;
+		s->flags |= WR_F_FENCE;
 	if (wqe->flags & TERN_SEND_SOLICITED)
-		s->flags |= IW_SQE_SOLICITED;
-	if (s->op != IW_OP_LOCAL)
+		s->flags |= WR_F_SOLICITED;
+	if (s->op != WR_LOCAL)
 		s->length = tern_wqe_bytes(wqe);
 	if (wqe->opcode == TERN_WR_RDMA_WRITE_WITH_IMM) {
-		s->flags |= IW_SQE_IMM;
+		s->flags |= WR_F_IMM;
 		s->imm = wqe->imm;
 	} else if (wqe->opcode == TERN_WR_SEND_WITH_INV) {
-		s->flags |= IW_SQE_INV;
-		s->inv_stag = wqe->inv_key;
+		s->flags |= WR_F_INV;
+		s->inv_rkey = wqe->inv_key;
 	} else if (wqe->opcode == TERN_WR_LOCAL_INV) {
 		/* A READ's sink may be of the region. */
-		s->flags |= IW_SQE_WAIT_ALL;
+		s->flags |= WR_F_WAIT_ALL;
 	}
 
 	switch (s->op) {
-	case IW_OP_WRITE:
-	case IW_OP_READ:
+	case WR_WRITE:
+	case WR_READ:
 		s->va = wqe->rdma.remote_addr;
 		s->rkey = wqe->rdma.rkey;
 		break;
-	case IW_OP_CMP_SWAP:
-	case IW_OP_FETCH_ADD:
+	case WR_CMP_SWAP:
+	case WR_FETCH_ADD:
 		s->va = wqe->atomic.remote_addr;
 		s->rkey = wqe->atomic.rkey;
 		s->compare = wqe->atomic.compare_add;
-		s->swap_add = s->op == IW_OP_CMP_SWAP ? wqe->atomic.swap :
-							wqe->atomic.compare_add;
+		s->swap_add = s->op == WR_CMP_SWAP ? wqe->atomic.swap : wqe->atomic.compare_add;
 		break;
 	default:
 		break;
@@ -82,7 +81,7 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct iw_sqe *s)
 static bool may_begin(const struct iw_qp *qp, u8 op)
 {
 	return qp->req.cfg.ord ||
-	       (op != IW_OP_READ && op != IW_OP_CMP_SWAP && op != IW_OP_FETCH_ADD);
+	       (op != WR_READ && op != WR_CMP_SWAP && op != WR_FETCH_ADD);
 }
 
 /* At the end only what was posted before is sent. */
@@ -97,7 +96,7 @@ static void take_posted(struct iw_qp *qp)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
-	struct iw_sqe s;
+	struct wr s;
 	u32 n = 0;
 	int ret;
 
@@ -113,7 +112,7 @@ static void take_posted(struct iw_qp *qp)
 		if (ret < 0 || wqe->opcode == TERN_WR_SEND_WITH_IMM || !may_begin(qp, s.op)) {
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;
-			s = (struct iw_sqe){ .op = IW_OP_LOCAL, .flags = IW_SQE_WAIT_ALL };
+			s = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
 		}
 		iw_req_post(&qp->req, &s);
 		n++;
@@ -350,10 +349,10 @@ int iw_tx_say_terminate(struct socket *sock, const struct mpa_terms *terms, int 
 	return iw_sock_send(sock, to, finish_fpdu(terms, to, p, n, 0), NULL, 0);
 }
 
-static enum iw_status execute_local(struct iw_qp *qp, u32 slot)
+static enum wr_status execute_local(struct iw_qp *qp, u32 slot)
 {
-	/* enum iw_status has the values of enum ib_wc_status */
-	return (enum iw_status)tern_qp_execute_local(&qp->base, tern_sq_wqe(&qp->base.sq, slot));
+	/* enum wr_status has the values of enum ib_wc_status */
+	return (enum wr_status)tern_qp_execute_local(&qp->base, tern_sq_wqe(&qp->base.sq, slot));
 }
 
 /* One segment of a response, if there is one. */
@@ -453,7 +452,7 @@ static bool send_request(struct iw_qp *qp, struct sock *sk)
 		return true;
 	}
 	if (write_fpdu(qp, &seg)) {
-		iw_req_fail(&qp->req, &qp->resp, seg.slot, IW_ST_LOC_PROT_ERR);
+		iw_req_fail(&qp->req, &qp->resp, seg.slot, WR_ST_LOC_PROT_ERR);
 		return true;
 	}
 	iw_req_sent(&qp->req, &seg);

@@ -7,7 +7,7 @@
 void ack_hold_message(struct ack_hold *h, u64 now_ns)
 {
 	if (h->since_ns)
-		h->prompt = 0;	/* two without a reply in between */
+		h->prompt = 0;	/* two messages without a reply in between */
 	h->since_ns = now_ns;
 	h->unanswered++;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an atomic makes of eight bytes (RFC 7306 5.1): InfiniBand's two, and theirs with masks.
+ * What an atomic operation does to eight bytes (RFC 7306 5.1): InfiniBand's two, and the same with
+ * masks.
  */
 #ifndef TERN_PROTO_ATOMIC_H
 #define TERN_PROTO_ATOMIC_H
@@ -8,9 +9,8 @@
 #include "deps.h"
 
 /*
- * A swap replaces the bits that are set in swap_add_mask, if those set in compare_mask are
- * equal; plain, both are all ones. An add does not carry out of the bits that are set in
- * swap_add_mask; plain, that is 0.
+ * A swap replaces the bits set in swap_add_mask if the bits set in compare_mask are equal; plain:
+ * both are all ones. In an add, no carry leaves a bit set in swap_add_mask; plain: that is 0.
  */
 struct atomic_op {
 	bool cmp_swap;
@@ -32,7 +32,7 @@ static inline struct atomic_op atomic_op_plain(bool cmp_swap, u64 compare, u64 s
 	return a;
 }
 
-/* The CPU has it as one instruction. */
+/* Does the CPU have one instruction for it? */
 static inline bool atomic_op_is_plain(const struct atomic_op *a)
 {
 	return a->cmp_swap ? !~a->compare_mask && !~a->swap_add_mask : !a->swap_add_mask;
@@ -47,7 +47,7 @@ static inline u64 atomic_op_result(const struct atomic_op *a, u64 old)
 			return old;
 		return (old & ~mask) | (a->swap_add & mask);
 	}
-	/* With the last bit of each field left out nothing carries out of one; then that bit is added. */
+	/* Without the last bit of each field nothing carries out of it; then add that bit. */
 	return ((old & ~mask) + (a->swap_add & ~mask)) ^ ((old ^ a->swap_add) & mask);
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Tables of a CRC as initialisers: ENTRIES256(those of 0x01, 0x02, 0x04 .. 0x80).
- */
+/* CRC tables as initialisers: ENTRIES256(entries of 0x01, 0x02, 0x04 .. 0x80). */
 #ifndef TERN_PROTO_CRC_ENTRIES_H
 #define TERN_PROTO_CRC_ENTRIES_H
 
-/* A CRC is linear, so the eight entries for single bits give all the others. */
+/* A CRC is linear: the entries of the eight single bits give all others. */
 #define BIT_ENTRY(i, bit, entry)	((i) & (bit) ? (entry) : 0u)
 #define ENTRY_OF(i, b0, b1, b2, b3, b4, b5, b6, b7)			\
 	(BIT_ENTRY(i, 0x01, b0) ^ BIT_ENTRY(i, 0x02, b1) ^		\

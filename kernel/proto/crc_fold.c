@@ -4,26 +4,24 @@
  *
  *     x^407 + x^289 + x^279 + x^215 + x^161 + x^151 + x^97 + x^87 + x^64 + 1
  *
- * So a message has the CRC it had when a bit is taken out of it and put in, that is
- * XORed, 118, 128, 192, ... and 407 bits behind its place: the differences of the
- * exponents to the first. Done to all words but the last seven this leaves zeros,
- * which have no CRC, and those seven. No delay is less than a word, so each word is
- * folded whole, and what is to be folded in is at hand in registers.
+ * So the CRC of a message does not change when a bit is removed and XORed into the places 118, 128,
+ * 192, ... and 407 bits behind it: the differences of the exponents to the first. Doing this to all
+ * words except the last seven leaves zeros, which do not change the CRC, and those seven. No delay
+ * is shorter than a word, so each word is folded whole, and everything needed is in registers.
  *
- * A delay of 64 q + r bits puts in the word q before, shifted, and the rest of the
- * word before that. What counts is how few shifts and XORs a word takes, and those
- * whose r is the same are shifted together: of these nine delays four are of whole
- * words, three have r 54, two r 23. And with e(k) for w(k) ^ w(k+1), the word k
- * before and the one before that, they are, by r,
+ * A delay of 64 q + r bits puts the bits into the word q later, shifted, and the rest into the word
+ * after that. The cost is shifts and XORs per word, and delays with the same r are shifted
+ * together: of these nine delays four are whole words, three have r 54, two have r 23. With e(k)
+ * for w(k) ^ w(k+1), the word k before and the one before that, they are, by r,
  *
  *      0:  w(2) ^ w(3) ^ w(4) ^ w(5)  =  e(2) ^ e(4)
  *     23:  w(5) ^ w(6)                =  e(5)
  *     54:  w(1) ^ w(3) ^ w(4)         =  w(1) ^ e(3)
  *
- * where e(2) is e(3) a word later, and so on: 12 operations a word. (The shortest one of
- * six terms has five delays only, but each with an r of its own, and takes 20.)
+ * where e(2) is e(3) a word later, and so on: 12 operations a word. (The shortest polynomial, of
+ * six terms, has only five delays, but each has its own r, and takes 20.)
  *
- * That of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
+ * The polynomial of CRC-32 divides x^311 + x^183 + x^155 + x^82 + x^64 + x^18 + 1, with delays by r
  *
  *      0:  w(2)
  *     28:  w(2)
@@ -40,30 +38,30 @@
 /* The register goes into a word that is looked up or folded, not into one that is kept. */
 static_assert(CRC_FOLD_LEAST / 8 >= MOST_KEPT + MOST_AT_ONCE);
 
-/* Of the words before the one that is next, the nearest is 1. */
-struct before {
+/* The words before the next one; w1 is the nearest. */
+struct history {
 	u64 w1, w2, w3, w4;
 	u64 e1, e2, e3, e4, e5, e6;
-	u64 shifted;		/* for the word before: what of e or w is shifted anew for each */
+	u64 shifted;		/* of the previous word: the part of e or w that is shifted */
 };
 
-/* Of two words in a row, far first, the 64 bits that end so many before near does. */
-static __always_inline u64 across(u64 near, u64 far, unsigned int bits)
+/* Of two consecutive words, far first, the 64 bits that end `bits` before near ends. */
+static __always_inline u64 bits_across(u64 near, u64 far, unsigned int bits)
 {
 	return near << bits | far >> (64 - bits);
 }
 
-static __always_inline u64 put_in_crc32(u64 word, struct before *b)
+static __always_inline u64 put_in_crc32(u64 word, struct history *b)
 {
 	u64 near = b->w3 ^ b->w4;
 
-	word ^= b->w2 ^ across(b->w2, b->w3, 28) ^ across(near, b->shifted, 37) ^
-		across(near, b->shifted, 55);
+	word ^= b->w2 ^ bits_across(b->w2, b->w3, 28) ^ bits_across(near, b->shifted, 37) ^
+		bits_across(near, b->shifted, 55);
 	b->shifted = near;
 	return word;
 }
 
-static __always_inline void shift_in_crc32(u64 word, struct before *b)
+static __always_inline void shift_in_crc32(u64 word, struct history *b)
 {
 	b->w4 = b->w3;
 	b->w3 = b->w2;
@@ -71,16 +69,16 @@ static __always_inline void shift_in_crc32(u64 word, struct before *b)
 	b->w1 = word;
 }
 
-static __always_inline u64 put_in_crc32c(u64 word, struct before *b)
+static __always_inline u64 put_in_crc32c(u64 word, struct history *b)
 {
 	u64 near = b->w1 ^ b->e3;
 
-	word ^= b->e2 ^ b->e4 ^ across(b->e5, b->e6, 23) ^ across(near, b->shifted, 54);
+	word ^= b->e2 ^ b->e4 ^ bits_across(b->e5, b->e6, 23) ^ bits_across(near, b->shifted, 54);
 	b->shifted = near;
 	return word;
 }
 
-static __always_inline void shift_in_crc32c(u64 word, struct before *b)
+static __always_inline void shift_in_crc32c(u64 word, struct history *b)
 {
 	b->e6 = b->e5;
 	b->e5 = b->e4;
@@ -99,24 +97,24 @@ static __always_inline u64 take_word(const u8 **p)
 	return word;
 }
 
-/* What a stretch is folded by. */
+/* How a polynomial is folded. */
 struct folding {
-	u64 (*put_in)(u64 word, struct before *b);	/* a word with what is put in there */
-	void (*shift_in)(u64 word, struct before *b);	/* then it is the one before */
-	size_t at_once;		/* so many words: as many as are in line, so that none is moved */
-	size_t kept;		/* words that the longest delay reaches over */
+	u64 (*put_in)(u64 word, struct history *b);	/* returns word with all folded in */
+	void (*shift_in)(u64 word, struct history *b);	/* it becomes the word before */
+	size_t at_once;		/* words per round: the history's length, so that nothing moves */
+	size_t kept;		/* words that the longest delay spans */
 };
 
-static __always_inline void fold_word(const struct folding *f, struct before *b, const u8 **p,
+static __always_inline void fold_word(const struct folding *f, struct history *b, const u8 **p,
 				      u64 reg)
 {
 	f->shift_in(f->put_in(take_word(p) ^ reg, b), b);
 }
 
-static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
-				const struct folding f)
+static __always_inline u32 fold_words(u32 crc, const u8 *p, size_t n, crc_fn table,
+				      const struct folding f)
 {
-	struct before b = { 0 };
+	struct history b = { 0 };
 	u8 rest[8 * MOST_KEPT];
 	size_t folded, i;
 	u64 reg;
@@ -139,7 +137,7 @@ static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
 		}
 		reg = 0;
 	}
-	/* Nothing is put in there of one another. */
+	/* These are not folded into one another. */
 	for (i = 0; i < f.kept; i++) {
 		put_unaligned_le64(f.put_in(take_word(&p), &b), rest + 8 * i);
 		f.shift_in(0, &b);
@@ -147,15 +145,17 @@ static __always_inline u32 fold(u32 crc, const u8 *p, size_t n, crc_fn table,
 	return table(table(0, rest, 8 * f.kept), p, n % 8);
 }
 
-static const struct folding of_crc32 = { put_in_crc32, shift_in_crc32, 4, 5 };
-static const struct folding of_crc32c = { put_in_crc32c, shift_in_crc32c, MOST_AT_ONCE, MOST_KEPT };
+static const struct folding crc32_folding = { put_in_crc32, shift_in_crc32, 4, 5 };
+static const struct folding crc32c_folding = {
+	put_in_crc32c, shift_in_crc32c, MOST_AT_ONCE, MOST_KEPT
+};
 
 u32 crc32_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, of_crc32);
+	return fold_words(crc, p, n, table, crc32_folding);
 }
 
 u32 crc32c_fold(u32 crc, const u8 *p, size_t n, crc_fn table)
 {
-	return fold(crc, p, n, table, of_crc32c);
+	return fold_words(crc, p, n, table, crc32c_folding);
 }

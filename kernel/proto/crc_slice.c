@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slicing: what each byte adds to the register is looked up by itself, in the table
- * of how many bytes follow it, so that of sixteen bytes only the first four wait for
- * the register of those before.
+ * Slicing: each byte's contribution to the register is looked up separately, in a table for the
+ * number of bytes that follow it. So of sixteen bytes only the first four wait for the register
+ * before them.
  */
 #include "crc_entries.h"
 #include "crc_slice.h"

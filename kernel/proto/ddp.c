@@ -19,7 +19,7 @@ struct place {
 	bool known;
 	bool tagged;
 	u8 qn;
-	u8 payload_bytes;	/* of the whole message, if it has one size; it is one segment then */
+	u8 payload_bytes;	/* of the whole message, if it has one size: then one segment */
 };
 
 static const struct place places[16] = {
@@ -184,7 +184,7 @@ bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t)
 	return true;
 }
 
-/* Figure 10. Of the DDP header, and of a Read Request's own. */
+/* Figure 10: quote the DDP header? A Read Request's header? */
 static bool term_quotes(int code)
 {
 	return rdmap_term_layer(code) == TERM_DDP ||
@@ -218,7 +218,7 @@ u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes)
 	p[3] = 0;
 	if (!seg || !term_quotes(code) || have < 2)
 		return n;
-	/* What was no DDP segment cannot be quoted as one. */
+	/* What is not a DDP segment cannot be quoted as one. */
 	hdr = seg[0] & DDP_TAGGED ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
 	if (have < hdr || ulpdu_bytes < hdr)
 		return n;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The headers inside an FPDU: DDP (RFC 5041) and RDMAP (RFC 5040, with the
- * atomics and immediate data of RFC 7306), between wire and host-order fields,
- * parsed with an explicit remaining length. Formats only; whether a segment
- * makes sense now is for iw_req and iw_resp.
+ * The headers inside an FPDU: DDP (RFC 5041) and RDMAP (RFC 5040, with the atomics and immediate
+ * data of RFC 7306), between wire and host-order fields, parsed with an explicit remaining length.
+ * Only formats: iw_req and iw_resp decide whether a segment makes sense.
  */
 #ifndef TERN_PROTO_DDP_H
 #define TERN_PROTO_DDP_H
@@ -24,7 +23,7 @@ enum {
 	RDMAP_TERM_BYTES	= 4,	/* of a Terminate, without what it quotes */
 	/* A Terminate may quote a segment's length, its headers and a Read Request's payload. */
 	RDMAP_TERM_MAX_BYTES	= RDMAP_TERM_BYTES + 2 + DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES,
-	/* Headers and the payload that is itself a header. */
+	/* Headers, and a payload that is itself a header. */
 	DDP_CTRL_MAX_BYTES	= DDP_UNTAGGED_BYTES + RDMAP_ATOMIC_BYTES,
 };
 
@@ -107,7 +106,7 @@ enum rdmap_term_code {
 	TERM_DDP_MO		= 0x1204,
 	TERM_DDP_TOO_LONG	= 0x1205,
 	TERM_DDP_UT_VERSION	= 0x1206,
-	/* MPA (RFC 5044 8; RFC 6581 8). 4, a start-up frame that is none, ends TCP's connection. */
+	/* MPA (RFC 5044 8; RFC 6581 8). Code 4, a bad start-up frame, ends the TCP connection. */
 	TERM_MPA_CLOSED		= 0x2001,
 	TERM_MPA_CRC		= 0x2002,
 	TERM_MPA_MARKER		= 0x2003,
@@ -121,7 +120,7 @@ static inline enum rdmap_layer rdmap_term_layer(int code)
 	return (enum rdmap_layer)(code >> 12 & 0xf);
 }
 
-/* Of RDMAP's, those that make a difference to what is quoted. */
+/* RDMAP's types, as far as they matter for what is quoted. */
 enum rdmap_term_types {
 	TERM_TYPE_LOCAL	= 0,
 	TERM_TYPE_PROT	= 1,
@@ -133,10 +132,10 @@ static inline u32 rdmap_term_type(int code)
 }
 
 /*
- * Parse a ULPDU of ulpdu_bytes, of which the first have (at least
- * min(ulpdu_bytes, DDP_CTRL_MAX_BYTES)) are readable at p. TERM_NONE, or what
- * to terminate the stream with: version, opcode that is not one, an opcode on the
- * wrong kind of buffer or queue. One too short for its headers has no code of its own.
+ * Parse a ULPDU of ulpdu_bytes, of which the first have (at least min(ulpdu_bytes,
+ * DDP_CTRL_MAX_BYTES)) are readable at p. TERM_NONE, or the code to terminate the stream with:
+ * wrong version, unknown opcode, opcode on the wrong kind of buffer or queue. There is no code for
+ * one that is too short for its headers.
  */
 int ddp_parse(const u8 *p, u32 have, u32 ulpdu_bytes, struct ddp_seg *out);
 
@@ -163,7 +162,7 @@ enum rdmap_atomic_op {
 
 /* RFC 7306 5.2.1. The masks are those of proto/atomic.h; an add's compare_mask is all ones. */
 struct rdmap_atomic {
-	u8  op;			/* enum rdmap_atomic_op, or another that is refused */
+	u8  op;			/* enum rdmap_atomic_op, or an unknown one, which is refused */
 	u32 id;
 	u32 stag;
 	u64 to;
@@ -177,21 +176,24 @@ void rdmap_atomic_parse(const u8 *p, struct rdmap_atomic *a);
 void rdmap_atomic_build(u8 *p, const struct rdmap_atomic *a);
 
 struct rdmap_term {
-	int code;		/* enum rdmap_term_code, or what a peer made up */
+	int code;		/* enum rdmap_term_code, or any other */
 	bool has_length, has_ddp, has_rdmap;	/* what it quotes */
 };
 
-/* bytes of payload at p; false if they are too few for a code. What is quoted is not looked at. */
+/* bytes of payload at p; false if they are too few for a code. Ignores what is quoted. */
 bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t);
 
 /*
- * The payload of a Terminate for code, at p (room for RDMAP_TERM_MAX_BYTES),
- * quoting the offending ULPDU of ulpdu_bytes, of which have are readable at
- * seg, as its layer and type allow (RFC 5040 4.8, figure 10). seg NULL: nothing.
+ * Write the payload of a Terminate for code at p (room for RDMAP_TERM_MAX_BYTES). It quotes the
+ * wrong ULPDU of ulpdu_bytes, of which have are readable at seg, as its layer and type allow (RFC
+ * 5040 4.8, figure 10). seg NULL: quotes nothing.
  */
 u32 rdmap_term_build(u8 *p, int code, const u8 *seg, u32 have, u32 ulpdu_bytes);
 
-/* The DDP header of one, at p (room for DDP_UNTAGGED_BYTES): the first message of its queue. */
+/*
+ * Write the DDP header of a Terminate at p (room for DDP_UNTAGGED_BYTES): the first message of its
+ * queue.
+ */
 u32 rdmap_term_header(u8 *p);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one header through which kernel/proto/ reaches its environment: fixed
- * width types, byte order, unaligned access, READ_ONCE(), prefetch(), memcpy. The same .c
- * files are built into tern.ko and, with __KERNEL__ absent, into the unit tests,
- * the fuzzers and the simulator; nothing else may be included from here.
+ * The one header through which kernel/proto/ uses its environment: fixed width types, byte order,
+ * unaligned access, READ_ONCE(), prefetch(), memcpy. The same .c files are built into tern.ko and,
+ * without __KERNEL__, into the unit tests, the fuzzers and the simulator. No other file here
+ * includes anything from outside.
  */
 #ifndef TERN_PROTO_DEPS_H
 #define TERN_PROTO_DEPS_H
@@ -128,7 +128,7 @@ static inline void put_unaligned_le64(u64 v, void *p)
 	put_unaligned_le32((u32)(v >> 32), b + 4);
 }
 
-/* No other thread looks on. */
+/* There is only one thread. */
 #define READ_ONCE(x) (x)
 #define WRITE_ONCE(x, v) ((x) = (v))
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The invariant CRC's pseudo header: network, UDP and base transport header
- * with every field that a switch or router may change replaced by ones. It is
- * taken in words, the last of which, AckReq and PSN, is apart: in it, and in
- * IPv4's identification, packets of one flow and size differ that follow each
- * other. As a CRC is linear, the difference of two headers' registers is the
- * register that the difference of the headers leaves.
+ * The pseudo header of the invariant CRC: network, UDP and base transport header, with ones in
+ * every field that a switch or router may change. It is processed in words. The last one, AckReq
+ * and PSN, is separate: packets of one flow and size that follow each other differ only there, and
+ * in IPv4's identification. A CRC is linear, so the difference of two headers' registers is the
+ * register of the difference of the headers.
  */
 #include "crc_entries.h"
 #include "crc_slice.h"
@@ -20,7 +19,7 @@ enum {
 	MASKED_MAX_BYTES = IPV6_BYTES + UDP_BYTES + BTH_BYTES,
 };
 
-/* The register that IPv4's identification leaves after the other headers if they are zeros. */
+/* The register that IPv4's identification leaves behind it if all other headers are zeros. */
 static const u32 ipv4_id_entries[2][256] = {
 	{ ENTRIES256(0x9570d495u, 0xf190af6bu, 0x38505897u, 0x70a0b12eu,
 		     0xe141625cu, 0x19f3c2f9u, 0x33e785f2u, 0x67cf0be4u) },
@@ -31,18 +30,18 @@ static const u32 ipv4_id_entries[2][256] = {
 /* The register after the masked LRH, eight bytes of ones. */
 #define AFTER_LRH	0xdebb20e3u
 
-/* Byte i of a word as it is in memory. */
+/* Byte i of a word in memory order. */
 #define BYTE(i)		(0xffull << (8 * (i)))
 /* Traffic class, flow label and hop limit. */
 #define IPV6_VARIANT	(0x0full | BYTE(1) | BYTE(2) | BYTE(3) | BYTE(7))
-/* Of the BTH's first word: FECN, BECN, reserved. */
+/* In the BTH's first word: FECN, BECN, reserved. */
 #define BTH_VARIANT	BYTE(4)
 #define IPV4_ID		(BYTE(4) | BYTE(5))
 #define IPV4_ID_SHIFT	32
 
 /*
- * Headers as words from their begin on, but for the last four bytes. The BTH's first
- * word is the last one, and overlaps the one before it where there is half a word.
+ * Headers as words from their start, without the last four bytes. The BTH's first word comes last,
+ * and overlaps the word before it where half a word is left.
  */
 struct layout {
 	size_t bytes;
@@ -60,7 +59,7 @@ static const struct layout ipv4_layout = {
 static const struct layout ipv6_layout = {
 	.bytes = IPV6_BYTES + UDP_BYTES + BTH_BYTES,
 	.words = 7,
-	/* then, of UDP, the checksum */
+	/* UDP: the checksum */
 	.ones = { IPV6_VARIANT, 0, 0, 0, 0, BYTE(6) | BYTE(7), BTH_VARIANT },
 };
 
@@ -75,7 +74,7 @@ static size_t word_at(const struct layout *l, size_t i)
 	return i + 1 == l->words ? l->bytes - LAST_BYTES - 8 : 8 * i;
 }
 
-/* Of headers that memo has the words of. */
+/* The register after the headers in memo. */
 static u32 crc_of_words(crc_fn crc, const struct icrc_memo *memo, const struct layout *l)
 {
 	u8 m[MASKED_MAX_BYTES];
@@ -87,9 +86,9 @@ static u32 crc_of_words(crc_fn crc, const struct icrc_memo *memo, const struct l
 	return crc(AFTER_LRH, m, l->bytes);
 }
 
-/* id: what of the first word may differ from that in memo. */
-static __always_inline u32 start(crc_fn crc, struct icrc_memo *memo, const u8 *p,
-				 const struct layout *l, const u64 id)
+/* id: the part of the first word that may differ from memo's. */
+static __always_inline u32 start_icrc(crc_fn crc, struct icrc_memo *memo, const u8 *p,
+				      const struct layout *l, const u64 id)
 {
 	u32 last = get_unaligned_le32(p + l->bytes - LAST_BYTES);
 	u64 first = (get_unaligned_le64(p) | l->ones[0]) ^ memo->word[0];
@@ -118,15 +117,15 @@ static __always_inline u32 start(crc_fn crc, struct icrc_memo *memo, const u8 *p
 
 u32 icrc_start_ipv4(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &ipv4_layout, IPV4_ID);
+	return start_icrc(crc, memo, headers, &ipv4_layout, IPV4_ID);
 }
 
 u32 icrc_start_ipv6(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &ipv6_layout, 0);
+	return start_icrc(crc, memo, headers, &ipv6_layout, 0);
 }
 
 u32 icrc_start_grh(crc_fn crc, struct icrc_memo *memo, const u8 *headers)
 {
-	return start(crc, memo, headers, &grh_layout, 0);
+	return start_icrc(crc, memo, headers, &grh_layout, 0);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RoCE invariant CRC (IBTA 7.8.1 and RoCEv2 annex A17.3.3): CRC-32 over the
- * packet from the network header to the end of the pad, variant fields as
- * ones, seeded by a masked LRH of eight 0xff bytes. The caller brings the CRC
- * primitive (table, PCLMUL, ...), so that the engine stays free of policy.
+ * RoCE invariant CRC (IBTA 7.8.1 and RoCEv2 annex A17.3.3): CRC-32 over the packet from the network
+ * header to the end of the pad, with ones in variant fields, seeded by a masked LRH of eight 0xff
+ * bytes. The caller supplies the CRC function (table, PCLMUL, ...), so no choice is made here.
  *
- * The polynomial arithmetic is zlib's crc32 without final inversion; values
- * here are the running register ("crc32_le" convention of the kernel).
+ * The polynomial arithmetic is that of zlib's crc32 without the final inversion. Values here are
+ * the running register (the kernel's "crc32_le" convention).
  */
 #ifndef TERN_PROTO_ICRC_H
 #define TERN_PROTO_ICRC_H
@@ -20,10 +19,9 @@ extern "C" {
 #define ICRC_WORDS	7
 
 /*
- * The headers that a register was computed for; zeroed: none. Whoever has
- * packets of one flow and size in a row keeps one for them, and is given the
- * others' registers for the price of what they differ in. It is good for any
- * packet of one format.
+ * The headers that a register was computed for; zeroed: none. A caller with several packets of one
+ * flow and size keeps one, and gets the other registers at the cost of the differing fields only.
+ * It is valid for any packet of one format.
  */
 struct icrc_memo {
 	u64 word[ICRC_WORDS];
@@ -32,10 +30,9 @@ struct icrc_memo {
 };
 
 /*
- * Register after the masked LRH and headers, which lie one behind the other:
- * network header (IPv4: 20 bytes, without options; IPv6: 40), UDP header, BTH.
- * What follows BTH, up to and including the pad, is fed by the caller; the ICRC
- * is then icrc_finish() of the register.
+ * The register after the masked LRH and the headers, which are contiguous: network header (IPv4: 20
+ * bytes, without options; IPv6: 40), UDP header, BTH. The caller feeds what follows the BTH, up to
+ * the end of the pad; icrc_finish() of the register is the ICRC.
  */
 u32 icrc_start_ipv4(crc_fn crc, struct icrc_memo *memo, const u8 *headers);
 u32 icrc_start_ipv6(crc_fn crc, struct icrc_memo *memo, const u8 *headers);

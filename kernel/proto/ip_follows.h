@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * May a packet travel in a batch behind others of its flow, so that whoever looks at
- * the batch's IP header has seen that of each? What a flow has in common (addresses,
- * IPv6's flow label) is the caller's to know; the rest must be alike but for length
- * and header checksum, as in the kernel's own GRO, and IPv4's identifications count
- * up, as the ICRC covers them. Headers without options or extension headers.
+ * May a packet join a batch behind others of its flow, so that the batch's IP header stands for
+ * that of each? The caller compares what a flow has in common (addresses, IPv6's flow label).
+ * Everything else must be equal except length and header checksum, as in the kernel's GRO, and IPv4
+ * identifications must count up, because the ICRC covers them. Headers without options or extension
+ * headers.
  */
 #ifndef TERN_PROTO_IP_FOLLOWS_H
 #define TERN_PROTO_IP_FOLLOWS_H
@@ -22,7 +22,7 @@ enum {
 	IP6_HOPS	= 7,
 };
 
-/* first: the batch's IPv4 header; next: that of a packet behind `before` others. */
+/* first: the batch's IPv4 header; next: that of a packet with `before` packets before it. */
 static inline bool ip4_follows(const u8 *first, const u8 *next, u32 before)
 {
 	return first[0] == next[0] && first[IP4_TOS] == next[IP4_TOS] &&

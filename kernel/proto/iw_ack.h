@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For how many bytes the acknowledge of a stream that goes on and on may wait. Who
- * sends may have to wait for it: how much it may send without one, its congestion
- * window and its buffer say, and a receiver knows neither. So it is tried: after
- * IW_ACK_STEADY bytes acknowledges wait, and a timer sees to it that none does for
- * long.
+ * For how many bytes the acknowledge of a steady stream may wait. The sender may have to wait for
+ * it: how much it may send without one depends on its congestion window and its buffer, and a
+ * receiver knows neither. So the receiver tries. After IW_ACK_STEADY bytes acknowledges wait, and a
+ * timer limits the wait.
  *
- * One that is late was for fewer bytes than it might have waited for: the sender, the
- * path or a CPU had a rest, or is slow, or the sender may send no more than those. With
- * the third soon after another, of about as many bytes, acknowledges wait for half of
- * these, so that a sender that may send no more has the other half to send; if that is
- * little, they are prompt. They may wait for more, to try it again, when so many bytes
- * have come, with each time twice as many, and the first that is late with as many
- * bytes as before ends a trial: who is short of window is hardly ever kept waiting.
+ * A late acknowledge was for fewer bytes than it might have waited for: the sender, the path or a
+ * CPU paused or is slow, or the sender may not send more. After the third in close succession, for
+ * about as many bytes, acknowledges wait for half of these bytes, so that such a sender can send
+ * the other half meanwhile. If that is too few, acknowledges are prompt. They wait for more again,
+ * as a trial, after a number of bytes that doubles each time. The first late acknowledge for as
+ * many bytes as before ends a trial. So a sender with a small window hardly ever waits.
  */
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
@@ -22,15 +20,15 @@
 
 struct iw_ack {
 	u32 came;	/* bytes, modulo 2^32 */
-	u32 since;	/* ticks, modulo 2^32: one waits */
-	u32 wait;	/* bytes that they wait for; 0: they are prompt */
+	u32 since;	/* ticks, modulo 2^32: when the acknowledge began to wait */
+	u32 wait;	/* bytes that acknowledges wait for; 0: they are prompt */
 	u32 trial;	/* bytes to come before they wait for more */
-	u32 late_at;	/* bytes that had come when the last one was late, */
-	u32 late_bytes;	/* and of how many the first of these was */
-	u8 lates;	/* soon after one another, of about as many bytes */
+	u32 late_at;	/* value of came when the last one was late */
+	u32 late_bytes;	/* bytes of the first of the late ones */
+	u8 lates;	/* late ones in close succession, for about as many bytes */
 	u8 setbacks;
-	bool tries;	/* for more than was too much */
-	bool waits;	/* one does */
+	bool tries;	/* a trial: they wait for more than was too much */
+	bool waits;	/* an acknowledge waits */
 };
 
 static inline void iw_ack_init(struct iw_ack *a)
@@ -44,15 +42,15 @@ static inline bool iw_ack_may_wait(const struct iw_ack *a)
 	return a->wait;
 }
 
-/* Bytes that have come, modulo 2^32: it moves whenever something comes. */
+/* Bytes that have come, modulo 2^32. */
 static inline u32 iw_ack_num_came(const struct iw_ack *a)
 {
 	return a->came;
 }
 
 /*
- * So many bytes' acknowledge does not wait, with those of so many streams waiting, this one
- * among them or not: who sends keeps what is not acknowledged.
+ * An acknowledge for this many bytes does not wait. streams: how many streams' acknowledges wait,
+ * with or without this one. Senders keep what is not acknowledged, so all share IW_ACK_MOST.
  */
 static inline u32 iw_ack_due_bytes(const struct iw_ack *a, u32 streams)
 {
@@ -77,7 +75,7 @@ static inline void iw_ack_came(struct iw_ack *a, u32 bytes)
 	a->trial = IW_ACK_STEADY << a->setbacks;
 }
 
-/* One waits, now at the latest. */
+/* An acknowledge waits, from now on or already. */
 static inline void iw_ack_waits(struct iw_ack *a, u32 now)
 {
 	if (a->waits)
@@ -91,7 +89,7 @@ static inline void iw_ack_sent(struct iw_ack *a)
 	a->waits = false;
 }
 
-/* They wait for so many bytes only; it is tried again. */
+/* Acknowledges wait for `wait` bytes only; a trial follows later. */
 static inline void iw_ack_set_back(struct iw_ack *a, u32 wait)
 {
 	a->wait = wait;
@@ -108,9 +106,9 @@ static inline bool iw_ack_is_about(u32 bytes, u32 as_many)
 }
 
 /*
- * Has one, of so many bytes, waited for the whole time? It is due then. To be asked when the timer
- * goes off, and before bytes that come are counted: a sender that has waited as long as that
- * may have probed (RFC 8985 7), and TCP has acknowledged the probe.
+ * Has an acknowledge, of held bytes, waited for the whole time? Then it is due. Call it when the
+ * timer fires, and before new bytes are counted: a sender that waited that long may have probed
+ * (RFC 8985 7), and TCP has acknowledged the probe.
  */
 static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 {
@@ -131,7 +129,7 @@ static inline bool iw_ack_late(struct iw_ack *a, u32 held, u32 now)
 	return true;
 }
 
-/* It is not late: the ticks until then. */
+/* Ticks until it is late. */
 static inline u32 iw_ack_ticks_left(const struct iw_ack *a, u32 now)
 {
 	return a->waits ? a->since + IW_ACK_TICKS - now : IW_ACK_TICKS;

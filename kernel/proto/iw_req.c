@@ -8,11 +8,6 @@
  */
 #include "iw_resp.h"
 
-static bool op_has_response(u8 op)
-{
-	return op == IW_OP_READ || op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
-}
-
 void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, u32 first,
 		 const struct iw_req_cfg *cfg)
 {
@@ -32,28 +27,23 @@ void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, u32 first,
 	};
 }
 
-static bool op_has_payload(u8 op)
-{
-	return op == IW_OP_SEND || op == IW_OP_WRITE;
-}
-
-bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
+bool iw_req_post(struct iw_req *q, const struct wr *wr)
 {
 	struct iw_sqe *s;
 
 	if (q->head - q->tail > q->mask)
 		return false;
 	s = iw_req_sqe(q, q->head);
-	*s = *wr;
+	s->wr = *wr;
 	s->state = IW_SQE_QUEUED;
-	s->status = IW_ST_SUCCESS;
+	s->status = WR_ST_SUCCESS;
 	s->body_sent = false;
 	s->lent = false;
 	s->msn = 0;
 	s->done_bytes = 0;
-	q->others += s->op != IW_OP_READ;
-	if (op_has_payload(s->op) && q->state == IW_REQ_READY)
-		q->unsent_bytes += s->length;
+	q->others += s->wr.op != WR_READ;
+	if (wr_has_payload(&s->wr) && q->state == IW_REQ_READY)
+		q->unsent_bytes += s->wr.length;
 	q->head++;
 	return true;
 }
@@ -62,22 +52,22 @@ bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr)
 
 static void next_turn(struct iw_req *q)
 {
-	q->others -= iw_req_sqe(q, q->cur)->op != IW_OP_READ;
+	q->others -= iw_req_sqe(q, q->cur)->wr.op != WR_READ;
 	q->cur++;
 }
 
 /* May the queued work request begin now? */
 static bool sqe_begin(struct iw_req *q, struct iw_sqe *s)
 {
-	if ((s->flags & IW_SQE_FENCE) && q->rd_out)
+	if ((s->wr.flags & WR_F_FENCE) && q->rd_out)
 		return false;
-	if (s->op == IW_OP_LOCAL)
-		return !(s->flags & IW_SQE_WAIT_ALL) || q->una == q->cur;
-	if (op_has_response(s->op)) {
+	if (s->wr.op == WR_LOCAL)
+		return !(s->wr.flags & WR_F_WAIT_ALL) || q->una == q->cur;
+	if (wr_has_response(&s->wr)) {
 		if (q->rd_out >= q->cfg.ord)
 			return false;
 		s->msn = q->read_msn++;
-	} else if (s->op == IW_OP_SEND || (s->flags & IW_SQE_IMM)) {
+	} else if (s->wr.op == WR_SEND || (s->wr.flags & WR_F_IMM)) {
 		s->msn = q->send_msn++;
 	}
 	s->state = IW_SQE_ACTIVE;
@@ -86,9 +76,9 @@ static bool sqe_begin(struct iw_req *q, struct iw_sqe *s)
 
 static u8 send_opcode(const struct iw_sqe *s)
 {
-	bool solicited = s->flags & IW_SQE_SOLICITED;
+	bool solicited = s->wr.flags & WR_F_SOLICITED;
 
-	if (s->flags & IW_SQE_INV)
+	if (s->wr.flags & WR_F_INV)
 		return solicited ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
 	return solicited ? RDMAP_SEND_SE : RDMAP_SEND;
 }
@@ -111,12 +101,12 @@ static void send_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 		.qn = DDP_QN_SEND,
 		.msn = s->msn,
 		.mo = s->done_bytes,
-		.inv_stag = s->flags & IW_SQE_INV ? s->inv_stag : 0,
+		.inv_stag = s->wr.flags & WR_F_INV ? s->wr.inv_rkey : 0,
 	};
 
 	seg->offset = s->done_bytes;
-	seg->bytes = (u16)min_u32(s->length - s->done_bytes, most);
-	h.last = s->done_bytes + seg->bytes == s->length;
+	seg->bytes = (u16)min_u32(s->wr.length - s->done_bytes, most);
+	h.last = s->done_bytes + seg->bytes == s->wr.length;
 	seg_header(seg, &h);
 }
 
@@ -125,29 +115,29 @@ static void write_seg(const struct iw_sqe *s, u32 most, struct iw_seg *seg)
 	struct ddp_seg h = {
 		.opcode = RDMAP_WRITE,
 		.tagged = true,
-		.stag = s->rkey,
-		.to = s->va + s->done_bytes,
+		.stag = s->wr.rkey,
+		.to = s->wr.va + s->done_bytes,
 	};
 
 	seg->offset = s->done_bytes;
-	seg->bytes = (u16)min_u32(s->length - s->done_bytes, most);
-	h.last = s->done_bytes + seg->bytes == s->length;
+	seg->bytes = (u16)min_u32(s->wr.length - s->done_bytes, most);
+	h.last = s->done_bytes + seg->bytes == s->wr.length;
 	seg_header(seg, &h);
 }
 
-/* RFC 7306 6.2: eight bytes; the four that verbs have, then zeros. */
+/* RFC 7306 6.2: eight bytes, the four of verbs and then zeros. */
 static void imm_seg(const struct iw_sqe *s, struct iw_seg *seg)
 {
 	struct ddp_seg h = {
-		.opcode = s->flags & IW_SQE_SOLICITED ? RDMAP_IMM_SE : RDMAP_IMM,
+		.opcode = s->wr.flags & WR_F_SOLICITED ? RDMAP_IMM_SE : RDMAP_IMM,
 		.last = true,
 		.qn = DDP_QN_SEND,
 		.msn = s->msn,
 	};
 
 	seg_header(seg, &h);
-	memcpy(seg->hdr + seg->hdr_bytes, &s->imm, sizeof(s->imm));
-	memset(seg->hdr + seg->hdr_bytes + sizeof(s->imm), 0, RDMAP_IMM_BYTES - sizeof(s->imm));
+	memset(seg->hdr + seg->hdr_bytes, 0, RDMAP_IMM_BYTES);
+	memcpy(seg->hdr + seg->hdr_bytes, &s->wr.imm, sizeof(s->wr.imm));
 	seg->hdr_bytes += RDMAP_IMM_BYTES;
 }
 
@@ -161,9 +151,9 @@ static void read_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw_s
 	};
 	struct rdmap_read r = {
 		.sink_stag = q->cur,
-		.bytes = s->length,
-		.src_stag = s->rkey,
-		.src_to = s->va,
+		.bytes = s->wr.length,
+		.src_stag = s->wr.rkey,
+		.src_to = s->wr.va,
 	};
 
 	seg_header(seg, &h);
@@ -180,13 +170,13 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 		.msn = s->msn,
 	};
 	struct rdmap_atomic a = {
-		.op = s->op == IW_OP_CMP_SWAP ? RDMAP_CMP_SWAP : RDMAP_FETCH_ADD,
+		.op = s->wr.op == WR_CMP_SWAP ? RDMAP_CMP_SWAP : RDMAP_FETCH_ADD,
 		.id = q->cur,
-		.stag = s->rkey,
-		.to = s->va,
-		.swap_add = s->swap_add,
-		.swap_add_mask = s->op == IW_OP_CMP_SWAP ? ~0ull : 0,
-		.compare = s->op == IW_OP_CMP_SWAP ? s->compare : 0,
+		.stag = s->wr.rkey,
+		.to = s->wr.va,
+		.swap_add = s->wr.swap_add,
+		.swap_add_mask = s->wr.op == WR_CMP_SWAP ? ~0ull : 0,
+		.compare = s->wr.op == WR_CMP_SWAP ? s->wr.compare : 0,
 		.compare_mask = ~0ull,
 	};
 
@@ -195,7 +185,7 @@ static void atomic_seg(const struct iw_req *q, const struct iw_sqe *s, struct iw
 	seg->hdr_bytes += RDMAP_ATOMIC_BYTES;
 }
 
-/* Payload of a segment, beside so many bytes of header. */
+/* The longest payload of a segment with hdr_bytes of header. */
 static u32 most_bytes(const struct iw_req *q, bool lent, u32 hdr_bytes)
 {
 	return lent ? q->cfg.max_lent_bytes : q->cfg.max_ulpdu - hdr_bytes;
@@ -214,22 +204,22 @@ static bool next_seg(struct iw_req *q, bool lent, struct iw_seg *seg)
 		seg->slot = q->cur;
 		seg->offset = 0;
 		seg->bytes = 0;
-		switch (s->op) {
-		case IW_OP_LOCAL:
+		switch (s->wr.op) {
+		case WR_LOCAL:
 			seg->kind = IW_SEG_LOCAL;
 			seg->hdr_bytes = 0;
 			seg->last = true;
 			break;
-		case IW_OP_SEND:
+		case WR_SEND:
 			send_seg(s, most_bytes(q, lent, DDP_UNTAGGED_BYTES), seg);
 			break;
-		case IW_OP_WRITE:
+		case WR_WRITE:
 			if (s->body_sent)
 				imm_seg(s, seg);
 			else
 				write_seg(s, most_bytes(q, lent, DDP_TAGGED_BYTES), seg);
 			break;
-		case IW_OP_READ:
+		case WR_READ:
 			read_seg(q, s, seg);
 			break;
 		default:
@@ -257,7 +247,7 @@ static void advance_una(struct iw_req *q)
 		q->una++;
 }
 
-static void sqe_complete(struct iw_req *q, struct iw_sqe *s, enum iw_status status)
+static void sqe_complete(struct iw_req *q, struct iw_sqe *s, enum wr_status status)
 {
 	s->state = IW_SQE_DONE;
 	s->status = (u8)status;
@@ -270,11 +260,11 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 
 	if (seg->slot != q->cur || q->state != IW_REQ_READY || s->state != IW_SQE_ACTIVE)
 		return;
-	if (op_has_response(s->op)) {
+	if (wr_has_response(&s->wr)) {
 		if (!q->rd_out++)
 			q->resp = q->cur;
-		if (s->op == IW_OP_READ)
-			q->rd_bytes += s->length;
+		if (s->wr.op == WR_READ)
+			q->rd_bytes += s->wr.length;
 		s->state = IW_SQE_SENT;
 		next_turn(q);
 		return;
@@ -283,12 +273,12 @@ void iw_req_sent(struct iw_req *q, const struct iw_seg *seg)
 	q->unsent_bytes -= seg->bytes;
 	if (!seg->last)
 		return;
-	if (s->op == IW_OP_WRITE && (s->flags & IW_SQE_IMM) && !s->body_sent) {
+	if (s->wr.op == WR_WRITE && (s->wr.flags & WR_F_IMM) && !s->body_sent) {
 		s->body_sent = true;
 		return;
 	}
 	next_turn(q);
-	sqe_complete(q, s, IW_ST_SUCCESS);
+	sqe_complete(q, s, WR_ST_SUCCESS);
 }
 
 void iw_req_lend(struct iw_req *q, u32 slot, u32 loan)
@@ -300,23 +290,23 @@ void iw_req_lend(struct iw_req *q, u32 slot, u32 loan)
 	s->loan = loan;
 }
 
-void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status)
+void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
 
-	if (slot != q->cur || s->op != IW_OP_LOCAL || s->state != IW_SQE_QUEUED)
+	if (slot != q->cur || s->wr.op != WR_LOCAL || s->state != IW_SQE_QUEUED)
 		return;
-	if (status != IW_ST_SUCCESS) {
+	if (status != WR_ST_SUCCESS) {
 		iw_req_fail(q, r, slot, status);
 		return;
 	}
 	next_turn(q);
-	sqe_complete(q, s, IW_ST_SUCCESS);
+	sqe_complete(q, s, WR_ST_SUCCESS);
 }
 
 /* ---- responses ---- */
 
-static void fatal(struct iw_req_act *act, int term)
+static void set_fatal(struct iw_req_act *act, int term)
 {
 	act->kind = IW_REQ_FATAL;
 	act->term = term;
@@ -327,24 +317,24 @@ static void rx_read_resp(struct iw_req *q, const struct ddp_seg *seg, struct iw_
 	const struct iw_sqe *s = iw_req_sqe(q, q->resp);
 	u32 left;
 
-	if (!q->rd_out || s->op != IW_OP_READ) {
-		fatal(act, TERM_OP_OPCODE);
+	if (!q->rd_out || s->wr.op != WR_READ) {
+		set_fatal(act, TERM_OP_OPCODE);
 		return;
 	}
-	/* Nothing would ever come of it, and as often as the peer likes. */
+	/* It would have no effect, and a peer could send it without end. */
 	if (!seg->payload_bytes && !seg->last) {
-		fatal(act, TERM_OP_OTHER);
+		set_fatal(act, TERM_OP_OTHER);
 		return;
 	}
-	left = s->length - s->done_bytes;
-	/* Zero bytes name no memory (RFC 5041 5.2): neither STag nor offset counts. */
+	left = s->wr.length - s->done_bytes;
+	/* Zero bytes name no memory (RFC 5041 5.2): STag and offset do not matter. */
 	if (seg->payload_bytes && seg->stag != q->resp) {
-		fatal(act, TERM_DDP_STAG);
+		set_fatal(act, TERM_DDP_STAG);
 		return;
 	}
 	if ((seg->payload_bytes && seg->to != s->done_bytes) || seg->payload_bytes > left ||
 	    seg->last != (seg->payload_bytes == left)) {
-		fatal(act, TERM_DDP_BOUNDS);
+		set_fatal(act, TERM_DDP_BOUNDS);
 		return;
 	}
 	act->kind = IW_REQ_PLACE;
@@ -359,11 +349,11 @@ static void rx_atomic_resp(struct iw_req *q, const struct ddp_seg *seg, const u8
 	const struct iw_sqe *s = iw_req_sqe(q, q->resp);
 
 	if (seg->msn != q->atomic_resp_msn) {
-		fatal(act, TERM_DDP_MSN_RANGE);
+		set_fatal(act, TERM_DDP_MSN_RANGE);
 		return;
 	}
-	if (!q->rd_out || s->op == IW_OP_READ || get_unaligned_be32(p) != q->resp) {
-		fatal(act, TERM_OP_OPCODE);
+	if (!q->rd_out || s->wr.op == WR_READ || get_unaligned_be32(p) != q->resp) {
+		set_fatal(act, TERM_OP_OPCODE);
 		return;
 	}
 	q->atomic_resp_msn++;
@@ -377,14 +367,14 @@ void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw
 {
 	*act = (struct iw_req_act){ .term = TERM_NONE };
 	if (q->state != IW_REQ_READY)
-		fatal(act, TERM_OP_STREAM);
+		set_fatal(act, TERM_OP_STREAM);
 	else if (s->opcode == RDMAP_READ_RESP)
 		rx_read_resp(q, s, act);
 	else
 		rx_atomic_resp(q, s, p, act);
 }
 
-/* The next slot that waits for a response, if one does. */
+/* Move resp to the next slot that waits for a response, if there is one. */
 static void advance_resp(struct iw_req *q)
 {
 	if (!--q->rd_out)
@@ -403,16 +393,16 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 	s->done_bytes += act->bytes;
 	if (!last)
 		return;
-	if (s->op == IW_OP_READ)
-		q->rd_bytes -= s->length;
+	if (s->wr.op == WR_READ)
+		q->rd_bytes -= s->wr.length;
 	advance_resp(q);
-	sqe_complete(q, s, IW_ST_SUCCESS);
+	sqe_complete(q, s, WR_ST_SUCCESS);
 }
 
 /* ---- completion, errors ---- */
 
-/* False: it is over. */
-static bool fail_slot(struct iw_req *q, u32 slot, enum iw_status status)
+/* False if slot is already over. */
+static bool fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
 	u32 i;
@@ -421,14 +411,14 @@ static bool fail_slot(struct iw_req *q, u32 slot, enum iw_status status)
 	    q->state == IW_REQ_ERROR)
 		return false;
 	/*
-	 * What precedes it and waits for a response will not see one any more;
-	 * what is done behind that is flushed with it.
+	 * Requests before it that wait for a response get none any more; what is done behind those
+	 * is flushed, too.
 	 */
 	for (i = q->una; i != slot; i++) {
 		struct iw_sqe *before = iw_req_sqe(q, i);
 
 		before->state = IW_SQE_DONE;
-		before->status = IW_ST_WR_FLUSH_ERR;
+		before->status = WR_ST_WR_FLUSH_ERR;
 	}
 	s->state = IW_SQE_DONE;
 	s->status = (u8)status;
@@ -437,31 +427,31 @@ static bool fail_slot(struct iw_req *q, u32 slot, enum iw_status status)
 	return true;
 }
 
-void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status)
+void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status)
 {
 	if (fail_slot(q, slot, status))
 		iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
 }
 
-/* Which of ours does the peer mean, and what does it hold against it? */
+/* Which of our requests does the peer mean, and what is wrong with it? */
 void iw_req_terminated(struct iw_req *q, int code)
 {
-	enum iw_status status;
+	enum wr_status status;
 
 	if (q->state != IW_REQ_READY)
 		return;
 	switch (code & 0xff00) {
 	case 0x0100:		/* RDMAP: remote protection */
 	case 0x1100:		/* DDP: tagged buffer */
-		status = IW_ST_REM_ACCESS_ERR;
+		status = WR_ST_REM_ACCESS_ERR;
 		break;
 	case 0x1200:		/* DDP: untagged buffer */
-		status = IW_ST_REM_INV_REQ_ERR;
+		status = WR_ST_REM_INV_REQ_ERR;
 		break;
 	case 0x0000:
 	case 0x0200:
 	case 0x1000:
-		status = IW_ST_REM_OP_ERR;
+		status = WR_ST_REM_OP_ERR;
 		break;
 	default:
 		iw_req_flush(q);
@@ -475,7 +465,7 @@ void iw_req_terminated(struct iw_req *q, int code)
 		iw_req_flush(q);
 }
 
-bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum wr_status *status)
 {
 	struct iw_sqe *s;
 
@@ -485,8 +475,8 @@ bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status)
 	q->num_lent -= s->lent;
 	s->lent = false;
 	*slot = q->tail;
-	/* From una on there may be some done behind what failed: flushed too. */
-	*status = (s32)(q->tail - q->una) < 0 ? (enum iw_status)s->status : IW_ST_WR_FLUSH_ERR;
+	/* Requests behind the failed one may be done: they are flushed, too. */
+	*status = (s32)(q->tail - q->una) < 0 ? (enum wr_status)s->status : WR_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)
 		q->una = q->tail;

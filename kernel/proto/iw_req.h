@@ -1,50 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requester of an iWARP stream: which segment of which work request goes out
- * next, what a Read or Atomic Response means, when a work request is complete.
- * RFC 5040 5 (ordering and completion), RFC 7306 (atomics, immediate data).
+ * Requester of an iWARP stream: which segment of which work request is sent next, what a Read or
+ * Atomic Response means, when a work request is complete. RFC 5040 5 (ordering and completion), RFC
+ * 7306 (atomics, immediate data).
  *
- * TCP neither loses nor reorders, so nothing here is ever sent twice. A Send
- * or Write is complete once the stream has taken its last segment, and given back
- * the memory that was lent to it instead of copied; READs and atomics once their
- * response is placed. Completions are in order, in error, too: no memory that the
- * stream still reads is ever given back to its owner.
+ * TCP neither loses nor reorders, so nothing is sent twice. A Send or Write is complete when the
+ * stream has taken its last segment and has returned memory that was lent to it instead of copied;
+ * READs and atomics when their response is placed. Completions are in order, also after an error:
+ * memory that the stream still reads never goes back to its owner.
  *
- * A READ's sink is named to the peer by its slot and an offset, not by a key:
- * only the response to the oldest READ under way is taken, at the very place
- * where it goes on. So its SGEs need no remote rights and may be many, and a
- * peer cannot write into anything else.
+ * The peer knows a READ's sink by slot and offset, not by a key. Only the response to the oldest
+ * READ under way is accepted, exactly where it continues. So its SGEs need no remote rights, there
+ * may be many, and a peer cannot write anywhere else.
  *
- * Sans-IO: the caller serialises calls, moves the bytes, and keeps the WQEs.
- * Work requests live in a ring of struct iw_sqe that the caller allocates, as
- * large as its send queue; indices are free-running.
+ * Sans-IO: the caller serialises calls, moves the bytes, and keeps the WQEs. Work requests live in
+ * a ring of struct iw_sqe that the caller allocates, as large as its send queue; indices are
+ * free-running.
  */
 #ifndef TERN_PROTO_IW_REQ_H
 #define TERN_PROTO_IW_REQ_H
 
 #include "ddp.h"
 #include "tuning.h"
+#include "wr.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum iw_op {
-	IW_OP_SEND,
-	IW_OP_WRITE,
-	IW_OP_READ,
-	IW_OP_CMP_SWAP,
-	IW_OP_FETCH_ADD,
-	IW_OP_LOCAL,		/* executed by the caller in send queue order */
-};
-
-enum iw_sqe_flags {
-	IW_SQE_SOLICITED = 1u << 0,
-	IW_SQE_FENCE	 = 1u << 1,	/* wait for all prior READs and atomics */
-	IW_SQE_IMM	 = 1u << 2,	/* WRITE: immediate data follow it */
-	IW_SQE_INV	 = 1u << 3,	/* SEND: invalidate inv_stag there */
-	IW_SQE_WAIT_ALL	 = 1u << 4,	/* LOCAL: wait until every prior request is complete */
-};
 
 enum iw_sqe_state {
 	IW_SQE_QUEUED,
@@ -53,35 +35,12 @@ enum iw_sqe_state {
 	IW_SQE_DONE,
 };
 
-/* Values of enum ib_wc_status, as far as this engine gives them. */
-enum iw_status {
-	IW_ST_SUCCESS		= 0,
-	IW_ST_LOC_LEN_ERR	= 1,
-	IW_ST_LOC_QP_OP_ERR	= 2,
-	IW_ST_LOC_PROT_ERR	= 4,
-	IW_ST_WR_FLUSH_ERR	= 5,
-	IW_ST_MW_BIND_ERR	= 6,
-	IW_ST_REM_INV_REQ_ERR	= 9,
-	IW_ST_REM_ACCESS_ERR	= 10,
-	IW_ST_REM_OP_ERR	= 11,
-	IW_ST_FATAL_ERR		= 19,
-};
-
 struct iw_sqe {
-	/* the caller's */
-	u8  op;			/* enum iw_op */
-	u8  flags;		/* enum iw_sqe_flags */
-	__be32 imm;
-	u32 inv_stag;
-	u32 length;		/* bytes; READ: at most 2^31; atomics: 8 */
-	u32 rkey;		/* WRITE: sink; READ, atomic: source */
-	u64 va;
-	u64 compare;
-	u64 swap_add;
+	struct wr wr;		/* from iw_req_post() */
 	/* the engine's */
 	u8  state;		/* enum iw_sqe_state */
-	u8  status;		/* enum iw_status */
-	bool body_sent;		/* WRITE with immediate: the Write is out */
+	u8  status;		/* enum wr_status */
+	bool body_sent;		/* WRITE with immediate: the Write is sent */
 	bool lent;		/* not reaped before loan is returned */
 	u32 loan;
 	u32 msn;		/* of the untagged message */
@@ -112,10 +71,10 @@ struct iw_req {
 	u32 tail;		/* oldest slot that is not reaped */
 	u32 resp;		/* oldest slot that waits for a response, if rd_out */
 
-	u32 others;		/* that are no READs, from cur on */
-	u64 unsent_bytes;	/* payload of SENDs and WRITEs that the stream is yet to take */
+	u32 others;		/* requests from cur on that are not READs */
+	u64 unsent_bytes;	/* payload of SENDs and WRITEs that the stream has not taken */
 	u32 num_lent;		/* slots that are lent */
-	u32 returned;		/* loans before this one are */
+	u32 returned;		/* loans before this one are returned */
 	u32 rd_out;		/* READs and atomics under way */
 	u64 rd_bytes;		/* of these READs, as a whole */
 	u32 send_msn;		/* of the next message on each queue: the first is 1 */
@@ -174,7 +133,7 @@ static inline struct iw_sqe *iw_req_sqe(const struct iw_req *q, u32 slot)
 	return &q->ring[slot & q->mask];
 }
 
-/* Has something of it gone out, but not all? */
+/* Is it sent in part? */
 static inline bool iw_sqe_half_sent(const struct iw_sqe *s)
 {
 	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
@@ -182,7 +141,7 @@ static inline bool iw_sqe_half_sent(const struct iw_sqe *s)
 
 /* ---- where the requester stands ---- */
 
-/* Posted requests that are not sent to their end: iw_req_next() may have something. */
+/* Work requests not sent to their end. If it is not 0, iw_req_next() may have something. */
 static inline u32 iw_req_num_unsent(const struct iw_req *q)
 {
 	return q->head - q->cur;
@@ -193,49 +152,49 @@ static inline bool iw_req_has_unsent(const struct iw_req *q)
 	return q->cur != q->head;
 }
 
-/* Is there nothing that was posted and is not reaped? */
+/* Is everything that was posted reaped? */
 static inline bool iw_req_is_empty(const struct iw_req *q)
 {
 	return q->tail == q->head;
 }
 
-/* Is everything complete that was posted? It may be still to be reaped. */
+/* Is everything that was posted complete? Some may still have to be reaped. */
 static inline bool iw_req_is_complete(const struct iw_req *q)
 {
 	return q->una == q->head;
 }
 
-/* The oldest request that is not complete. Without locks: a value of late, for comparison. */
+/* The oldest incomplete request. Needs no lock: the value may be old. */
 static inline u32 iw_req_oldest(const struct iw_req *q)
 {
 	return READ_ONCE(q->una);
 }
 
-/* Has the stream got memory of requests that are not reaped? Without locks: of late. */
+/* Does the stream have memory of requests that are not reaped? Needs no lock: may be old. */
 static inline bool iw_req_has_lent(const struct iw_req *q)
 {
 	return READ_ONCE(q->num_lent);
 }
 
-/* READs and atomics that wait for a response. */
+/* Does a READ or an atomic wait for its response? */
 static inline bool iw_req_awaits_response(const struct iw_req *q)
 {
 	return q->rd_out;
 }
 
-/* Payload of posted SENDs and WRITEs that the stream is yet to take. */
+/* Payload of posted SENDs and WRITEs that the stream has not taken. */
 static inline u64 iw_req_unsent_bytes(const struct iw_req *q)
 {
 	return q->unsent_bytes;
 }
 
-/* The request whose turn it is, if iw_req_has_unsent() ... */
+/* The request that is sent next, if iw_req_has_unsent() ... */
 static inline u32 iw_req_next_slot(const struct iw_req *q)
 {
 	return q->cur;
 }
 
-/* ... and how much of its payload has gone out. */
+/* ... and how much of its payload is sent. */
 static inline u32 iw_req_next_offset(const struct iw_req *q)
 {
 	return iw_req_sqe(q, q->cur)->done_bytes;
@@ -247,54 +206,52 @@ static inline bool iw_req_may_read(const struct iw_req *q)
 	return q->cfg.ord;
 }
 
-/* For the segments that iw_req_next() gives from now on. */
+/* For segments that iw_req_next() returns from now on. */
 static inline void iw_req_set_max_ulpdu(struct iw_req *q, u16 max_ulpdu)
 {
 	q->cfg.max_ulpdu = max_ulpdu;
 }
 
 /* Append a work request; false if the ring is full. */
-bool iw_req_post(struct iw_req *q, const struct iw_sqe *wr);
+bool iw_req_post(struct iw_req *q, const struct wr *wr);
 
 /*
- * The next segment; false if there is nothing to do now. Again without
- * iw_req_sent(): the same.
+ * The next segment; false if there is nothing to do now. A second call without iw_req_sent() gives
+ * the same.
  */
 bool iw_req_next(struct iw_req *q, struct iw_seg *seg);
 
-/* The same; a SEND's or WRITE's has up to max_lent_bytes of payload, for iw_req_lend(). */
+/* The same, but a SEND or WRITE segment has up to max_lent_bytes of payload, for iw_req_lend(). */
 bool iw_req_next_lent(struct iw_req *q, struct iw_seg *seg);
 
 /*
- * Has the last segment that was sent begun something that is not through?
- * Nothing else is to be sent then (RFC 5041 5.3); nor between a Write and its
- * immediate data.
+ * Is a message sent in part? Then nothing else may be sent (RFC 5041 5.3), nor between a Write and
+ * its immediate data.
  */
 static inline bool iw_req_in_message(const struct iw_req *q)
 {
 	return q->cur != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->cur));
 }
 
-/* What the request whose turn it is has of payload yet, to go out with it; 0: nothing to send. */
+/* Payload of the next request that is not sent; 0: nothing to send. */
 static inline u32 iw_req_next_bytes(const struct iw_req *q)
 {
 	const struct iw_sqe *s = iw_req_sqe(q, q->cur);
 
-	if (q->state != IW_REQ_READY || q->cur == q->head ||
-	    (s->op != IW_OP_SEND && s->op != IW_OP_WRITE))
+	if (q->state != IW_REQ_READY || q->cur == q->head || !wr_has_payload(&s->wr))
 		return 0;
-	return s->length - s->done_bytes;
+	return s->wr.length - s->done_bytes;
 }
 
-/* Are so many bytes to come that READs may wait for the next acknowledge? */
+/* Are enough bytes to come that READs may wait for the next acknowledge? */
 static inline bool iw_req_far_ahead(const struct iw_req *q)
 {
 	return q->rd_bytes >= IW_READ_BYTES_AHEAD;
 }
 
 /*
- * Is it a READ's turn that may wait for the next response, and leave with what that
- * brings? With anything else behind it, no: that would have to wait as well.
+ * Is the next request a READ that may wait for the next response and leave with what follows that?
+ * Not if anything but READs is behind it: that would wait as well.
  */
 static inline bool iw_req_may_wait(const struct iw_req *q)
 {
@@ -302,52 +259,49 @@ static inline bool iw_req_may_wait(const struct iw_req *q)
 
 	return q->cur != q->head && !q->others && s->state == IW_SQE_QUEUED &&
 	       (iw_req_far_ahead(q) ||
-		(q->rd_out >= IW_READS_AHEAD && s->length <= IW_SHORT_READ_BYTES));
+		(q->rd_out >= IW_READS_AHEAD && s->wr.length <= IW_SHORT_READ_BYTES));
 }
 
-/* The stream has taken it, whole. */
+/* The stream took the whole segment. */
 void iw_req_sent(struct iw_req *q, const struct iw_seg *seg);
 
 /*
- * The stream gets the memory of a segment's payload, instead of a copy: slot is not reaped
- * before loan is returned. Loans are numbered in order, from 0 on. Beside iw_req_sent().
+ * The stream gets the memory of a segment's payload instead of a copy: slot is not reaped before
+ * loan is returned. Loans are numbered in order, from 0 on. Call iw_req_sent() as well.
  */
 void iw_req_lend(struct iw_req *q, u32 slot, u32 loan);
 
-/* Loans before this one are. */
+/* Loans before this one are returned. */
 static inline void iw_req_return(struct iw_req *q, u32 loan)
 {
 	q->returned = loan;
 }
 
 /*
- * An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). If it failed, that is
- * iw_req_fail().
+ * An IW_SEG_LOCAL was executed, before the next call of iw_req_next(). If it failed, this does what
+ * iw_req_fail() does.
  */
-void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
+void iw_req_local_done(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status);
 
-/*
- * A parsed RDMAP_READ_RESP or RDMAP_ATOMIC_RESP; payload is readable at p for
- * the latter.
- */
+/* A parsed RDMAP_READ_RESP or RDMAP_ATOMIC_RESP; for the latter, payload is readable at p. */
 void iw_req_rx(struct iw_req *q, const struct ddp_seg *s, const u8 *p, struct iw_req_act *act);
 
 /* The placement that iw_req_rx() asked for succeeded. last: the segment's. */
 void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last);
 
 /*
- * Work request slot fails for a local reason; the QP is in error from then on, and r, the
- * stream's other half, says so to the peer (RFC 5040 7.1).
+ * Work request slot fails for a local reason. The QP is in error from now on, and r, the other half
+ * of the stream, tells the peer (RFC 5040 7.1).
  */
-void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum iw_status status);
+void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status);
 
 /*
- * The peer terminated the stream: the oldest incomplete request that has gone
- * out is what it must mean, if code says that a request of ours was wrong.
+ * The peer terminated the stream. If code says that a request of ours was wrong, it means the
+ * oldest incomplete request that was sent.
  */
 void iw_req_terminated(struct iw_req *q, int code);
 
-/* QP to ERROR: what is not complete is reaped with IW_ST_WR_FLUSH_ERR. */
+/* QP to ERROR: what is not complete is reaped with WR_ST_WR_FLUSH_ERR. */
 void iw_req_flush(struct iw_req *q);
 
 static inline bool iw_req_in_error(const struct iw_req *q)
@@ -355,7 +309,7 @@ static inline bool iw_req_in_error(const struct iw_req *q)
 	return q->state == IW_REQ_ERROR;
 }
 
-/* Has the stream got the memory of the next one to be reaped? */
+/* Does the stream have memory of the request that is reaped next? */
 static inline bool iw_req_tail_lent(const struct iw_req *q)
 {
 	const struct iw_sqe *s = iw_req_sqe(q, q->tail);
@@ -370,8 +324,8 @@ static inline bool iw_req_completed(const struct iw_req *q)
 	       !iw_req_tail_lent(q);
 }
 
-/* Next completion in order; false if none. */
-bool iw_req_reap(struct iw_req *q, u32 *slot, enum iw_status *status);
+/* The next completion in order; false if there is none. */
+bool iw_req_reap(struct iw_req *q, u32 *slot, enum wr_status *status);
 
 #ifdef __cplusplus
 }

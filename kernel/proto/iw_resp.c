@@ -4,7 +4,7 @@
  */
 #include "iw_resp.h"
 
-/* Messages are limited to what a WQE's byte count can say (and RoCE's are). */
+/* A message is no longer than a WQE's byte count allows (and RoCE's are). */
 #define IW_MAX_MSG_BYTES	0x80000000u
 
 void iw_resp_init(struct iw_resp *r, struct iw_irq *irq, const struct iw_resp_cfg *cfg)
@@ -32,8 +32,8 @@ void iw_resp_terminate(struct iw_resp *r, int code, const u8 *p, u32 have, u32 u
 	r->term_bytes = (u16)rdmap_term_build(r->term_payload, code, p, have, ulpdu_bytes);
 }
 
-static void refuse(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 have,
-		   struct iw_act *act, int code)
+static void refuse_segment(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 have,
+			   struct iw_act *act, int code)
 {
 	iw_resp_terminate(r, code, p, have, (u32)s->hdr_bytes + s->payload_bytes);
 	act->kind = IW_ACT_FATAL;
@@ -41,10 +41,10 @@ static void refuse(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 
 }
 
 /*
- * RFC 5040 4.8, figure 10: DDP sees to what it places itself, RDMAP to what a request
- * names. DDP has no code for rights (RFC 5041 7.2): the STag is not valid for that.
+ * RFC 5040 4.8, figure 10: DDP reports errors of what it places, RDMAP those of what a request
+ * names. DDP has no code for access rights (RFC 5041 7.2): it reports an invalid STag.
  */
-static const int placed[] = {
+static const int placed_terms[] = {
 	[IW_FAIL_NO_RECV] = TERM_DDP_NO_BUFFER,
 	[IW_FAIL_TOO_LONG] = TERM_DDP_TOO_LONG,
 	[IW_FAIL_STAG] = TERM_DDP_STAG,
@@ -56,7 +56,7 @@ static const int placed[] = {
 	[IW_FAIL_LOCAL] = TERM_LOCAL,
 };
 
-static const int named[] = {
+static const int named_terms[] = {
 	[IW_FAIL_NO_RECV] = TERM_OP_OTHER,
 	[IW_FAIL_TOO_LONG] = TERM_OP_OTHER,
 	[IW_FAIL_STAG] = TERM_PROT_STAG,
@@ -72,14 +72,14 @@ int iw_resp_fail(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 ha
 		 enum iw_fail why)
 {
 	bool is_request = s->opcode == RDMAP_READ_REQ || s->opcode == RDMAP_ATOMIC_REQ;
-	int code = is_request ? named[why] : placed[why];
+	int code = is_request ? named_terms[why] : placed_terms[why];
 
 	iw_resp_terminate(r, code, p, have, (u32)s->hdr_bytes + s->payload_bytes);
 	return code;
 }
 
 /* Does the range go beyond the last address? */
-static bool wraps(u64 to, u32 bytes)
+static bool range_wraps(u64 to, u32 bytes)
 {
 	return bytes && to + (bytes - 1) < to;
 }
@@ -97,7 +97,7 @@ static int rx_send(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *ac
 		return TERM_OP_OPCODE;
 	if (s->payload_bytes > IW_MAX_MSG_BYTES - s->mo)
 		return TERM_DDP_TOO_LONG;
-	/* Nothing would ever come of it, and as often as the peer likes. */
+	/* It would have no effect, and a peer could send it without end. */
 	if (!s->payload_bytes && !s->last)
 		return TERM_OP_OTHER;
 	act->kind = IW_ACT_RECV;
@@ -123,7 +123,7 @@ static int rx_imm(struct iw_resp *r, const struct ddp_seg *s, const u8 *payload,
 	act->begin = true;
 	act->end = true;
 	act->solicited = s->opcode == RDMAP_IMM_SE;
-	/* Verbs' immediate data come with a Write, and tell its length. */
+	/* In verbs, immediate data come with a Write and tell its length. */
 	act->length = r->in_write ? 0 : r->write_bytes;
 	memcpy(&act->imm, payload, sizeof(act->imm));
 	return TERM_NONE;
@@ -137,8 +137,8 @@ static int rx_write(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *a
 	if (!s->payload_bytes)
 		return s->last ? TERM_NONE : TERM_OP_OTHER;
 	if (!(r->cfg.access & IW_ACCESS_WRITE))
-		return placed[IW_FAIL_ACCESS];
-	if (wraps(s->to, s->payload_bytes))
+		return placed_terms[IW_FAIL_ACCESS];
+	if (range_wraps(s->to, s->payload_bytes))
 		return TERM_DDP_WRAP;
 	act->kind = IW_ACT_WRITE;
 	act->stag = s->stag;
@@ -147,7 +147,7 @@ static int rx_write(struct iw_resp *r, const struct ddp_seg *s, struct iw_act *a
 	return TERM_NONE;
 }
 
-/* The queue of requests is the peer's to respect: it was told how long it is. */
+/* The peer knows how long the queue of requests is, and must respect it. */
 static int rx_request(const struct iw_resp *r, const struct ddp_seg *s)
 {
 	if (s->msn != r->read_msn)
@@ -164,7 +164,7 @@ static int rx_read(const struct iw_resp *r, const struct ddp_seg *s, const u8 *p
 	if (code != TERM_NONE)
 		return code;
 	rdmap_read_parse(payload, &rd);
-	if (wraps(rd.src_to, rd.bytes))
+	if (range_wraps(rd.src_to, rd.bytes))
 		return TERM_PROT_WRAP;
 	if (rd.bytes && !(r->cfg.access & IW_ACCESS_READ))
 		return TERM_PROT_ACCESS;
@@ -190,7 +190,7 @@ static int rx_atomic(const struct iw_resp *r, const struct ddp_seg *s, const u8 
 		return TERM_OP_OTHER;
 	act->kind = IW_ACT_ATOMIC;
 	act->stag = a.stag;
-	act->va = a.to;		/* what is to be aligned is the memory there (RFC 7306 5.2.1) */
+	act->va = a.to;		/* the memory there must be aligned (RFC 7306 5.2.1) */
 	act->length = 8;
 	act->atomic = (struct atomic_op){
 		.cmp_swap = a.op == RDMAP_CMP_SWAP,
@@ -255,7 +255,7 @@ void iw_resp_rx(struct iw_resp *r, const struct ddp_seg *s, const u8 *p, u32 hav
 		break;
 	}
 	if (code != TERM_NONE)
-		refuse(r, s, p, have, act, code);
+		refuse_segment(r, s, p, have, act, code);
 }
 
 void iw_resp_commit(struct iw_resp *r, const struct ddp_seg *s, const struct iw_act *act,
@@ -371,7 +371,7 @@ void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg)
 	struct iw_irq *irq;
 
 	if (r->in_error) {
-		/* What was on its way when the stream failed is not the Terminate. */
+		/* A segment that was being sent when the stream failed is not the Terminate. */
 		if ((seg->hdr[1] & 0xf) == RDMAP_TERMINATE)
 			r->term_due = false;
 		return;
@@ -384,7 +384,7 @@ void iw_resp_sent(struct iw_resp *r, const struct iw_seg *seg)
 		r->irq_tail++;
 }
 
-/* The request quoted as it stands: what is left of it (RFC 5040 4.8). */
+/* Quotes the request as it stands, without what is answered (RFC 5040 4.8). */
 void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg, enum iw_fail why)
 {
 	const struct iw_irq *irq = &r->irq[r->irq_tail & r->irq_mask];
@@ -407,5 +407,5 @@ void iw_resp_read_failed(struct iw_resp *r, const struct iw_seg *seg, enum iw_fa
 		return;
 	ddp_build(request, &h);
 	rdmap_read_build(request + DDP_UNTAGGED_BYTES, &rd);
-	iw_resp_terminate(r, named[why], request, sizeof(request), sizeof(request));
+	iw_resp_terminate(r, named_terms[why], request, sizeof(request), sizeof(request));
 }

@@ -9,10 +9,10 @@ enum mpa_flags {
 	MPA_F_CRC	= 0x40,
 	MPA_F_REJECT	= 0x20,
 	MPA_F_ENHANCED	= 0x10,		/* RFC 6581 6 */
-	MPA_F_LONG	= 0x08,		/* reserved; siw's */
+	MPA_F_LONG	= 0x08,		/* a reserved bit that siw uses */
 };
 
-/* Of the two 16-bit words before version 2's private data (RFC 6581 9). */
+/* In the two 16-bit words before version 2's private data (RFC 6581 9). */
 enum mpa_depth_bits {
 	MPA_IRD_P2P	= 0x8000,
 	MPA_IRD_SEND	= 0x4000,
@@ -67,7 +67,7 @@ enum mpa_error mpa_frame_parse(const u8 *p, u32 have, bool reply, struct mpa_fra
 	pd_bytes = get_unaligned_be16(p + 18);
 	if (f.revision < 1 || f.revision > 2)
 		return MPA_BAD_REVISION;
-	/* In version 1 the bit is reserved, to be ignored. */
+	/* Version 1 reserves the bit and ignores it. */
 	f.enhanced = f.revision == 2 && (p[16] & MPA_F_ENHANCED);
 	if (pd_bytes > MPA_MAX_PRIVATE_BYTES || (f.enhanced && pd_bytes < MPA_ENHANCED_BYTES))
 		return MPA_BAD_LENGTH;
@@ -114,7 +114,7 @@ u32 mpa_frame_build(u8 *p, struct mpa_frame *f)
 
 /* ---- negotiation ---- */
 
-/* One of those that both know: the Write costs the peer least, the Read most. */
+/* One that both know: the Write costs the peer least, the Read most. */
 static u8 choose_rtr(u8 both)
 {
 	if (both & MPA_RTR_WRITE)
@@ -124,7 +124,7 @@ static u8 choose_rtr(u8 both)
 	return both & MPA_RTR_READ;
 }
 
-/* What we may ask of a peer that lets in so many. */
+/* How many requests we may send to a peer that accepts `theirs`. */
 static u16 fit_depth(u16 ours, u16 theirs)
 {
 	return theirs == MPA_DEPTH_ANY || ours < theirs ? ours : theirs;
@@ -176,7 +176,7 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 	if (!request->enhanced)
 		return MPA_AGREED;
 
-	/* Never more than the initiator lets in, nor offered more than it will use. */
+	/* Never more than the initiator accepts, nor offer more than it will use. */
 	terms->ord = fit_depth(mine->ord, request->ird);
 	reply->ord = request->ird == MPA_DEPTH_ANY ? MPA_DEPTH_ANY : terms->ord;
 	if (request->ord == MPA_DEPTH_ANY)
@@ -185,10 +185,10 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 		return MPA_AGREED;
 	reply->p2p = true;
 	terms->p2p = true;
-	/* The initiator chooses among both: any of them may come. */
+	/* The initiator chooses one that both know: accept any of them. */
 	terms->rtr = request->rtr & mine->rtr;
 	reply->rtr = terms->rtr;
-	/* A Read takes a place of the queue, be there none for the application's (RFC 6581 9.1). */
+	/* A Read takes a place in the queue, even if the program wants none (RFC 6581 9.1). */
 	if (terms->rtr & MPA_RTR_READ && !terms->ird) {
 		terms->ird = 1;
 		if (reply->ird != MPA_DEPTH_ANY)
@@ -196,7 +196,7 @@ enum mpa_verdict mpa_accept(const struct mpa_offer *mine, const struct mpa_frame
 	}
 	if (terms->rtr)
 		return MPA_AGREED;
-	/* It hears what we know, and ends the stream with a Terminate (RFC 6581 9.2). */
+	/* The initiator learns our choices and ends the stream with a Terminate (RFC 6581 9.2). */
 	reply->rtr = mine->rtr;
 	return MPA_NO_RTR;
 }
@@ -243,7 +243,7 @@ enum mpa_verdict mpa_finish(const struct mpa_offer *mine, const struct mpa_frame
 
 /* ---- stream arithmetic (RFC 5044 4) ---- */
 
-/* Data bytes from pos to the next marker; 0: one is due right here. */
+/* Data bytes from pos to the next marker; 0: a marker is due at pos. */
 static u32 to_marker(u64 pos)
 {
 	u32 in = (u32)(pos % MPA_MARKER_SPACING);
@@ -257,7 +257,7 @@ u32 mpa_marker_count(u64 pos, u32 bytes)
 
 	if (bytes <= first)
 		return 0;
-	/* Between two markers there are 508 bytes of data. */
+	/* There are 508 bytes of data between two markers. */
 	return 1 + (bytes - first - 1) / (MPA_MARKER_SPACING - MPA_MARKER_BYTES);
 }
 
@@ -286,12 +286,12 @@ u32 mpa_insert_markers(u8 *dst, const u8 *src, u32 bytes, u64 pos)
 			break;
 		n = min_u32(bytes, n);
 		if (!n) {
-			/* 16 reserved bits, then how far back the length field is (RFC 5044 4.3) */
+			/* 16 reserved bits, then the distance to the length field (RFC 5044 4.3) */
 			put_unaligned_be16(0, to);
 			put_unaligned_be16((u16)(pos - start), to + 2);
 			to += MPA_MARKER_BYTES;
 			pos += MPA_MARKER_BYTES;
-			/* The marker before that field says 0; the next do not count it. */
+			/* A marker right before that field says 0; later ones do not count it. */
 			if (!begun)
 				start = pos;
 			continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of BTH opcodes (IBTA table 38 and RoCEv2 annex A17.9.3): which
- * exist per service, and which headers and payload each is made of. RD and
- * XRC rows are empty: tern does not speak them.
+ * The table of BTH opcodes (IBTA table 38 and RoCEv2 annex A17.9.3): which opcodes each service
+ * has, and which headers and payload they have. Rows of RD and XRC are empty: tern does not support
+ * them.
  */
 #include "opcode.h"
 
@@ -12,7 +12,7 @@
 #define RESP		OPF_VALID
 #define RESP_DATA	(RESP | OPF_READ | OPF_PAYLOAD)
 
-/* Length of a header if flags f call for it. */
+/* Length of a header if flags f require it. */
 #define HDR(f, flag, bytes)	(((f) & (flag)) ? (bytes) : 0)
 #define HDR_BYTES(f)							\
 	(BTH_BYTES + HDR(f, OPF_RETH, RETH_BYTES) +			\
@@ -24,7 +24,7 @@
 
 #define ROW(opcode, f)	[opcode] = { .flags = (f), .hdr_bytes = HDR_BYTES(f) }
 
-/* SEND and WRITE, alike in RC and UC. */
+/* SEND and WRITE: the same in RC and UC. */
 #define SEND_WRITE_ROWS(svc)						\
 	ROW((svc) | OP_SEND_FIRST, REQ_DATA | OPF_SEND | OPF_FIRST),	\
 	ROW((svc) | OP_SEND_MIDDLE, REQ_DATA | OPF_SEND),		\

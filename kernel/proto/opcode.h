@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The BTH opcodes, and which headers and payload each is made of (opcode.c has the table).
- * What the fields of the headers are is in pkt.h.
+ * The BTH opcodes, and which headers and payload each has (opcode.c has the table). pkt.h has the
+ * fields of the headers.
  */
 #ifndef TERN_PROTO_OPCODE_H
 #define TERN_PROTO_OPCODE_H
@@ -68,10 +68,10 @@ enum bth_op {
 	BTH_OP_MASK		= 0x1f,
 };
 
-/* What an opcode is made of; the table of them is opcode_info(). */
+/* What an opcode has; opcode_info() looks it up. */
 enum opcode_flags {
 	OPF_VALID	= 1u << 0,
-	OPF_REQUEST	= 1u << 1,	/* for the responder; else for the requester */
+	OPF_REQUEST	= 1u << 1,	/* for the responder; without it, for the requester */
 	OPF_FIRST	= 1u << 2,	/* starts a message (ONLY has FIRST and LAST) */
 	OPF_LAST	= 1u << 3,
 	OPF_SEND	= 1u << 4,
@@ -97,7 +97,7 @@ struct opcode_info {
 
 extern const struct opcode_info opcode_infos[256];
 
-/* Never NULL; flags is 0 for opcodes that IBTA reserves or tern does not speak (RD, XRC). */
+/* Never NULL; flags is 0 for opcodes that IBTA reserves or that tern does not support (RD, XRC). */
 static inline const struct opcode_info *opcode_info(u8 opcode)
 {
 	return &opcode_infos[opcode];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transport headers between wire and struct pkt. What each opcode is made of
- * is opcode.c's table; this file only knows where the fields are (IBTA 9.2,
- * 9.3) and that nothing may be read before its length is known.
+ * Transport headers between wire and struct pkt. opcode.c's table says which headers an opcode has;
+ * this file only knows where the fields are (IBTA 9.2, 9.3), and reads nothing before its length is
+ * known.
  */
 #include "pkt.h"
 
-/* Of the BTH's first word: opcode, then these, P_Key. */
+/* In the BTH's first word: opcode, these, P_Key. */
 enum bth_bits {
 	BTH0_SOLICITED	= 1 << 23,
 	BTH0_MIGRATED	= 1 << 22,
@@ -16,12 +16,12 @@ enum bth_bits {
 	BTH0_OPCODE_SHIFT = 24,
 };
 
-/* Of the second one, before the destination QP; of the third one, before the PSN. */
+/* In the second word, before the destination QP; in the third one, before the PSN. */
 #define BTH1_FECN	(1u << 31)
 #define BTH1_BECN	(1u << 30)
 #define BTH2_ACK_REQ	(1u << 31)
 
-/* What the headers keep in three bytes: the rest of a word. */
+/* Fields of three bytes: the rest of their word. */
 #define LOW_24		0xffffffu
 
 static_assert(BTH_BYTES + CNP_RESERVED_BYTES <= PKT_HDR_MAX_BYTES, "CNP fits the header buffer");
@@ -45,7 +45,7 @@ static void bth_parse(const u8 *p, struct pkt *k)
 	k->psn = word & LOW_24;
 }
 
-/* What the opcode does not carry is zero. Cheaper so than clearing all and filling some. */
+/* Zero what the opcode does not carry. Cheaper than clearing all and filling some. */
 static void eth_clear(struct pkt *k)
 {
 	k->syndrome = 0;
@@ -75,8 +75,8 @@ static u8 *bth_build(u8 *p, const struct pkt *k)
 }
 
 /*
- * The extended headers that flags call for, in their order on the wire. Both
- * directions walk the same sequence; the caller has checked that it fits.
+ * The extended headers that flags require, in wire order. Parsing and building walk the same
+ * sequence; the caller has checked that it fits.
  */
 static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 {
@@ -155,7 +155,7 @@ static void eth_build(u8 *p, u32 flags, const struct pkt *k)
 		memset(p, 0, CNP_RESERVED_BYTES);
 }
 
-/* Payload and pad fill `bytes` between the headers and the ICRC: may they? */
+/* Payload and pad fill `bytes` between headers and ICRC: is that legal? */
 static bool payload_fits(u32 flags, u32 bytes, u32 pad_bytes)
 {
 	if (!(flags & OPF_PAYLOAD) || !bytes)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One RoCE packet's transport headers (BTH and the extended headers that its
- * opcode calls for, IBTA 9.2 and 9.3) as plain host-order fields: parsed with
- * an explicit remaining length, built into a caller's buffer. Knows formats
- * only; whether a packet makes sense now is for the engines.
+ * One RoCE packet's transport headers (BTH and the extended headers of its opcode, IBTA 9.2 and
+ * 9.3) as host-order fields: parsed with an explicit remaining length, built into a caller's
+ * buffer. Only formats: the engines decide whether a packet makes sense.
  */
 #ifndef TERN_PROTO_PKT_H
 #define TERN_PROTO_PKT_H
@@ -39,8 +38,8 @@ enum aeth_syndrome {
 };
 
 /*
- * Fields beyond the BTH are meaningful only if the opcode carries them. For
- * building, opcode decides what is written, so callers fill just that.
+ * Fields beyond the BTH are valid only if the opcode carries them. To build, the opcode decides
+ * what is written, so callers fill only that.
  */
 struct pkt {
 	u8  opcode;
@@ -68,7 +67,7 @@ struct pkt {
 
 	u16 hdr_bytes;		/* parse: where the payload begins */
 	u32 payload_bytes;	/* without pad and ICRC */
-	u32 npkts;		/* parse: 1; more: a stretch, see run_stretch() */
+	u32 npkts;		/* parse: 1; more: run_stretch() */
 	u32 op_flags;		/* opcode_info()->flags */
 };
 
@@ -77,7 +76,7 @@ enum pkt_error {
 	PKT_TOO_SHORT		= -1,	/* headers, pad and ICRC do not fit */
 	PKT_BAD_VERSION		= -2,	/* BTH TVer is not 0 */
 	PKT_BAD_OPCODE		= -3,
-	PKT_BAD_LENGTH		= -4,	/* pad on an empty payload, payload where none may be, not a multiple of 4 */
+	PKT_BAD_LENGTH		= -4,	/* pad without payload, payload not allowed, not 4 * n */
 };
 
 /*

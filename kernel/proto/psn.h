@@ -38,10 +38,10 @@ static inline bool psn_within(u32 psn, u32 first, u32 n)
 	return ((psn - first) & PSN_MASK) < n;
 }
 
-/* How many PSNs a message takes: one per packet, of the responses for a READ (IBTA 9.7.2). */
+/* PSNs that a message takes: one per packet, for a READ one per response (IBTA 9.7.2). */
 static inline u32 psn_message_pkts(u32 length, u32 pmtu)
 {
-	/* most often, and a division saved */
+	/* the most frequent case, and it saves a division */
 	if (length <= pmtu)
 		return 1;
 	return (u32)(((u64)length + pmtu - 1) / pmtu);

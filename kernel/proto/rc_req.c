@@ -2,25 +2,20 @@
 /*
  * Requester of a connected QP; the contract is in rc_req.h.
  *
- * The ring holds work requests in four stretches, by free-running index:
+ * Free-running indices divide the ring into four sections:
  *
  *   tail ... una ... cur ... head
  *   done,    sent,   to     free
  *   to reap  unacked send
  *
- * Going back (NAK, timeout) moves cur and cur_pkt towards una and nothing
- * else; a work request keeps the PSNs it got when it was first begun.
+ * Going back (NAK, timeout) only moves cur and cur_pkt towards una. A work request keeps the PSNs
+ * that it got when it began.
  */
 #include "rc_timer.h"
 
 static struct rc_sqe *sqe_at(const struct rc_req *q, u32 slot)
 {
 	return &q->ring[slot & q->mask];
-}
-
-static bool op_holds_rd(u8 op)
-{
-	return op == RC_OP_READ || op == RC_OP_CMP_SWAP || op == RC_OP_FETCH_ADD;
 }
 
 static bool is_reliable(const struct rc_req *q)
@@ -30,16 +25,16 @@ static bool is_reliable(const struct rc_req *q)
 
 static bool sqe_has_psn(const struct rc_sqe *s)
 {
-	return s->op != RC_OP_LOCAL;
+	return s->wr.op != WR_LOCAL;
 }
 
-/* PSN one after the work request's last. */
+/* One after the work request's last PSN. */
 static u32 sqe_end_psn(const struct rc_sqe *s)
 {
 	return psn_add(s->first_psn, s->npkts);
 }
 
-/* How far ahead of una; up to 2^23, too far for psn_diff(). */
+/* How far psn is ahead of una: up to 2^23, too far for psn_diff(). */
 static u32 psns_since(u32 psn, u32 una)
 {
 	return (psn - una) & PSN_MASK;
@@ -86,27 +81,27 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 
 /* ---- sending ---- */
 
-/* Where max_rd_atomic is 0 (IBTA 10.2.4.2), a READ or atomic would wait for ever. */
+/* With a max_rd_atomic of 0 (IBTA 10.2.4.2) a READ or atomic would wait for ever. */
 static bool may_never_begin(const struct rc_req *q, const struct rc_sqe *s)
 {
-	return q->state == RC_REQ_READY && op_holds_rd(s->op) && !q->cfg.max_rd_atomic;
+	return q->state == RC_REQ_READY && wr_has_response(&s->wr) && !q->cfg.max_rd_atomic;
 }
 
-/* May the queued work request begin now? Gives it its PSNs if so. */
+/* May the queued work request begin now? If so, it gets its PSNs. */
 static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 {
 	if (q->state == RC_REQ_DRAINING)
 		return false;
-	if ((s->flags & RC_SQE_FENCE) && q->rd_out)
+	if ((s->wr.flags & WR_F_FENCE) && q->rd_out)
 		return false;
-	if (s->op == RC_OP_LOCAL)
-		return !(s->flags & RC_SQE_WAIT_ALL) || q->una == q->cur;
+	if (s->wr.op == WR_LOCAL)
+		return !(s->wr.flags & WR_F_WAIT_ALL) || q->una == q->cur;
 
-	s->npkts = psn_message_pkts(s->length, q->cfg.pmtu);
+	s->npkts = psn_message_pkts(s->wr.length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
-	if (psns_since(q->psn_next, q->psn_una) + (s->op == RC_OP_READ ? s->npkts : 1) > PSN_HALF)
+	if (psns_since(q->psn_next, q->psn_una) + (s->wr.op == WR_READ ? s->npkts : 1) > PSN_HALF)
 		return false;
-	/* two stretches in flight keep the responder busy, if it allows two */
+	/* two requests in flight keep the responder busy, if it allows two */
 	s->read_pkts = rc_window_usual(&q->window);
 	if (q->cfg.max_rd_atomic > 1 && s->read_pkts > 1)
 		s->read_pkts /= 2;
@@ -116,12 +111,12 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 	return true;
 }
 
-/* One after the last response that the request sent from cur_pkt asks for. */
+/* One after the last response that a request sent from cur_pkt asks for. */
 static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 {
 	u32 end;
 
-	if (s->op != RC_OP_READ)
+	if (s->wr.op != WR_READ)
 		return 1;
 	end = q->cur_pkt - q->cur_pkt % s->read_pkts + s->read_pkts;
 	return end < s->npkts ? end : s->npkts;
@@ -131,7 +126,7 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 {
 	u32 end = asked_end(q, s);
-	/* What was begun goes on, though none may begin any more. */
+	/* What has begun goes on, even if no other may begin. */
 	u32 max = q->cfg.max_rd_atomic ? q->cfg.max_rd_atomic : 1;
 
 	if (end > s->asked_pkts && q->rd_out >= max)
@@ -140,10 +135,7 @@ static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 	return !q->window.full;
 }
 
-/*
- * Within a message an acknowledge is asked for so often that the window never starves:
- * by how many packets from now on?
- */
+/* Packets until the next AckReq within a message: often enough that the window never runs dry. */
 static u32 until_ackreq(const struct rc_req *q)
 {
 	u32 distance = (q->window.pkts + RC_REQ_ACKREQS - 1) / RC_REQ_ACKREQS;
@@ -151,7 +143,7 @@ static u32 until_ackreq(const struct rc_req *q)
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }
 
-/* One request packet, for the stretch that cur_pkt is in (IBTA 9.4.4). */
+/* One request packet, for the responses that cur_pkt belongs to (IBTA 9.4.4). */
 static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
 {
 	run->offset = 0;
@@ -160,16 +152,16 @@ static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run 
 	run->last = true;
 	run->ack_req = true;
 	run->dma_bytes = 0;
-	if (s->op == RC_OP_READ) {
+	if (s->wr.op == WR_READ) {
 		u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
 		u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
 
-		run->va = s->va + offset;
-		run->dma_bytes = (u32)((end < s->length ? end : s->length) - offset);
+		run->va = s->wr.va + offset;
+		run->dma_bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
 	}
 }
 
-/* The next npkts of a message that carries its payload with it. */
+/* The next npkts packets of a message that carries payload. */
 static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkts, struct run *run)
 {
 	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
@@ -177,24 +169,24 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	bool last = q->cur_pkt + npkts == s->npkts;
 
 	run->offset = offset;
-	run->bytes = (u32)((end < s->length ? end : s->length) - offset);
+	run->bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
 	run->first = q->cur_pkt == 0;
 	run->last = last;
-	run->dma_bytes = s->length;
+	run->dma_bytes = s->wr.length;
 	run->ack_req = is_reliable(q) && (last || npkts >= until_ackreq(q));
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
 			 struct run *run)
 {
-	/* Each member: cheaper than clearing what a run of any kind may have. */
+	/* Setting each member is cheaper than clearing all. */
 	run->kind = RUN_REQUEST;
 	run->service = q->cfg.service;
 	run->syndrome = 0;
-	run->solicited = s->flags & RC_SQE_SOLICITED;
-	run->has_imm = s->flags & RC_SQE_IMM;
-	run->has_inv = s->flags & RC_SQE_INV;
-	run->op = s->op;
+	run->solicited = s->wr.flags & WR_F_SOLICITED;
+	run->has_imm = s->wr.flags & WR_F_IMM;
+	run->has_inv = s->wr.flags & WR_F_INV;
+	run->op = s->wr.op;
 	run->slot = q->cur;
 	run->dqpn = q->cfg.dqpn;
 	run->pkey = q->cfg.pkey;
@@ -202,14 +194,14 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	run->npkts = npkts;
 	run->pmtu = q->cfg.pmtu;
 	run->msn = 0;
-	run->va = s->va;
-	run->rkey = s->rkey;
-	run->compare = s->compare;
-	run->swap_add = s->swap_add;
+	run->va = s->wr.va;
+	run->rkey = s->wr.rkey;
+	run->compare = s->wr.compare;
+	run->swap_add = s->wr.swap_add;
 	run->atomic_orig = 0;
-	run->imm = s->imm;
-	run->inv_rkey = s->inv_rkey;
-	if (op_holds_rd(s->op))
+	run->imm = s->wr.imm;
+	run->inv_rkey = s->wr.inv_rkey;
+	if (wr_has_response(&s->wr))
 		run_asks(q, s, run);
 	else
 		run_carries(q, s, npkts, run);
@@ -237,24 +229,24 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			return false;
 		if (s->state == RC_SQE_QUEUED) {
 			if (may_never_begin(q, s)) {
-				rc_req_fail(q, q->cur, RC_ST_LOC_QP_OP_ERR);
+				rc_req_fail(q, q->cur, WR_ST_LOC_QP_OP_ERR);
 				return false;
 			}
 			if (!sqe_begin(q, s))
 				return false;
 		}
-		if (s->op == RC_OP_LOCAL) {
+		if (s->wr.op == WR_LOCAL) {
 			*run = (struct run){ .kind = RUN_LOCAL, .slot = q->cur };
 			return true;
 		}
 
-		/* Acknowledges may have overtaken a retransmission. */
+		/* Acknowledges may overtake a retransmission. */
 		acked = psn_diff(q->psn_una, psn_add(s->first_psn, q->cur_pkt));
 		if (acked > 0)
 			q->cur_pkt += (u32)acked;
 
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
-		if (op_holds_rd(s->op)) {
+		if (wr_has_response(&s->wr)) {
 			if (!may_ask(q, s, used))
 				return false;
 			run_from_sqe(q, s, 1, run);
@@ -268,7 +260,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		if (is_reliable(q))
 			npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 		npkts = npkts < max_pkts ? npkts : max_pkts;
-		/* AckReq stands on a run's final packet: end runs where one is due. */
+		/* AckReq is on a run's last packet: end the run where one is due. */
 		if (is_reliable(q) && npkts > until_ackreq(q))
 			npkts = until_ackreq(q);
 		run_from_sqe(q, s, npkts, run);
@@ -277,7 +269,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 	return false;
 }
 
-/* Take DONE work requests off the unacknowledged stretch; a FAILED one ends the QP. */
+/* Remove DONE work requests from the unacknowledged section; a FAILED one ends the QP. */
 static void advance_una(struct rc_req *q)
 {
 	while (q->una != q->head) {
@@ -299,7 +291,7 @@ static void advance_una(struct rc_req *q)
 	}
 }
 
-static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum rc_status status)
+static void sqe_complete(struct rc_req *q, struct rc_sqe *s, enum wr_status status)
 {
 	s->state = RC_SQE_DONE;
 	s->status = (u8)status;
@@ -315,7 +307,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	if (!n || run->slot != q->cur || s->state != RC_SQE_ACTIVE)
 		return;
 
-	if (op_holds_rd(s->op)) {
+	if (wr_has_response(&s->wr)) {
 		u32 end = asked_end(q, s);
 
 		if (end > s->asked_pkts) {
@@ -342,7 +334,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		if (!is_reliable(q)) {
 			/* UC: complete once handed to the network (IBTA 9.8.3) */
 			q->psn_una = sqe_end_psn(s);
-			sqe_complete(q, s, RC_ST_SUCCESS);
+			sqe_complete(q, s, WR_ST_SUCCESS);
 		}
 		q->cur++;
 		q->cur_pkt = 0;
@@ -351,22 +343,22 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	}
 }
 
-void rc_req_local_done(struct rc_req *q, u32 slot, enum rc_status status)
+void rc_req_local_done(struct rc_req *q, u32 slot, enum wr_status status)
 {
 	struct rc_sqe *s = sqe_at(q, slot);
 
-	if (slot != q->cur || s->op != RC_OP_LOCAL || s->state != RC_SQE_QUEUED)
+	if (slot != q->cur || s->wr.op != WR_LOCAL || s->state != RC_SQE_QUEUED)
 		return;
-	s->state = status == RC_ST_SUCCESS ? RC_SQE_DONE : RC_SQE_FAILED;
+	s->state = status == WR_ST_SUCCESS ? RC_SQE_DONE : RC_SQE_FAILED;
 	s->status = (u8)status;
-	if (status == RC_ST_SUCCESS) {
+	if (status == WR_ST_SUCCESS) {
 		q->cur++;
 		q->cur_pkt = 0;
 	}
 	advance_una(q);
 }
 
-void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
+void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status)
 {
 	struct rc_sqe *s = sqe_at(q, slot);
 
@@ -377,7 +369,7 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
 	s->rd_held = 0;
 	s->state = RC_SQE_FAILED;
 	s->status = (u8)status;
-	/* Stop there; what was sent before it may still be retransmitted. */
+	/* Stop there. What was sent before it may still be retransmitted. */
 	if ((s32)(q->cur - slot) > 0) {
 		q->cur = slot;
 		q->cur_pkt = 0;
@@ -388,8 +380,8 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum rc_status status)
 /* ---- going back ---- */
 
 /*
- * Resend from psn on: it belongs to a begun and incomplete work request. False
- * if sending stands at psn or before it already.
+ * Resend from psn on; it belongs to a work request that has begun and is not complete. False if
+ * sending already stands at psn or before it.
  */
 static bool go_back(struct rc_req *q, u32 psn)
 {
@@ -406,7 +398,7 @@ static bool go_back(struct rc_req *q, u32 psn)
 			u32 pkts = psn_before(psn, s->first_psn) ?
 					   0 : (u32)psn_diff(psn, s->first_psn);
 
-			/* Never forward: what lies ahead of cur was not sent yet. */
+			/* Never forward: what is ahead of cur is not sent yet. */
 			if ((s32)(slot - q->cur) > 0 || (slot == q->cur && pkts >= q->cur_pkt))
 				return false;
 			q->cur = slot;
@@ -424,8 +416,8 @@ void rc_req_unsend(struct rc_req *q, u32 psn)
 		go_back(q, psn);
 }
 
-/* The oldest incomplete work request fails for a reason that the peer or the network gave. */
-static void fail_oldest(struct rc_req *q, enum rc_status status)
+/* The oldest incomplete work request fails, for a reason given by the peer or the network. */
+static void fail_oldest(struct rc_req *q, enum wr_status status)
 {
 	if (q->una != q->head) {
 		sqe_complete(q, sqe_at(q, q->una), status);
@@ -434,13 +426,16 @@ static void fail_oldest(struct rc_req *q, enum rc_status status)
 	rc_req_flush(q);
 }
 
-/* One more attempt from psn on. False: no, or the end. A repeated NAK for it costs nothing. */
-static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
+/*
+ * One more attempt from psn on. False: none is needed, or none is left. A repeated NAK costs no
+ * retry.
+ */
+static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	if (!go_back(q, psn))
 		return false;
 	if (!q->retry_left) {
-		fail_oldest(q, RC_ST_RETRY_EXC_ERR);
+		fail_oldest(q, WR_ST_RETRY_EXC_ERR);
 		return false;
 	}
 	q->retry_left--;
@@ -449,16 +444,16 @@ static bool retry(struct rc_req *q, u64 now_ns, u32 psn)
 	return true;
 }
 
-/* The peer, or what it sent, says that something from psn on was lost. */
+/* The peer, or what it sent, tells that something from psn on was lost. */
 static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
 {
 	q->silent_ns = now_ns;
-	if (retry(q, now_ns, psn))
+	if (retry_from(q, now_ns, psn))
 		rc_window_lost(&q->window);
 }
 
-/* From psn_una was on so many packets are acknowledged. */
-static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
+/* npkts packets from the old psn_una on are acknowledged. */
+static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	rc_window_acked(&q->window, npkts);
 	rc_timer_heard(q, now_ns);
@@ -475,9 +470,8 @@ static void progress(struct rc_req *q, u64 now_ns, u32 npkts)
 }
 
 /*
- * Everything before psn is acknowledged. Returns false if a READ or atomic
- * among it has no response yet: the response was lost (implied NAK, IBTA
- * 9.7.5.1.1), and what follows cannot be acknowledged either.
+ * Everything before psn is acknowledged. False if a READ or atomic among it has no response yet:
+ * the response was lost (implied NAK, IBTA 9.7.5.1.1), and nothing behind it can be acknowledged.
  */
 static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 {
@@ -490,7 +484,7 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 
 		if (!sqe_has_psn(s) || s->state != RC_SQE_ACTIVE)
 			break;
-		if (op_holds_rd(s->op)) {
+		if (wr_has_response(&s->wr)) {
 			intact = false;
 			break;
 		}
@@ -500,20 +494,20 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 			break;
 		}
 		q->psn_una = sqe_end_psn(s);
-		sqe_complete(q, s, RC_ST_SUCCESS);
+		sqe_complete(q, s, WR_ST_SUCCESS);
 		advance_una(q);
 		if (q->state == RC_REQ_ERROR)
 			return false;
 	}
 	if (moved)
-		progress(q, now_ns, psns_since(q->psn_una, before));
+		note_progress(q, now_ns, psns_since(q->psn_una, before));
 	return intact;
 }
 
 static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
 {
 	act->event = RC_EV_IMPLIED_NAK;
-	/* All that is in flight behind the lost response tells the same; go back once. */
+	/* Everything in flight behind the lost response says the same: go back once. */
 	if (!q->recovering)
 		retry_lost(q, now_ns, q->psn_una);
 }
@@ -523,7 +517,7 @@ static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
 static void rx_bad_response(struct rc_req *q, struct rc_req_act *act)
 {
 	act->event = RC_EV_BAD_RESP;
-	fail_oldest(q, RC_ST_BAD_RESP_ERR);
+	fail_oldest(q, WR_ST_BAD_RESP_ERR);
 }
 
 static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
@@ -533,19 +527,19 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	u32 pkt, left, end;
 	bool ends;
 
-	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->op != RC_OP_READ) {
+	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->wr.op != WR_READ) {
 		/* A response where an ACK or an atomic's result belongs. */
 		rx_bad_response(q, act);
 		return;
 	}
 	/* psn == psn_una here, and psn_una lies within s */
 	pkt = (u32)psn_diff(k->psn, s->first_psn);
-	left = s->length - pkt * q->cfg.pmtu;
+	left = s->wr.length - pkt * q->cfg.pmtu;
 	end = pkt + k->npkts;
 	ends = end == s->npkts || end % s->read_pkts == 0;
 	/*
-	 * FIRST/MIDDLE and LAST/ONLY differ by where the responder (re)started. A
-	 * response is to one request: it does not reach beyond its end.
+	 * FIRST/MIDDLE and LAST/ONLY depend on where the responder (re)started. A response belongs
+	 * to one request and does not reach beyond its end.
 	 */
 	if (end > s->npkts || pkt / s->read_pkts != (end - 1) / s->read_pkts ||
 	    ends != !!(k->op_flags & OPF_LAST) ||
@@ -560,14 +554,14 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	act->npkts = k->npkts;
 }
 
-/* What a NAK means, by its code; the first is the sequence NAK. */
+/* The status for each NAK code; the first is the sequence NAK. */
 static const u8 nak_status[] = {
-	[AETH_NAK_INVALID_REQ - AETH_NAK] = RC_ST_REM_INV_REQ_ERR,
-	[AETH_NAK_REM_ACCESS - AETH_NAK] = RC_ST_REM_ACCESS_ERR,
-	[AETH_NAK_REM_OP - AETH_NAK] = RC_ST_REM_OP_ERR,
+	[AETH_NAK_INVALID_REQ - AETH_NAK] = WR_ST_REM_INV_REQ_ERR,
+	[AETH_NAK_REM_ACCESS - AETH_NAK] = WR_ST_REM_ACCESS_ERR,
+	[AETH_NAK_REM_OP - AETH_NAK] = WR_ST_REM_OP_ERR,
 };
 
-/* Of reserved types and codes nothing is believed (IBTA table 58). What brings data brings an ACK. */
+/* Ignore reserved types and codes (IBTA table 58). Only an ACK comes with data. */
 static bool syndrome_is_known(const struct pkt *k)
 {
 	switch (k->syndrome & AETH_TYPE_MASK) {
@@ -593,7 +587,7 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 		return;
 	}
 	act->event = RC_EV_REMOTE_ERR;
-	fail_oldest(q, (enum rc_status)nak_status[code]);
+	fail_oldest(q, (enum wr_status)nak_status[code]);
 }
 
 static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
@@ -601,14 +595,14 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 	u64 wait, longer;
 
 	if (now_ns < q->rnr_until_ns) {
-		/* The same again, by a duplicate of it or of the request: one wait, one retry. */
+		/* A duplicate of the NAK or of the request: one wait, one retry. */
 		act->event = RC_EV_DUPLICATE;
 		return;
 	}
 	act->event = RC_EV_RNR_NAK;
 	if (q->cfg.rnr_retry != 7) {
 		if (!q->rnr_left) {
-			fail_oldest(q, RC_ST_RNR_RETRY_EXC_ERR);
+			fail_oldest(q, WR_ST_RNR_RETRY_EXC_ERR);
 			return;
 		}
 		q->rnr_left--;
@@ -644,8 +638,8 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 	}
 
 	/*
-	 * An acknowledge of any kind covers all requests before it, an ACK that of its
-	 * PSN too. One that covers a READ or an atomic tells that the answer was lost.
+	 * An acknowledge of any kind covers all requests before its PSN; an ACK covers that one,
+	 * too. If it covers a READ or an atomic, the answer was lost.
 	 */
 	if (!ack_until(q, now_ns, until)) {
 		if (q->state != RC_REQ_ERROR)
@@ -663,7 +657,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 		struct rc_sqe *s = sqe_at(q, q->una);
 
 		if (q->una == q->head || s->state != RC_SQE_ACTIVE ||
-		    (s->op != RC_OP_CMP_SWAP && s->op != RC_OP_FETCH_ADD)) {
+		    (s->wr.op != WR_CMP_SWAP && s->wr.op != WR_FETCH_ADD)) {
 			rx_bad_response(q, act);
 			return;
 		}
@@ -688,13 +682,13 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		return;
 	q->psn_una = psn_add(q->psn_una, act->npkts);
 	if (q->psn_una == sqe_end_psn(s)) {
-		sqe_complete(q, s, RC_ST_SUCCESS);
+		sqe_complete(q, s, WR_ST_SUCCESS);
 		advance_una(q);
 	} else if (((q->psn_una - s->first_psn) & PSN_MASK) % s->read_pkts == 0 && s->rd_held) {
 		s->rd_held--;
 		q->rd_out--;
 	}
-	progress(q, now_ns, act->npkts);
+	note_progress(q, now_ns, act->npkts);
 }
 
 /* ---- attributes that change ---- */
@@ -741,14 +735,14 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 		return RC_EV_NONE;
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
-	if (retry(q, now_ns, q->psn_una))
+	if (retry_from(q, now_ns, q->psn_una))
 		rc_window_restart(&q->window);
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */
 	return RC_EV_TIMEOUT;
 }
 
-bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
+bool rc_req_reap(struct rc_req *q, u32 *slot, enum wr_status *status)
 {
 	struct rc_sqe *s;
 
@@ -758,8 +752,8 @@ bool rc_req_reap(struct rc_req *q, u32 *slot, enum rc_status *status)
 	if (q->state != RC_REQ_ERROR && (q->tail == q->una || s->state != RC_SQE_DONE))
 		return false;
 	*slot = q->tail;
-	/* From una on there may be local operations, executed behind what failed: flushed too. */
-	*status = (s32)(q->tail - q->una) < 0 ? (enum rc_status)s->status : RC_ST_WR_FLUSH_ERR;
+	/* Local operations behind a failed request may be executed: they are flushed, too. */
+	*status = (s32)(q->tail - q->una) < 0 ? (enum wr_status)s->status : WR_ST_WR_FLUSH_ERR;
 	q->tail++;
 	if ((s32)(q->tail - q->una) > 0)
 		q->una = q->tail;

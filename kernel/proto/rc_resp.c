@@ -2,10 +2,9 @@
 /*
  * Responder of a connected QP; the contract is in rc_resp.h.
  *
- * Everything sent back leaves through rc_resp_next(), in PSN order: READ
- * responses and atomic results from the resource table first, and only when
- * none of them waits the newest ACK or the NAK, because either would tell the
- * requester that the responses before it were sent.
+ * Everything leaves through rc_resp_next(), in PSN order: first READ responses and atomic results
+ * from the resource table, then the newest ACK or the NAK. Either would tell the requester that all
+ * responses before it were sent.
  */
 #include "rc_resp.h"
 
@@ -44,7 +43,7 @@ static void queue_nak(struct rc_resp *r, u8 syndrome)
 	r->ack_due = false;	/* a NAK acknowledges all before it */
 }
 
-static void refuse(struct rc_resp *r, struct rc_act *act, u8 syndrome)
+static void refuse_request(struct rc_resp *r, struct rc_act *act, u8 syndrome)
 {
 	queue_nak(r, syndrome);
 	r->in_error = true;
@@ -54,7 +53,7 @@ static void refuse(struct rc_resp *r, struct rc_act *act, u8 syndrome)
 
 /* ---- is the packet a legal continuation? ---- */
 
-/* Full packets but the message's last, which carries at least a byte; ONLY may be empty. */
+/* Full packets except the message's last, which carries at least a byte; ONLY may be empty. */
 static bool payload_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	u64 full = (u64)k->npkts * r->cfg.pmtu;
@@ -67,7 +66,7 @@ static bool payload_ok(const struct rc_resp *r, const struct pkt *k)
 	       ((k->op_flags & OPF_FIRST) && k->npkts == 1);
 }
 
-/* Position in the message and payload length (IBTA 9.7.4.1.4 and .5); RC and UC alike. */
+/* Position in the message and payload length (IBTA 9.7.4.1.4 and .5); the same for RC and UC. */
 static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	bool first = k->op_flags & OPF_FIRST;
@@ -83,7 +82,7 @@ static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 	return !r->in_msg;
 }
 
-/* Does the payload fit what the message announced or may be at most? */
+/* Is the payload within the length that the message announced, or within the limit? */
 static bool length_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	bool first = k->op_flags & OPF_FIRST;
@@ -116,7 +115,7 @@ static bool access_ok(const struct rc_resp *r, const struct pkt *k)
 }
 
 /* The verdict on the payload of an expected SEND or WRITE packet. */
-static void place(const struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+static void place_payload(const struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 {
 	bool is_write = k->op_flags & OPF_WRITE;
 
@@ -138,7 +137,7 @@ static void place(const struct rc_resp *r, const struct pkt *k, struct rc_act *a
 	}
 }
 
-static void place_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act)
+static void commit_payload(struct rc_resp *r, const struct pkt *k, const struct rc_act *act)
 {
 	r->in_msg = !act->end;
 	r->is_write = act->kind == RC_ACT_WRITE;
@@ -168,7 +167,7 @@ static struct rc_res *find_res(struct rc_resp *r, u32 psn)
 	return NULL;
 }
 
-/* IBTA 9.7.4.1.2: a duplicate READ is any stretch of the original one, up to its end. */
+/* IBTA 9.7.4.1.2: a duplicate READ may ask for any part of the original one, up to its end. */
 static void replay_read(struct rc_resp *r, const struct pkt *k)
 {
 	struct rc_res *res = find_res(r, k->psn);
@@ -194,7 +193,7 @@ static void replay_atomic(struct rc_resp *r, const struct pkt *k)
 {
 	struct rc_res *res = find_res(r, k->psn);
 
-	/* Executed never twice: unknown ones stay unanswered. */
+	/* An atomic is never executed twice: unknown ones stay unanswered. */
 	if (!res || !res->is_atomic)
 		return;
 	res->next_pkt = 0;
@@ -210,7 +209,7 @@ static void rx_duplicate(struct rc_resp *r, const struct pkt *k, struct rc_act *
 	else if (k->op_flags & OPF_ATOMIC)
 		replay_atomic(r, k);
 	else if (!r->nak_due)
-		r->ack_due = true;	/* of the newest, never of this one alone */
+		r->ack_due = true;	/* of the newest packet, never of this one alone */
 }
 
 /* ---- READ and atomic ---- */
@@ -220,14 +219,14 @@ static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct r
 	const struct rc_res *res = &r->res[r->res_next];
 
 	/*
-	 * More outstanding than negotiated, or larger than a message may be. A
-	 * replay in the slot is what a late duplicate asked for; the requester
-	 * would not send this request without having all of that answer.
+	 * More requests than negotiated, or larger than a message may be. If the slot has a replay,
+	 * a late duplicate asked for it: the requester sends this request only when it has that
+	 * whole answer.
 	 */
 	if (!r->cfg.max_rd_atomic || (res->state == RC_RES_PENDING && !res->answered) ||
 	    ((k->op_flags & OPF_READ) && k->dma_bytes > MESSAGE_MAX_BYTES) ||
 	    ((k->op_flags & OPF_ATOMIC) && (k->va & 7))) {
-		refuse(r, act, AETH_NAK_INVALID_REQ);
+		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
 	act->begin = true;
@@ -275,8 +274,8 @@ static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct
 }
 
 /*
- * Another table. Those that are still to be answered for the first time must fit; of
- * the others, which are kept for duplicates, the newest do.
+ * Change the table. Requests that are not yet answered must fit. Of the others, which are kept for
+ * duplicates, the newest stay.
  */
 bool rc_resp_resize(struct rc_resp *r, struct rc_res *res, u8 max_rd_atomic)
 {
@@ -325,7 +324,7 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 	if (ahead > 0) {
 		act->event = RC_EV_OUT_OF_SEQ;
 		if (!r->nak_sent) {
-			/* One NAK a gap (IBTA 9.7.5.2.8) */
+			/* One NAK per gap (IBTA 9.7.5.2.8) */
 			r->nak_sent = true;
 			queue_nak(r, AETH_NAK_PSN_SEQ);
 		}
@@ -333,24 +332,27 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 	}
 	r->nak_sent = false;
 	if (r->nak_due && (r->nak_syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
-		/* A copy of what had no receive: the peer hears that first, and sends it again. */
+		/*
+		 * A copy of a request without a receive WQE: the peer gets the NAK first, and sends
+		 * it again.
+		 */
 		act->event = RC_EV_DROPPED;
 		return;
 	}
 	if (r->nak_due) {
-		/* The gap closed before the NAK went out; what the NAK would have acknowledged: */
+		/* The gap closed before the NAK went out. Acknowledge what the NAK would have: */
 		r->nak_due = false;
 		r->ack_due = true;
 	}
 
 	if (!sequence_ok(r, k) || !length_ok(r, k) || !access_ok(r, k)) {
-		refuse(r, act, AETH_NAK_INVALID_REQ);
+		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
 	if (k->op_flags & (OPF_READ | OPF_ATOMIC))
 		rx_resource_request(r, k, act);
 	else
-		place(r, k, act);
+		place_payload(r, k, act);
 }
 
 void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
@@ -360,12 +362,15 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 
 	*act = (struct rc_act){ .kind = RC_ACT_NONE, .event = RC_EV_NONE };
 
-	/* The network was late or did it twice: no message arrives again or out of order. */
+	/* The network was late or duplicated it: no message arrives again or out of order. */
 	if (ahead < 0 && ahead >= -UC_STALE_PKTS) {
 		act->event = RC_EV_DUPLICATE;
 		return;
 	}
-	/* IBTA 9.8.2.2: a gap costs the message it is in; the next FIRST or ONLY starts afresh. */
+	/*
+	 * IBTA 9.8.2.2: a gap drops the message that it is in; the next FIRST or ONLY starts a new
+	 * one.
+	 */
 	if (k->psn != r->epsn || (begins && r->in_msg)) {
 		if (k->psn != r->epsn)
 			act->event = RC_EV_OUT_OF_SEQ;
@@ -381,7 +386,7 @@ void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 		r->epsn = psn_add(k->psn, k->npkts);
 		return;
 	}
-	place(r, k, act);
+	place_payload(r, k, act);
 }
 
 u64 rc_resp_recv_wait_ns(u8 ack_timeout_field)
@@ -419,7 +424,7 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 		resource_commit(r, k, act, atomic_orig);
 		return;
 	}
-	place_commit(r, k, act);
+	commit_payload(r, k, act);
 	if (k->ack_req && r->cfg.service == BTH_RC)
 		r->ack_due = true;
 }
@@ -578,17 +583,17 @@ bool rc_resp_read_failed(struct rc_resp *r, const struct run *run)
 	u32 i;
 
 	/*
-	 * It was answered once. So the peer may have been done with it long ago, have said so
-	 * (a SEND with invalidate), and what asks again be a late duplicate: no reason to end
-	 * the QP, of which that peer would not even hear. Should it really wait for the answer
-	 * it asks again, until its retries are used up.
+	 * It was answered once. The peer may be done with it since long ago, and may have said so
+	 * (a SEND with invalidate): then the request is a late duplicate and no reason to end the
+	 * QP, and the peer would not even get the NAK. If it really waits for the answer, it asks
+	 * again until its retries are used up.
 	 */
 	if (res->answered) {
 		res->state = RC_RES_SENT;
 		r->npending--;
 		return false;
 	}
-	/* Later responses must not go out either: the NAK's PSN cuts them off. */
+	/* Later responses must not go out: the NAK's PSN cuts them off. */
 	for (i = 0; i < res_count(r); i++)
 		if (r->res[i].state == RC_RES_PENDING)
 			r->res[i].state = RC_RES_FREE;

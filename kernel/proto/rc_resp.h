@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Responder of a connected QP: is this request expected, a duplicate or out
- * of order, is it well formed, where does its payload go, and what is sent
- * back when. IBTA 9.7.4, 9.7.5 (RC responder), 9.8.2 (UC: uc_resp_rx()).
+ * Responder of a connected QP: whether a request is expected, a duplicate or out of order, and well
+ * formed, where its payload goes, and what is sent back when. IBTA 9.7.4, 9.7.5 (RC responder),
+ * 9.8.2 (UC: uc_resp_rx()).
  *
- * Sans-IO: rc_resp_rx() gives a verdict; the caller takes receive WQEs,
- * checks keys and moves bytes, and then says rc_resp_commit() or
- * rc_resp_fail(); when its batch of packets is through it sends what
- * rc_resp_next() hands out until that returns false. Calls are serialised.
+ * Sans-IO: rc_resp_rx() gives a verdict. The caller takes receive WQEs, checks keys, moves bytes,
+ * and then calls rc_resp_commit() or rc_resp_fail(). After a batch of packets it sends what
+ * rc_resp_next() returns, until that returns false. Calls are serialised.
  */
 #ifndef TERN_PROTO_RC_RESP_H
 #define TERN_PROTO_RC_RESP_H
@@ -49,12 +48,12 @@ enum rc_res_state {
 struct rc_res {
 	u8  state;		/* enum rc_res_state */
 	bool is_atomic;
-	bool answered;		/* was sent to its end once: what is pending now is a replay */
+	bool answered;		/* was answered completely once: what is pending now is a replay */
 	u32 first_psn;
 	u32 npkts;
-	u32 start_pkt;		/* where the present transmission began: its FIRST */
+	u32 start_pkt;		/* first packet of the present transmission */
 	u32 next_pkt;
-	u32 end_pkt;		/* one after its LAST */
+	u32 end_pkt;		/* one after its last packet */
 	u32 msn;
 	u64 va;			/* of packet 0 */
 	u32 rkey;
@@ -67,18 +66,18 @@ struct rc_res {
 struct rc_resp {
 	struct rc_resp_cfg cfg;
 	struct rc_res *res;	/* caller's array of at least max(1, cfg.max_rd_atomic) */
-	u32 res_next;		/* slot the next READ/atomic takes */
+	u32 res_next;		/* slot of the next READ or atomic */
 	u32 npending;		/* entries in RC_RES_PENDING */
 	u32 epsn;
 	u32 msn;
 	bool in_error;		/* a fatal NAK is queued or sent: nothing is accepted */
-	bool nak_sent;		/* a sequence or RNR NAK is out: silent until epsn comes */
+	bool nak_sent;		/* a sequence or RNR NAK is out: send no other until epsn comes */
 	bool ack_due;
 	bool nak_due;
 	u8  nak_syndrome;
 	u32 nak_psn;
 	u64 recv_since_ns;	/* the expected request waits for a receive WQE; 0: it does not */
-	u64 recv_look_ns;	/* and is to be looked at again then */
+	u64 recv_look_ns;	/* when to look at it again */
 	/* the message being received */
 	bool in_msg;
 	bool is_write;
@@ -104,12 +103,12 @@ struct rc_act {
 	bool end;		/* last packet of a message */
 	bool take_recv;		/* a receive WQE is needed before anything is placed */
 	bool complete_recv;	/* after commit: generate the receive completion */
-	bool restart;		/* UC: the message before was cut off; its receive WQE is free for reuse */
-	bool cmp_swap;		/* ATOMIC: compare and swap, else fetch and add */
+	bool restart;		/* UC: the previous message was cut off; reuse its receive WQE */
+	bool cmp_swap;		/* ATOMIC: compare and swap; else fetch and add */
 	u32 offset;		/* of this payload in the message */
 	u32 bytes;		/* payload of this packet or stretch */
 	u32 length;		/* of the message: announced (WRITE: check all of it at begin), */
-				/* asked for (READ), received (at end) */
+				/* requested (READ), received (at end) */
 	u32 rkey;
 	u64 va;			/* of offset 0 */
 	u64 compare;
@@ -126,19 +125,19 @@ enum rc_fail {
 void rc_resp_init(struct rc_resp *r, struct rc_res *res, const struct rc_resp_cfg *cfg);
 
 /*
- * Another max_rd_atomic, with an array for it. False, and nothing is changed: more
- * requests than that are not answered yet. RC only, and not while a run is handed out.
+ * Change max_rd_atomic, with an array for it. False, and nothing is changed: more requests than
+ * that are unanswered. RC only, and not while a run is handed out.
  */
 bool rc_resp_resize(struct rc_resp *r, struct rc_res *res, u8 max_rd_atomic);
 
 /*
- * k: a parsed request packet of the QP's service, or a stretch of a SEND or
- * WRITE (run_stretch()). What begins before the expected PSN is a duplicate,
- * all of it: the ACK says from where on to send again. RC only.
+ * k: a parsed request packet of the QP's service, or a stretch of a SEND or WRITE (run_stretch()).
+ * If it begins before the expected PSN, all of it is a duplicate; the ACK tells the requester where
+ * to go on. RC only.
  */
 void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
 
-/* The same for UC: never answers; broken messages are dropped whole. */
+/* The same for UC: it never answers, and drops incomplete messages whole. */
 void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
 
 /* The action was carried out; atomic_orig is the old value of RC_ACT_ATOMIC. */
@@ -146,34 +145,34 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 		    u64 atomic_orig);
 
 /*
- * There is no receive WQE for the request. True: it waits. The caller keeps it, and all requests
- * that come behind it, and gives them to rc_resp_rx() again, in order, when a receive may have been
- * posted and at rc_resp_recv_look_ns() at the latest. (If it drops one, that was lost on the wire.)
- * False: it is a matter for rc_resp_fail().
+ * There is no receive WQE for the request. True: it waits. The caller keeps it and all requests
+ * behind it, and gives them to rc_resp_rx() again, in order, when a receive may have been posted,
+ * at rc_resp_recv_look_ns() at the latest. (If the caller drops one, it counts as lost on the
+ * wire.) False: call rc_resp_fail().
  */
 bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns);
 
-/* When to give it the request that waits again. 0: none does. */
+/* When to give the waiting request to rc_resp_rx() again. 0: none waits. */
 static inline u64 rc_resp_recv_look_ns(const struct rc_resp *r)
 {
 	return r->recv_since_ns && !r->in_error ? r->recv_look_ns : 0;
 }
 
 /*
- * For cfg.recv_wait_ns: what a requester may wait whose ACK timer is no shorter than ours, a field
- * of modify_qp. How long the peer's is nobody tells, but most often both have the same.
+ * For cfg.recv_wait_ns: a wait that a requester allows if its ACK timer is no shorter than ours (a
+ * field of modify_qp). The peer's timer is unknown, but most often both are the same.
  */
 u64 rc_resp_recv_wait_ns(u8 ack_timeout_field);
 
 /*
- * It was not. RC: queues the NAK; all but RC_FAIL_RNR are fatal (in_error).
- * UC: the message is dropped; the QP lives on.
+ * The action could not be carried out. RC: queues the NAK; all but RC_FAIL_RNR are fatal
+ * (in_error). UC: drops the message; the QP goes on.
  */
 void rc_resp_fail(struct rc_resp *r, const struct pkt *k, enum rc_fail why);
 
 /*
- * The next packets to send back, at most max_pkts; false if there are none.
- * Again without rc_resp_sent(): the same run.
+ * The next packets to send back, at most max_pkts; false if there are none. A second call without
+ * rc_resp_sent() gives the same run.
  */
 bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run);
 
@@ -200,16 +199,16 @@ static inline bool rc_resp_owes_ack_only(const struct rc_resp *r)
 
 void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n);
 /*
- * Only if rc_resp_owes_ack_only(): the ACK, as pkt_parse() would leave it, for a requester
- * that it comes to at once. As rc_resp_next(), run_stretch() and rc_resp_sent().
+ * Only if rc_resp_owes_ack_only(): the ACK, as pkt_parse() would fill it, for a requester that gets
+ * it at once. Replaces rc_resp_next(), run_stretch() and rc_resp_sent().
  */
 void rc_resp_take_ack(struct rc_resp *r, struct pkt *k);
-/* A plain ACK that was said to be sent was refused by the local network after all. */
+/* The local network refused a plain ACK after rc_resp_sent(). */
 void rc_resp_unsend_ack(struct rc_resp *r);
 
 /*
- * The memory of a RUN_READ_RESP is no longer readable. True: a fatal NAK is due in its
- * place. False: it was a replay, which is dropped.
+ * The memory of a RUN_READ_RESP is no longer readable. True: a fatal NAK is queued instead. False:
+ * it was a replay, and is dropped.
  */
 bool rc_resp_read_failed(struct rc_resp *r, const struct run *run);
 
@@ -226,7 +225,7 @@ static inline u32 rc_resp_pmtu(const struct rc_resp *r)
 	return r->cfg.pmtu;
 }
 
-/* Is a SEND or WRITE received in part? */
+/* Is a SEND or WRITE partly received? */
 static inline bool rc_resp_in_message(const struct rc_resp *r)
 {
 	return r->in_msg;
@@ -244,13 +243,13 @@ static inline void rc_resp_set_min_rnr_timer(struct rc_resp *r, u8 min_rnr_timer
 	r->cfg.min_rnr_timer = min_rnr_timer;
 }
 
-/* cfg's recv_wait_ns, for a request that waits already, too. */
+/* Set cfg's recv_wait_ns; holds for a request that already waits, too. */
 static inline void rc_resp_set_recv_wait(struct rc_resp *r, u64 recv_wait_ns)
 {
 	r->cfg.recv_wait_ns = recv_wait_ns;
 }
 
-/* What rc_resp_rx() reads first. Without locks. */
+/* Prefetch what rc_resp_rx() reads first. Needs no lock. */
 static inline void rc_resp_prefetch(const struct rc_resp *r)
 {
 	prefetch(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long a requester waits for its peer before it sends again: rc_req.c's own. By what the
- * program has set, by how soon the peer answers, and by how long it may be silent in all (rc_req.h).
+ * How long a requester waits for its peer before it sends again. Part of rc_req.c. It depends on
+ * the program's setting, on how soon the peer answers, and on the limit of silence (rc_req.h).
  */
 #ifndef TERN_PROTO_RC_TIMER_H
 #define TERN_PROTO_RC_TIMER_H
@@ -14,7 +14,7 @@ static inline u64 rc_timer_since(u64 then_ns, u64 now_ns)
 	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
-/* The first wait for a peer of which it is known how soon it answers. */
+/* The first wait for a peer whose answers have been timed. */
 static inline u64 rc_timer_known_wait(const struct rc_req *q)
 {
 	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
@@ -41,13 +41,13 @@ static inline void rc_timer_arm(struct rc_req *q, u64 now_ns)
 	q->deadline_ns = wait ? now_ns + wait : 0;
 }
 
-/* The peer was heard of. */
+/* Something came from the peer. */
 static inline void rc_timer_heard(struct rc_req *q, u64 now_ns)
 {
 	u64 took = rc_timer_since(q->armed_ns, now_ns);
 
 	q->silent_ns = now_ns;
-	/* What came after a retransmission may have been meant by the first. */
+	/* After a retransmission the answer may belong to the first transmission. */
 	if (!q->deadline_ns || q->backoff || q->recovering)
 		return;
 	if (took > q->answer_ns)

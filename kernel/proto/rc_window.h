@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many packets a requester may have under way. What a path carries in the time
- * that an acknowledge takes is not known beforehand, so it is tried, as TCP does
- * (RFC 5681): the window grows by all that is acknowledged as long as it is what
- * holds the requester up; each loss halves it, and from then on it grows by a
- * sixteenth of itself for each window of packets that comes through. After a time
- * without any answer it begins again with one packet.
+ * How many packets a requester may have under way. What a path carries in the time that an
+ * acknowledge takes is not known, so it is tried out, as in TCP (RFC 5681). The window grows by all
+ * that is acknowledged while it is the limit. Each loss halves it; from then on it grows by a
+ * sixteenth of itself for each window of packets that comes through. After a timeout without any
+ * answer it restarts with one packet.
  */
 #ifndef TERN_PROTO_RC_WINDOW_H
 #define TERN_PROTO_RC_WINDOW_H
@@ -22,11 +21,11 @@ struct rc_window {
 	u32 min;
 	u32 max;
 	u32 threshold;		/* from here on it grows by steps; 2^32 - 1: no loss yet */
-	u32 acked;		/* packets, since the last step */
-	bool full;		/* it is what holds the requester up */
+	u32 acked;		/* packets since the last step */
+	bool full;		/* it is what stops the requester */
 };
 
-/* Begins with so many packets, may become max; always the same if that is no more. */
+/* Begin with pkts packets and grow to max at most. If max is not above pkts, it never changes. */
 static inline void rc_window_init(struct rc_window *w, u32 pkts, u32 max)
 {
 	w->pkts = pkts;
@@ -37,7 +36,7 @@ static inline void rc_window_init(struct rc_window *w, u32 pkts, u32 max)
 	w->full = false;
 }
 
-/* What it may become from now on, no less than it began with. Not for one that stays the same. */
+/* Change the limit of growth; not below the first size. No effect on one that never changes. */
 static inline void rc_window_limit(struct rc_window *w, u32 max)
 {
 	if (w->min == w->max)
@@ -76,11 +75,10 @@ static inline void rc_window_lost(struct rc_window *w)
 }
 
 /*
- * Nothing came back for too long (RFC 5681 3.1): one packet, then by all that is
- * acknowledged, as at the beginning, to half of what it was. A queue that drops what
- * stayed too long takes the first of several, so that a peer, which says only once
- * what it misses, would see nothing of use in any of them; the last one in the queue
- * it spares (RFC 8289 4.2).
+ * Nothing came back for too long (RFC 5681 3.1): continue with one packet, grow by all that is
+ * acknowledged, as at the beginning, to half of the old size. A queue that drops packets which
+ * stayed too long drops the first of several, and a peer reports a gap only once, so it could use
+ * none of the others. Such a queue keeps its last packet (RFC 8289 4.2).
  */
 static inline void rc_window_restart(struct rc_window *w)
 {
@@ -91,7 +89,7 @@ static inline void rc_window_restart(struct rc_window *w)
 	w->pkts = 1;
 }
 
-/* What it has if it is not about to begin again. */
+/* Its size, or what it restarts towards. */
 static inline u32 rc_window_usual(const struct rc_window *w)
 {
 	return w->pkts > w->min ? w->pkts : w->min;

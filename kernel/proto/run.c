@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet headers of a run: which opcode the i-th packet has, what extended
- * headers go with it and how much payload it carries. What is in a run is
- * decided by rc_req.c and rc_resp.c.
+ * Packet headers of a run: which opcode the i-th packet has, which extended headers, and how much
+ * payload. rc_req.c and rc_resp.c decide what is in a run.
  */
+#include "psn.h"
 #include "run.h"
-#include "rc_req.h"
+#include "wr.h"
 
 /* SEND and WRITE opcodes by position in the message. */
 static u8 send_opcode(const struct run *run, bool first, bool last)
@@ -38,20 +38,20 @@ static u8 read_resp_opcode(bool first, bool last)
 static u8 request_opcode(const struct run *run, bool first, bool last)
 {
 	switch (run->op) {
-	case RC_OP_SEND:
+	case WR_SEND:
 		return send_opcode(run, first, last);
-	case RC_OP_WRITE:
+	case WR_WRITE:
 		return write_opcode(run, first, last);
-	case RC_OP_READ:
+	case WR_READ:
 		return OP_READ_REQUEST;
-	case RC_OP_CMP_SWAP:
+	case WR_CMP_SWAP:
 		return OP_CMP_SWAP;
 	default:
 		return OP_FETCH_ADD;
 	}
 }
 
-/* Packets [i, i + npkts) of the run, but for their payload. */
+/* Headers of packets [i, i + npkts) of the run, without their payload. */
 static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts,
 					  struct pkt *k)
 {
@@ -72,7 +72,7 @@ static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts
 		break;
 	}
 
-	/* Each member: cheaper than clearing what a packet of any kind may have. */
+	/* Setting each member is cheaper than clearing all. */
 	k->opcode = (u8)(run->service | op);
 	k->solicited = last && run->solicited;
 	k->migrated = true;	/* no path migration: always in state Migrated (IBTA 17.2.8) */

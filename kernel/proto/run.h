@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A run: consecutive packets of one message that an engine wants on the wire.
- * Engines hand out runs, the transport sends a prefix of each (packet by
- * packet or as one GSO super-packet) and reports how many packets it took.
- * All packets of a run but the first and the last have the same size.
+ * A run: consecutive packets of one message that an engine wants to send. Engines hand out runs;
+ * the transport sends the first packets of each (one by one or as one GSO packet) and reports how
+ * many it took. All packets of a run except the first and the last have the same size.
  */
 #ifndef TERN_PROTO_RUN_H
 #define TERN_PROTO_RUN_H
@@ -31,7 +30,7 @@ struct run {
 	bool ack_req;		/* on the final packet */
 	bool has_imm;
 	bool has_inv;
-	u8  op;			/* RUN_REQUEST: enum rc_op; RUN_CONTROL: enum bth_op */
+	u8  op;			/* RUN_REQUEST: enum wr_op; RUN_CONTROL: enum bth_op */
 	u32 slot;		/* send queue index (free-running) or responder resource */
 	u32 dqpn;
 	u16 pkey;
@@ -52,17 +51,15 @@ struct run {
 };
 
 /*
- * Fill k (for pkt_build()) with the headers of packet i < run->npkts. Its
- * payload is k->payload_bytes bytes from message offset
- * run->offset + i * run->pmtu. Not for RUN_LOCAL.
+ * Fill k (for pkt_build()) with the headers of packet i < run->npkts. Its payload is
+ * k->payload_bytes bytes from message offset run->offset + i * run->pmtu. Not for RUN_LOCAL.
  */
 void run_pkt(const struct run *run, u32 i, struct pkt *k);
 
 /*
- * The whole run as one stretch, for where there is no packet to build: the
- * opcode says whether it begins and ends the message, k->npkts how many PSNs
- * it takes, k->payload_bytes all it carries. The peer's engine takes it like
- * that many packets that came one behind the other. As pkt_parse() leaves it.
+ * The whole run as one struct pkt (a "stretch"), where no packet is built. The opcode says whether
+ * it begins and ends the message, k->npkts how many PSNs it takes, k->payload_bytes is all its
+ * payload. The peer's engine treats it like k->npkts packets in a row. Fills k as pkt_parse() does.
  */
 void run_stretch(const struct run *run, struct pkt *k);
 

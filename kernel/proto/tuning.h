@@ -34,8 +34,8 @@
  * one packet asks then. A receiver may name 10 us, with retries for ever, and never be ready.
  * Sending it all that is posted at that rate, in softirqs, takes a CPU, and the program that
  * would post the receive may wait for that CPU. With 1 ms and all packets a kernel with KASAN
- * and lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time
- * that the receiver takes. (The receiver names the least wait: IBTA 9.7.5.2.8.)
+ * and lockdep still had a soft lockup under vrace. No request waits longer than twice
+ * the time that the receiver takes. (The receiver names the least wait: IBTA 9.7.5.2.8.)
  */
 #define RC_REQ_RNR_BACKOFF_NS	10000000
 
@@ -61,7 +61,7 @@
 #define RC_RESP_RECV_WAIT_NS	32000000
 /* The same wait as a part of our ACK timeout: the rest is for the path and for a late peer. */
 #define RC_RESP_RECV_WAIT_PART	4
-/* Nanoseconds to the first look at a queue whose posters do not ring; then twice that, and so on. */
+/* Nanoseconds to the first look at a queue whose posters do not ring. It doubles each time. */
 #define RC_RESP_RECV_LOOK_NS	50000
 
 /* ---- UC responder ---- */
@@ -80,7 +80,7 @@ enum {
 	ACK_HOLD_TIMES		= 32,		/* an ACK waits this many times a reply's time, */
 	ACK_HOLD_MIN_NS		= 20000,	/* at least this, */
 	ACK_HOLD_MAX_NS		= 4000000,	/* at most this; a later reply is none */
-	ACK_HOLD_FADE		= 8,		/* a quicker reply takes off 1/8 of the difference */
+	ACK_HOLD_FADE		= 8,		/* a quick reply removes 1/8 of the excess */
 };
 
 /* ---- iWARP requester: READs that wait for the next response (iw_req.h) ---- */
@@ -107,6 +107,6 @@ enum {
 #define IW_ACK_TICKS		2		/* jiffies that an ACK waits: one whole at least */
 #define IW_ACK_LATES		3		/* late ACKs that are no accident, each at most */
 #define IW_ACK_LATES_APART	(4u << 20)	/* this many bytes after the one before */
-#define IW_ACK_MOST_SETBACKS	9		/* setbacks that double the bytes to the next trial */
+#define IW_ACK_MOST_SETBACKS	9		/* doublings of the bytes to the next trial */
 
 #endif

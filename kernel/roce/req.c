@@ -15,62 +15,62 @@
 /* ---- WQEs into the engine ---- */
 
 static const u8 rc_op_of[TERN_WR_OPCODES] = {
-	[TERN_WR_RDMA_WRITE] = RC_OP_WRITE,
-	[TERN_WR_RDMA_WRITE_WITH_IMM] = RC_OP_WRITE,
-	[TERN_WR_SEND] = RC_OP_SEND,
-	[TERN_WR_SEND_WITH_IMM] = RC_OP_SEND,
-	[TERN_WR_RDMA_READ] = RC_OP_READ,
-	[TERN_WR_ATOMIC_CMP_AND_SWP] = RC_OP_CMP_SWAP,
-	[TERN_WR_ATOMIC_FETCH_AND_ADD] = RC_OP_FETCH_ADD,
-	[TERN_WR_LOCAL_INV] = RC_OP_LOCAL,
-	[TERN_WR_BIND_MW] = RC_OP_LOCAL,
-	[TERN_WR_SEND_WITH_INV] = RC_OP_SEND,
-	[TERN_WR_REG_MR] = RC_OP_LOCAL,
-	[TERN_WR_RDMA_READ_WITH_INV] = RC_OP_LOCAL,	/* iWARP only: fails in order */
+	[TERN_WR_RDMA_WRITE] = WR_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = WR_WRITE,
+	[TERN_WR_SEND] = WR_SEND,
+	[TERN_WR_SEND_WITH_IMM] = WR_SEND,
+	[TERN_WR_RDMA_READ] = WR_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = WR_CMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = WR_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = WR_LOCAL,
+	[TERN_WR_BIND_MW] = WR_LOCAL,
+	[TERN_WR_SEND_WITH_INV] = WR_SEND,
+	[TERN_WR_REG_MR] = WR_LOCAL,
+	[TERN_WR_RDMA_READ_WITH_INV] = WR_LOCAL,	/* iWARP only: fails in order */
 };
 
-static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
+static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct wr *s)
 {
-	*s = (struct rc_sqe){ .op = rc_op_of[wqe->opcode] };
+	*s = (struct wr){ .op = rc_op_of[wqe->opcode] };
 
 	if (wqe->flags & TERN_SEND_FENCE)
-		s->flags |= RC_SQE_FENCE;
+		s->flags |= WR_F_FENCE;
 	if (wqe->flags & TERN_SEND_SOLICITED)
-		s->flags |= RC_SQE_SOLICITED;
-	if (s->op != RC_OP_LOCAL)
+		s->flags |= WR_F_SOLICITED;
+	if (s->op != WR_LOCAL)
 		s->length = tern_wqe_bytes(wqe);
 
 	switch (wqe->opcode) {
 	case TERN_WR_SEND_WITH_IMM:
 	case TERN_WR_RDMA_WRITE_WITH_IMM:
-		s->flags |= RC_SQE_IMM;
+		s->flags |= WR_F_IMM;
 		s->imm = wqe->imm;
 		break;
 	case TERN_WR_SEND_WITH_INV:
-		s->flags |= RC_SQE_INV;
+		s->flags |= WR_F_INV;
 		s->inv_rkey = wqe->inv_key;
 		break;
 	case TERN_WR_LOCAL_INV:
 		/* What is in flight may have to be sent again from the region. */
-		s->flags |= RC_SQE_WAIT_ALL;
+		s->flags |= WR_F_WAIT_ALL;
 		break;
 	default:
 		break;
 	}
 
 	switch (s->op) {
-	case RC_OP_WRITE:
-	case RC_OP_READ:
+	case WR_WRITE:
+	case WR_READ:
 		s->va = wqe->rdma.remote_addr;
 		s->rkey = wqe->rdma.rkey;
 		break;
-	case RC_OP_CMP_SWAP:
+	case WR_CMP_SWAP:
 		s->va = wqe->atomic.remote_addr;
 		s->rkey = wqe->atomic.rkey;
 		s->compare = wqe->atomic.compare_add;
 		s->swap_add = wqe->atomic.swap;
 		break;
-	case RC_OP_FETCH_ADD:
+	case WR_FETCH_ADD:
 		s->va = wqe->atomic.remote_addr;
 		s->rkey = wqe->atomic.rkey;
 		s->swap_add = wqe->atomic.compare_add;
@@ -89,7 +89,7 @@ static void take_posted(struct roce_qp *qp)
 	const struct rc_req *req = &qp->req;
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
-	struct rc_sqe s;
+	struct wr s;
 	u32 n = 0;
 	int ret;
 
@@ -103,7 +103,7 @@ static void take_posted(struct roce_qp *qp)
 			/* Fails when execute_local() comes to it. */
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;
-			s = (struct rc_sqe){ .op = RC_OP_LOCAL, .flags = RC_SQE_WAIT_ALL };
+			s = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
 		} else {
 			sqe_from_wqe(wqe, &s);
 		}
@@ -234,8 +234,8 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		}
 		if (run.kind == RUN_LOCAL) {
 			rc_req_local_done(req, run.slot,
-					  /* the values of enum ib_wc_status are rc_status' */
-					  (enum rc_status)tern_qp_execute_local(
+					  /* the values of enum ib_wc_status are wr_status' */
+					  (enum wr_status)tern_qp_execute_local(
 						  &qp->base, tern_sq_wqe(sq, run.slot)));
 			--*budget;
 			continue;
@@ -250,7 +250,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			if (ret == -EAGAIN)
 				break;
 			if (ret)
-				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
+				rc_req_fail(req, run.slot, WR_ST_LOC_PROT_ERR);
 			continue;
 		}
 		if (!roce_batch_room(qp, &run))
@@ -272,7 +272,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 		rc_req_sent(req, roce_ack_timer_from(qp), &run, sent);
 		*budget -= min(*budget, sent + 1);
 		if (ret == -EFAULT) {
-			rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
+			rc_req_fail(req, run.slot, WR_ST_LOC_PROT_ERR);
 			continue;
 		}
 		if (ret == -EAGAIN)
@@ -342,7 +342,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	if (act.kind == RC_REQ_DONE)
 		return;
 	if (place(qp, rx, &act))
-		rc_req_fail(&qp->req, act.slot, RC_ST_LOC_PROT_ERR);
+		rc_req_fail(&qp->req, act.slot, WR_ST_LOC_PROT_ERR);
 	else
 		rc_req_placed(&qp->req, now, &act);
 }
@@ -359,17 +359,17 @@ void roce_req_timer(struct roce_qp *qp)
 bool roce_req_reap(struct roce_qp *qp)
 {
 	u32 left = ROCE_BUDGET_WQES;
-	enum rc_status status;
+	enum wr_status status;
 	u32 slot;
 
 	if (!qp->req_ready)
 		return false;
 	while (left && rc_req_reap(&qp->req, &slot, &status)) {
-		/* enum rc_status has the values of enum ib_wc_status */
+		/* enum wr_status has the values of enum ib_wc_status */
 		roce_complete_send(qp, slot, (enum ib_wc_status)status);
-		if (status == RC_ST_RETRY_EXC_ERR)
+		if (status == WR_ST_RETRY_EXC_ERR)
 			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
-		else if (status == RC_ST_RNR_RETRY_EXC_ERR)
+		else if (status == WR_ST_RNR_RETRY_EXC_ERR)
 			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
 		left--;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the targets share: how one fails, and its input as a string of choices. */
+/* What the targets share: how one fails, and its input as a sequence of choices. */
 #ifndef TERN_FUZZ_H
 #define TERN_FUZZ_H
 
@@ -33,7 +33,7 @@ public:
 		return high << 16 | word();
 	}
 	u32 below(u32 n) { return byte() % n; }
-	/* Most often this, else near it or anything. */
+	/* Usually this, else near it, or anything. */
 	u32 near(u32 expected)
 	{
 		u8 how = byte();

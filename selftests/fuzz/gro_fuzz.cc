@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Which packets may be put behind others: a stack that gives each the first one's header,
-// with its own length, identification and checksum, gives it the header that it came with.
+// Which packets may join a batch behind others. A stack that gives each packet the first one's
+// header, with its own length, identification and checksum, must restore the header it came with.
 #include <cstring>
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace {
 
 enum { kIp4Bytes = 20, kIp6Bytes = 40 };
 
-// Of exactly its size, so that the sanitizer sees who reads on.
+// Of exactly its size, so that the sanitizer sees reads beyond it.
 std::unique_ptr<u8[]> draw_header(Choices &in, size_t bytes)
 {
 	std::unique_ptr<u8[]> header(new u8[bytes]);
@@ -21,7 +21,7 @@ std::unique_ptr<u8[]> draw_header(Choices &in, size_t bytes)
 	return header;
 }
 
-// Most often the same, but for some bytes.
+// Usually the same except for some bytes.
 std::unique_ptr<u8[]> draw_next(Choices &in, const u8 *first, size_t bytes)
 {
 	if (in.below(8) == 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the
-// input or near what the engines expect, parsed and handed on as the module does,
-// with requests posted, segments drained or lent, loans returned and placements that fail
-// in between. What must hold always is in check() of each half and at each verdict.
+// iWARP requester and responder under a hostile peer: any ULPDUs, as bytes of the input or close to
+// what the engines expect, parsed and passed on as in the module, with requests posted, segments
+// sent or lent, loans returned and placements that fail in between. check() of each half and the
+// code at each verdict test the invariants.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Of the connection, until pages or the path have another size.
+// The connection's, until pages or the path get another size.
 u16 draw_max_ulpdu(Choices &in)
 {
 	static const u16 ulpdus[] = {DDP_CTRL_MAX_BYTES, 100, 1454, 8942, 0xffff};
@@ -24,7 +24,7 @@ u16 draw_max_ulpdu(Choices &in)
 	return ulpdus[in.below(5)];
 }
 
-// A length near what matters, or any.
+// A length near a limit, or any.
 u32 draw_length(Choices &in, u32 max_ulpdu)
 {
 	switch (in.below(7)) {
@@ -45,7 +45,7 @@ u32 draw_length(Choices &in, u32 max_ulpdu)
 	}
 }
 
-// Of our own making: correct, and within the longest ULPDU.
+// Our own segment: correct, and within the longest ULPDU.
 ddp_seg parse_own(const iw_seg &seg, u32 max_ulpdu)
 {
 	ddp_seg s;
@@ -82,18 +82,18 @@ public:
 
 	void post()
 	{
-		iw_sqe wr = {};
+		struct wr wr = {};
 		bool room = q.head - q.tail < kEntries;
 
-		wr.op = static_cast<u8>(in_.below(IW_OP_LOCAL + 1));
+		wr.op = static_cast<u8>(in_.below(WR_LOCAL + 1));
 		wr.flags = in_.byte() & 0x1f;
 		wr.length = draw_length(in_, q.cfg.max_ulpdu);
-		if (wr.op == IW_OP_CMP_SWAP || wr.op == IW_OP_FETCH_ADD)
+		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD)
 			wr.length = 8;
-		if (wr.op == IW_OP_LOCAL)
+		if (wr.op == WR_LOCAL)
 			wr.length = 0;
-		if (!q.cfg.ord && wr.op >= IW_OP_READ && wr.op <= IW_OP_FETCH_ADD)
-			wr.op = IW_OP_SEND;
+		if (!q.cfg.ord && wr.op >= WR_READ && wr.op <= WR_FETCH_ADD)
+			wr.op = WR_SEND;
 		REQUIRE(iw_req_post(&q, &wr) == room);
 		if (room)
 			moved(q.head - 1) = 0;
@@ -119,14 +119,14 @@ public:
 		}
 	}
 
-	// A response, as near to the truth as the input wants.
+	// A response, as close to correct as the input wants.
 	ddp_seg draw_response(u8 *payload)
 	{
 		const iw_sqe &s = at(q.resp);
 		ddp_seg h = {};
 
 		if (in_.below(2)) {
-			u32 left = s.length - s.done_bytes;
+			u32 left = s.wr.length - s.done_bytes;
 			u32 n = in_.below(4) ? std::min<u32>(left, in_.word()) : in_.word();
 
 			h.opcode = RDMAP_READ_RESP;
@@ -146,7 +146,7 @@ public:
 		return h;
 	}
 
-	// What to terminate with, or TERM_NONE.
+	// The code to terminate with, or TERM_NONE.
 	int rx(const ddp_seg &s, const u8 *payload)
 	{
 		iw_req_act act;
@@ -160,16 +160,16 @@ public:
 		REQUIRE(!iw_req_in_error(&q) && q.rd_out && act.slot == q.resp);
 		const iw_sqe &sqe = at(act.slot);
 		REQUIRE(sqe.state == IW_SQE_SENT);
-		REQUIRE((act.kind == IW_REQ_PLACE) == (sqe.op == IW_OP_READ));
+		REQUIRE((act.kind == IW_REQ_PLACE) == (sqe.wr.op == WR_READ));
 		REQUIRE((act.kind == IW_REQ_PLACE_ATOMIC) == (s.opcode == RDMAP_ATOMIC_RESP));
 		if (act.kind == IW_REQ_PLACE) {
 			REQUIRE(act.offset == moved(act.slot) && act.bytes == s.payload_bytes);
-			REQUIRE(act.bytes <= sqe.length - act.offset);
+			REQUIRE(act.bytes <= sqe.wr.length - act.offset);
 		} else {
 			REQUIRE(act.bytes == 8 && act.offset == 0);
 		}
 		if (!in_.below(32)) {
-			fail(act.slot, IW_ST_LOC_PROT_ERR);
+			fail(act.slot, WR_ST_LOC_PROT_ERR);
 			REQUIRE(iw_req_in_error(&q));
 			return TERM_NONE;
 		}
@@ -178,8 +178,8 @@ public:
 		return TERM_NONE;
 	}
 
-	// The peer hears of it, unless the stream was over.
-	void fail(u32 slot, iw_status status)
+	// The peer is told, unless the stream is over.
+	void fail(u32 slot, wr_status status)
 	{
 		bool was_over = iw_req_in_error(&q) || other->in_error;
 
@@ -189,15 +189,15 @@ public:
 			(other->term_due && other->term == TERM_LOCAL));
 	}
 
-	void fail() { fail(q.una + in_.near(0), IW_ST_LOC_LEN_ERR); }
+	void fail() { fail(q.una + in_.near(0), WR_ST_LOC_LEN_ERR); }
 
 	// Payload is lent from now on, or copied.
 	void set_lending(bool lending) { lending_ = lending; }
 
-	// What is lent from now on is returned later than all before it.
+	// What is lent from now on is returned after all that was lent before.
 	void begin_loan() { loan_++; }
 
-	// Some loans, the oldest first, or all of them, also the one that is being made.
+	// Return some loans, the oldest first, or all, including the unfinished one.
 	void return_loans(u32 most)
 	{
 		returned_ += std::min(most, loan_ + 1 - returned_);
@@ -207,20 +207,20 @@ public:
 
 	void reap()
 	{
-		iw_status status;
+		wr_status status;
 		u32 slot;
 
 		while (iw_req_reap(&q, &slot, &status)) {
 			REQUIRE(slot == reaped_++);
 			REQUIRE(!is_lent(slot));
 			lent_[slot & (kEntries - 1)] = 0;
-			if (status == IW_ST_SUCCESS)
-				REQUIRE(at(slot).op == IW_OP_LOCAL ||
-					moved(slot) == at(slot).length);
+			if (status == WR_ST_SUCCESS)
+				REQUIRE(at(slot).wr.op == WR_LOCAL ||
+					moved(slot) == at(slot).wr.length);
 			else
 				REQUIRE(iw_req_in_error(&q));
 		}
-		// What is left, and through, waits for its memory and nothing else.
+		// What is complete and not reaped waits only for its memory.
 		if (q.tail != (iw_req_in_error(&q) ? q.head : q.una))
 			REQUIRE(is_lent(q.tail));
 	}
@@ -240,8 +240,8 @@ public:
 		REQUIRE(iw_req_in_error(&q) || under_way == q.rd_out);
 		u64 unsent = 0;
 		for (u32 i = q.cur; i != q.head; i++)
-			if (at(i).op == IW_OP_SEND || at(i).op == IW_OP_WRITE)
-				unsent += at(i).length - moved(i);
+			if (at(i).wr.op == WR_SEND || at(i).wr.op == WR_WRITE)
+				unsent += at(i).wr.length - moved(i);
 		REQUIRE(q.unsent_bytes == (iw_req_in_error(&q) ? 0 : unsent));
 		REQUIRE(q.num_lent == kEntries - std::count(lent_, lent_ + kEntries, 0u));
 	}
@@ -254,7 +254,7 @@ private:
 		return lending_ ? iw_req_next_lent(&q, seg) : iw_req_next(&q, seg);
 	}
 
-	// Has the stream got memory of it?
+	// Does the stream have memory of it?
 	bool is_lent(u32 slot) const { return lent_[slot & (kEntries - 1)] > returned_; }
 
 	iw_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
@@ -265,11 +265,11 @@ private:
 	{
 		const iw_sqe &s = at(seg.slot);
 
-		REQUIRE(s.op == IW_OP_LOCAL);
-		REQUIRE(!(s.flags & IW_SQE_WAIT_ALL) || seg.slot == q.una);
-		REQUIRE(!(s.flags & IW_SQE_FENCE) || !q.rd_out);
+		REQUIRE(s.wr.op == WR_LOCAL);
+		REQUIRE(!(s.wr.flags & WR_F_WAIT_ALL) || seg.slot == q.una);
+		REQUIRE(!(s.wr.flags & WR_F_FENCE) || !q.rd_out);
 		iw_req_local_done(&q, other, seg.slot,
-				  in_.below(8) ? IW_ST_SUCCESS : IW_ST_MW_BIND_ERR);
+				  in_.below(8) ? WR_ST_SUCCESS : WR_ST_MW_BIND_ERR);
 		REQUIRE(s.state == IW_SQE_DONE);
 	}
 
@@ -287,19 +287,19 @@ private:
 
 		REQUIRE(seg.kind == IW_SEG_REQUEST);
 		REQUIRE(!lending_ || seg.bytes <= kMaxLent);
-		REQUIRE(seg.bytes <= s.length && seg.offset <= s.length - seg.bytes);
+		REQUIRE(seg.bytes <= s.wr.length && seg.offset <= s.wr.length - seg.bytes);
 		if (h.qn == DDP_QN_READ_REQ) {
 			REQUIRE(h.msn == read_msn_ && q.rd_out < q.cfg.ord && !seg.bytes);
 		} else if (!h.tagged) {
 			REQUIRE(h.qn == DDP_QN_SEND && h.msn == send_msn_);
-			REQUIRE(s.op == IW_OP_WRITE ||
+			REQUIRE(s.wr.op == WR_WRITE ||
 				(h.mo == seg.offset && h.mo == moved(seg.slot)));
 		} else {
-			REQUIRE(s.op == IW_OP_WRITE && h.opcode == RDMAP_WRITE);
-			REQUIRE(h.stag == s.rkey && h.to == s.va + seg.offset);
+			REQUIRE(s.wr.op == WR_WRITE && h.opcode == RDMAP_WRITE);
+			REQUIRE(h.stag == s.wr.rkey && h.to == s.wr.va + seg.offset);
 			REQUIRE(seg.offset == moved(seg.slot));
 		}
-		REQUIRE(!(s.flags & IW_SQE_FENCE) || !q.rd_out);
+		REQUIRE(!(s.wr.flags & WR_F_FENCE) || !q.rd_out);
 		// Progress, or the last.
 		REQUIRE(seg.bytes || seg.last);
 	}
@@ -403,8 +403,7 @@ public:
 		}
 	}
 
-	// Returns true if the stream is over for the requester; *terminated: how, if the peer
-	// said so.
+	// True if the stream is over for the requester; *terminated: how, if the peer said so.
 	bool rx(const ddp_seg &s, const u8 *p, u32 have, int *terminated)
 	{
 		bool was_in_error = r.in_error;
@@ -591,7 +590,7 @@ public:
 	}
 
 private:
-	// As many bytes as the input says are there; the rest of a long one is payload.
+	// As many bytes as the input says; the rest of a long ULPDU is payload.
 	void rx_bytes()
 	{
 		u32 n = in_.byte(), extra = n >= DDP_CTRL_MAX_BYTES ? in_.word() : 0;

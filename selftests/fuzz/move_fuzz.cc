@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A ring's entries on their way to another, while user space writes what it likes to its
-// index, or the kernel's end goes on: no access beside the rings, no round longer than it
-// may be, no more rounds than the rings take, nothing lost.
+// A ring's entries move to another ring while user space writes anything to its index, or while the
+// kernel's end goes on: no access outside the rings, no round longer than allowed, no more rounds
+// than the rings need, nothing lost.
 #include <cstring>
 #include <vector>
 
@@ -87,7 +87,7 @@ private:
 		return strides[in.below(3)];
 	}
 
-	// A round's worth now and then, up to four.
+	// One round's worth or up to four.
 	u32 draw_slots() { return 1u << in_.below(stride_ == 64 ? 11 : stride_ == 128 ? 10 : 8); }
 
 	u32 most() const { return TERN_MOVE_ROUND_BYTES / stride_; }

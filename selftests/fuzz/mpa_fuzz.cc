@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Any bytes as an MPA start-up frame: nothing outside them is read, what the
-// parser accepts the builder writes back but for reserved bits, and whatever is
-// negotiated on it keeps to both ends' limits. Or as a position and an FPDU whose
-// markers must be where the stream has them.
+// Any bytes as an MPA start-up frame: nothing outside them is read, the builder restores what the
+// parser accepts except reserved bits, and any result of the negotiation respects both ends'
+// limits. Or a position and an FPDU whose markers must be where the stream has them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -14,7 +13,7 @@ namespace {
 
 enum { kSettings = 6 };
 
-// No builder ever reads the private data: it is not in what it writes.
+// No builder reads the private data: it does not write them.
 void check_round_trip(const u8 *data, const mpa_frame &parsed)
 {
 	u8 want[MPA_FRAME_BYTES + MPA_ENHANCED_BYTES], got[sizeof(want)];
@@ -29,7 +28,7 @@ void check_round_trip(const u8 *data, const mpa_frame &parsed)
 	REQUIRE(f.enhanced || (!f.p2p && !f.rtr && !f.ird && !f.ord));
 }
 
-// What the other end makes of a frame of ours.
+// What the other end reads in our frame.
 mpa_frame over_the_wire(mpa_frame f)
 {
 	u8 p[MPA_FRAME_BYTES + MPA_ENHANCED_BYTES];
@@ -81,7 +80,7 @@ void respond(const mpa_offer &mine, const mpa_frame &request)
 	REQUIRE(terms.crc == (mine.crc || request.crc) && terms.tx_markers == request.markers);
 	REQUIRE(terms.p2p == request.p2p && terms.p2p == (terms.rtr != 0));
 
-	// Whoever sent this can live with our reply, and runs with the same.
+	// The sender of the frame accepts our reply, and runs with the same terms.
 	reply = over_the_wire(reply);
 	REQUIRE(!reply.reject && !reply.markers && reply.revision == request.revision);
 	REQUIRE(reply.long_fpdus == terms.long_fpdus);
@@ -133,7 +132,7 @@ void frames(u8 how, const u8 *settings, const u8 *data, u32 n)
 	mine.ord = std::min<u16>(get_unaligned_be16(settings + 3), MPA_DEPTH_MAX);
 
 	error = mpa_frame_parse(p.get(), n, reply, &f);
-	// The part that is there first says the same, or asks for more but not too much.
+	// The first part says the same, or asks for more, but not too much.
 	u32 part = n ? settings[0] * n / 256 : 0;
 	mpa_error first = mpa_frame_parse(p.get(), part, reply, &early);
 	REQUIRE(first == MPA_MORE || first == error);
@@ -154,7 +153,7 @@ void frames(u8 how, const u8 *settings, const u8 *data, u32 n)
 		respond(mine, f);
 }
 
-// Read back as a receiver would: markers where the position says, no byte lost.
+// Read back as a receiver does: markers where the position says, no byte lost.
 void markers(const u8 *settings, const u8 *data, u32 n)
 {
 	u64 pos = u64(get_unaligned_be32(settings)) << (settings[4] % 33) & ~u64(3), at = pos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Any bytes as a packet: nothing outside them is read, and what the parser
-// accepts, the builder writes back bit by bit, but for reserved bits.
+// Any bytes as a packet: nothing outside them is read, and the builder restores what the parser
+// accepts bit by bit, except reserved bits.
 #include <cstring>
 #include <memory>
 
@@ -40,8 +40,8 @@ void check_accepted(const u8 *data, u32 bytes, pkt k)
 
 extern "C" int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	// The first two bytes lengthen the packet beyond what is readable, as
-	// when only the headers are in the linear part.
+	// The first two bytes make the packet longer than what is readable, as when only the
+	// headers are in the linear part.
 	if (size < 2 || size > 4096)
 		return 0;
 	u32 extra = get_unaligned_be16(data);

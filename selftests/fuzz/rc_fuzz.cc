@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC and UC requester and responder under a hostile peer: any packets that the
-// parser lets through, in any order that the headers allow for the calls. What
-// must hold always is in check() of each half and at each verdict.
+// RC and UC requester and responder under a hostile peer: any packets that the parser accepts, in
+// any order that the headers allow for the calls. check() of each half and the code at each verdict
+// test the invariants.
 #include "fuzz.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// A length near what matters, or any.
+// A length near a limit, or any.
 u32 draw_length(Choices &in, u32 pmtu)
 {
 	switch (in.below(8)) {
@@ -37,7 +37,7 @@ u32 draw_length(Choices &in, u32 pmtu)
 	}
 }
 
-// A PSN near one that matters, or any.
+// A PSN near an important one, or any.
 u32 draw_psn(Choices &in, u32 near)
 {
 	u8 how = in.byte();
@@ -49,7 +49,7 @@ u32 draw_psn(Choices &in, u32 near)
 	return in.dword() & PSN_MASK;
 }
 
-// As pkt_parse() or run_stretch() would leave it.
+// As pkt_parse() or run_stretch() would fill it.
 pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 {
 	static const u8 syndromes[] = {0x1f, 0x00, 0x60, 0x61, 0x62, 0x63,
@@ -72,11 +72,11 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 	if (k.op_flags & OPF_PAYLOAD) {
 		u32 n = draw_length(in, pmtu);
 
-		// Most often what a correct peer would send.
+		// Usually what a correct peer sends.
 		if (in.below(2))
 			n = (k.op_flags & OPF_LAST) ? in.byte() : pmtu;
 		if ((how & 6) == 6) {
-			// A stretch, most often of as many packets as its payload needs.
+			// A stretch, usually of as many packets as its payload needs.
 			if (n > 64 * pmtu)
 				n = 64 * pmtu + (n & 1);
 			k.npkts = n / pmtu + !!(n % pmtu) + (how >> 7);
@@ -163,19 +163,19 @@ private:
 
 	void post()
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 		bool room = q_.head - q_.tail < kEntries;
 
-		wr.op = static_cast<u8>(is_rc()		 ? in_.below(RC_OP_LOCAL + 1) :
-					in_.below(3) < 2 ? in_.below(RC_OP_WRITE + 1) :
-							   static_cast<u32>(RC_OP_LOCAL));
+		wr.op = static_cast<u8>(is_rc()		 ? in_.below(WR_LOCAL + 1) :
+					in_.below(3) < 2 ? in_.below(WR_WRITE + 1) :
+							   static_cast<u32>(WR_LOCAL));
 		wr.flags = in_.byte() & 0x1f;
 		wr.length = draw_length(in_, q_.cfg.pmtu);
 		if (wr.length > 0x80000000u)
 			wr.length = 0x80000000u;
-		if (wr.op == RC_OP_CMP_SWAP || wr.op == RC_OP_FETCH_ADD)
+		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD)
 			wr.length = 8;
-		if (wr.op == RC_OP_LOCAL)
+		if (wr.op == WR_LOCAL)
 			wr.length = 0;
 		REQUIRE(rc_req_post(&q_, &wr) == room);
 		if (room)
@@ -184,9 +184,9 @@ private:
 
 	void run_local(const run &r)
 	{
-		REQUIRE(at(r.slot).op == RC_OP_LOCAL);
+		REQUIRE(at(r.slot).wr.op == WR_LOCAL);
 		REQUIRE(local_runs_[r.slot & (kEntries - 1)]++ == 0);
-		rc_req_local_done(&q_, r.slot, in_.below(8) ? RC_ST_SUCCESS : RC_ST_MW_BIND_ERR);
+		rc_req_local_done(&q_, r.slot, in_.below(8) ? WR_ST_SUCCESS : WR_ST_MW_BIND_ERR);
 		reap();
 	}
 
@@ -213,7 +213,7 @@ private:
 			n = in_.below(4) ? r.npkts : in_.below(r.npkts + 1);
 			rc_req_sent(&q_, now_, &r, n);
 			if (n < r.npkts && in_.below(2)) {
-				rc_req_fail(&q_, r.slot, RC_ST_LOC_PROT_ERR);
+				rc_req_fail(&q_, r.slot, WR_ST_LOC_PROT_ERR);
 				reap();
 			}
 			if (!is_rc())
@@ -223,7 +223,7 @@ private:
 
 	void check_run(const run &r)
 	{
-		u32 length = at(r.slot).length;
+		u32 length = at(r.slot).wr.length;
 
 		REQUIRE(r.offset + r.bytes <= length);
 		for (u32 i = 0; i < r.npkts; i++) {
@@ -285,26 +285,26 @@ private:
 
 		REQUIRE(s.state == RC_SQE_ACTIVE);
 		if (act.kind == RC_REQ_PLACE) {
-			REQUIRE(s.op == RC_OP_READ && act.bytes == k.payload_bytes);
+			REQUIRE(s.wr.op == WR_READ && act.bytes == k.payload_bytes);
 			REQUIRE(act.npkts == k.npkts && act.npkts);
-			REQUIRE(act.offset <= s.length && act.bytes <= s.length - act.offset);
+			REQUIRE(act.offset <= s.wr.length && act.bytes <= s.wr.length - act.offset);
 		} else {
 			REQUIRE(act.kind == RC_REQ_PLACE_ATOMIC);
-			REQUIRE(s.op == RC_OP_CMP_SWAP || s.op == RC_OP_FETCH_ADD);
+			REQUIRE(s.wr.op == WR_CMP_SWAP || s.wr.op == WR_FETCH_ADD);
 		}
 		if (in_.below(16))
 			rc_req_placed(&q_, now_, &act);
 		else
-			rc_req_fail(&q_, act.slot, RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q_, act.slot, WR_ST_LOC_PROT_ERR);
 	}
 
-	// An AETH that says nothing: not an ACK, a NAK for want of a receive WQE, or one for a reason.
+	// Neither an ACK, nor an RNR NAK, nor a NAK with a known reason.
 	static bool is_reserved(u8 syndrome)
 	{
 		return syndrome >= 0x64 || (syndrome >= 0x40 && syndrome < 0x60);
 	}
 
-	// Now and then the response that the oldest request waits for, so that a run gets on.
+	// Sometimes the response that the oldest request waits for, so that a run makes progress.
 	void make_plausible(pkt &k)
 	{
 		const rc_sqe &s = at(q_.una);
@@ -313,12 +313,12 @@ private:
 		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
 			return;
 		k.psn = q_.psn_una;
-		k.opcode = s.op == RC_OP_READ	   ? OP_READ_RESP_MIDDLE :
-			   s.op == RC_OP_CMP_SWAP  ? OP_ATOMIC_ACK :
-			   s.op == RC_OP_FETCH_ADD ? OP_ATOMIC_ACK :
+		k.opcode = s.wr.op == WR_READ	   ? OP_READ_RESP_MIDDLE :
+			   s.wr.op == WR_CMP_SWAP  ? OP_ATOMIC_ACK :
+			   s.wr.op == WR_FETCH_ADD ? OP_ATOMIC_ACK :
 						     OP_ACK;
-		if (s.op == RC_OP_READ) {
-			left = s.length - i * q_.cfg.pmtu;
+		if (s.wr.op == WR_READ) {
+			left = s.wr.length - i * q_.cfg.pmtu;
 			end = i - i % s.read_pkts + s.read_pkts;
 			if (end > s.npkts)
 				end = s.npkts;
@@ -355,7 +355,7 @@ private:
 			rc_req_drain(&q_, in_.below(2));
 			break;
 		case 3:
-			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q_, q_.tail + in_.below(kEntries + 1), WR_ST_LOC_PROT_ERR);
 			break;
 		case 4:
 			rc_req_set_retries(&q_, in_.below(8), in_.below(8));
@@ -379,7 +379,8 @@ private:
 		rc_req_is_drained(&q_);
 	}
 
-	// Another, as from packets to none and back; or another limit, as of another path.
+	// Another window, as when a path changes between wire and memory; or another limit, as of
+	// another path.
 	void change_window()
 	{
 		rc_window window = q_.window;
@@ -394,10 +395,10 @@ private:
 		most_window_ = std::max(most_window_, window.max);
 	}
 
-	// In order, each once; after a failure nothing but a LOCAL that was executed succeeds.
+	// In order, each once; after a failure only a LOCAL that was executed succeeds.
 	void reap()
 	{
-		rc_status status;
+		wr_status status;
 		u32 slot;
 
 		while (rc_req_reap(&q_, &slot, &status)) {
@@ -405,13 +406,13 @@ private:
 
 			REQUIRE(slot == reaped_);
 			reaped_++;
-			if (status == RC_ST_SUCCESS)
-				REQUIRE(!failed_ || s.op == RC_OP_LOCAL);
+			if (status == WR_ST_SUCCESS)
+				REQUIRE(!failed_ || s.wr.op == WR_LOCAL);
 			else if (failed_)
-				REQUIRE(status == RC_ST_WR_FLUSH_ERR);
-			if (status != RC_ST_SUCCESS)
+				REQUIRE(status == WR_ST_WR_FLUSH_ERR);
+			if (status != WR_ST_SUCCESS)
 				failed_ = true;
-			if (s.op == RC_OP_LOCAL && status == RC_ST_SUCCESS)
+			if (s.wr.op == WR_LOCAL && status == WR_ST_SUCCESS)
 				REQUIRE(local_runs_[slot & (kEntries - 1)] == 1);
 		}
 	}
@@ -436,7 +437,7 @@ private:
 			return;
 		REQUIRE(q_.window.pkts && q_.window.pkts <= q_.window.max);
 		REQUIRE(((q_.psn_max - q_.psn_una) & PSN_MASK) <= most_window_);
-		// A message is begun within the window and may be half the PSN space long.
+		// A message begins within the window and may be half the PSN space long.
 		REQUIRE(((q_.psn_next - q_.psn_una) & PSN_MASK) <= most_window_ + PSN_HALF);
 	}
 
@@ -445,7 +446,7 @@ private:
 	rc_sqe ring_[kEntries] = {};
 	int local_runs_[kEntries] = {};
 	u32 first_ = 0, reaped_ = 0;
-	u32 most_reads_, most_window_; // that there may ever have been under way
+	u32 most_reads_, most_window_; // the most there may ever have been under way
 	u32 began_with_;	       // the present window
 	u64 now_ = 1;
 	bool failed_ = false;
@@ -505,7 +506,7 @@ private:
 		return all(a) == all(b);
 	}
 
-	// Of what is kept nothing changes; what is not answered yet is kept.
+	// What is kept does not change; what is unanswered is kept.
 	void resize(u32 max)
 	{
 		Table &now = *res_, &then = tables_[res_ == &tables_[0]];
@@ -607,7 +608,7 @@ private:
 		}
 	}
 
-	// What a duplicate is answered with is what it asks for.
+	// A duplicate is answered with what it asks for.
 	void check_replay(const pkt &k, const rc_res &res)
 	{
 		const u64 pmtu = r_.cfg.pmtu, begin = res.next_pkt * pmtu, end = res.end_pkt * pmtu;
@@ -617,7 +618,7 @@ private:
 		REQUIRE((end < res.length ? end : res.length) - begin == k.dma_bytes);
 	}
 
-	// An earlier READ or atomic again, the whole, a part, or something beside it.
+	// An earlier READ or atomic again: the whole, a part, or something beside it.
 	pkt duplicate()
 	{
 		const rc_res &res = (*res_)[in_.below(count())];
@@ -713,7 +714,7 @@ private:
 		}
 	}
 
-	// Nobody may still wait for what was answered: then it does no harm.
+	// Nobody may still wait for what was answered: then it is harmless.
 	void memory_gone(const run &r)
 	{
 		const rc_resp before = r_;
@@ -743,12 +744,12 @@ private:
 			REQUIRE(res.start_pkt <= res.next_pkt);
 			REQUIRE(res.state != RC_RES_PENDING || res.next_pkt < res.end_pkt);
 		}
-		// One that is replayed outlives a table of none.
+		// A pending replay stays when the table shrinks to none.
 		REQUIRE(pending == r_.npending && pending <= count());
 		REQUIRE(r_.res_next < count());
 	}
 
-	// It ends in time, and changes nothing else. The request is lost then, as far as this goes.
+	// It ends in time, and changes nothing else. Here the request is lost then.
 	bool waits_for_recv()
 	{
 		const rc_resp before = r_;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time, events and endpoints of either transport. A world adds kinds of events
- * and what must hold at the end. The same configuration and seed give the same
- * run, event by event.
+ * Time, events and endpoints of either transport. A world adds kinds of events and the conditions
+ * at the end. The same configuration and seed give the same run, event by event.
  */
 #ifndef TERN_SIM_BASE_WORLD_H
 #define TERN_SIM_BASE_WORLD_H
@@ -32,7 +31,7 @@ public:
 		heap_.push({at_ns, order(kind, endpoint), {.packet = p}});
 	}
 
-	/* Call f when the time has come. */
+	/* Call f at that time. */
 	void script(uint64_t at_ns, std::function<void()> f)
 	{
 		scripts_.push_back(std::move(f));
@@ -47,8 +46,8 @@ public:
 
 protected:
 	/*
-	 * Until nothing is left to happen. handle(e): an event that is no script;
-	 * stall_ns: without progress for so long, it is a livelock.
+	 * Run until nothing is left to happen. handle(e): an event that is not a script; stall_ns:
+	 * the longest time without progress, beyond it is a livelock.
 	 */
 	template <class Handle> void play(uint64_t stall_ns, Handle handle)
 	{

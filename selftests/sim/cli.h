@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The command line of a simulator: options that each take a value, --help,
- * and the line that replays a failed run.
+ * The command line of a simulator: options with one value each, --help, and the line that replays a
+ * failed run.
  */
 #ifndef TERN_SIM_CLI_H
 #define TERN_SIM_CLI_H
@@ -21,18 +21,18 @@ public:
 				   std::optional<uint32_t> *>;
 
 	explicit Cli(const char *program) : program_(program) {}
-	/* name: with its dashes; what: of the value, for the usage. */
+	/* name: with its dashes; what: the value's meaning, for the usage. */
 	void add(const char *name, const char *what, Value v)
 	{
 		options_.push_back({name, what, v});
 	}
 
 	bool parse(int argc, char **argv);
-	/* All but the list of scenarios. */
+	/* Everything except the list of scenarios. */
 	void usage(FILE *f) const;
-	/* Optional values only if they were given. */
+	/* Optional values only if they are given. */
 	void print_replay(FILE *f) const;
-	/* The end of a run that failed. */
+	/* The output at the end of a failed run. */
 	void print_failure(const Failure &why, const Trace &trace, uint64_t now_ns) const;
 
 private:

@@ -9,8 +9,8 @@
 namespace sim {
 
 static constexpr uint32_t BUDGET_PACKETS = 64; /* per half and service */
-static constexpr uint32_t PACKET_NS = 40;      /* what handling one costs in simulated time */
-static constexpr uint32_t BATCH_NS = 1500;     /* packets gather for at most so long */
+static constexpr uint32_t PACKET_NS = 40;      /* simulated time to handle one */
+static constexpr uint32_t BATCH_NS = 1500;     /* packets gather at most this long */
 static constexpr uint32_t IDLE_NS = 20000;
 
 Endpoint::Endpoint(World &world, int index, const QpCfg &cfg, const WireCfg &wire_cfg,
@@ -85,7 +85,7 @@ void Endpoint::drain_inbox()
 		}
 		if (have > PKT_HDR_MAX_BYTES)
 			have = PKT_HDR_MAX_BYTES;
-		/* Parsed before the ICRC is looked at, as hostile bytes would be. */
+		/* Parsed before the ICRC is checked, like hostile bytes. */
 		e = pkt_parse(p->data, have, p->bytes, &k);
 		world_.packets++;
 		if (p->corrupted) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One QP of a connection: an inbox, a requester for its own work and a
- * responder for the peer's. Works in batches, as a driver does: packets
- * gather in the inbox, are gone through together, and then both halves send
- * within a budget.
+ * One QP of a connection: an inbox, a requester for its own work and a responder for the peer's.
+ * Works in batches, as a driver does: packets gather in the inbox and are handled together, and
+ * then both halves send within a budget.
  */
 #ifndef TERN_SIM_ENDPOINT_H
 #define TERN_SIM_ENDPOINT_H
@@ -20,10 +19,10 @@ namespace sim {
 class Endpoint {
 public:
 	Endpoint(World &world, int index, const QpCfg &cfg, const WireCfg &wire, uint64_t seed);
-	/* The responder needs the peer's ledger, so it comes after both endpoints exist. */
+	/* The responder needs the peer's ledger, so connect when both endpoints exist. */
 	void connect(Endpoint &peer);
 
-	/* Something has come in order; a packet has come out of order. */
+	/* A packet came in order; out of order. */
 	void notice();
 	void arrive(Packet *p);
 	void service();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The future: a 4-ary heap of events, in order of time and then of creation. */
+/* Future events: a 4-ary heap, in order of time and then of creation. */
 #ifndef TERN_SIM_EVENT_H
 #define TERN_SIM_EVENT_H
 
@@ -11,7 +11,7 @@ namespace sim {
 
 struct Packet;
 
-/* Of the kinds of events, all others are the world's. */
+/* The one kind of event here; all others are the world's. */
 constexpr uint8_t EV_SCRIPT = 0xff; /* the scenario's next step */
 
 struct Event {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets as bytes: BTH to ICRC, with the truth about what they carry beside
- * them, which only the oracles read. A pool recycles them hot.
+ * Packets as bytes, from BTH to ICRC, and beside them what they really carry, which only the
+ * oracles read. A pool reuses them.
  */
 #ifndef TERN_SIM_FRAME_H
 #define TERN_SIM_FRAME_H
@@ -53,9 +53,9 @@ private:
 	size_t in_use_ = 0;
 };
 
-/* Write headers; returns where k->payload_bytes bytes of payload go. */
+/* Write headers; returns where the k->payload_bytes bytes of payload go. */
 uint8_t *frame_begin(Packet *p, struct pkt *k);
-/* Payload is in place: pad and ICRC. */
+/* The payload is in place: add pad and ICRC. */
 void frame_end(Packet *p, const struct pkt *k);
 /* The whole run as a stretch; fill() writes the payload. */
 template <class Fill> void frame_stretch(Packet *p, const struct run &run, Fill fill)
@@ -68,12 +68,12 @@ template <class Fill> void frame_stretch(Packet *p, const struct run &run, Fill 
 	p->bytes = BTH_BYTES;
 	p->stretch = std::move(s);
 }
-/* All that a packet is, next apart. */
+/* Copy everything except next. */
 void frame_copy(Packet *to, const Packet *from);
-/* Is the ICRC that of the bytes? */
+/* Does the ICRC match the bytes? */
 bool frame_intact(const Packet *p);
 
-/* Sanitizer builds: the bytes after p->bytes must not be touched while on the wire. */
+/* Sanitizer builds: poison the bytes after p->bytes while the packet is on the wire. */
 void frame_fence(const Packet *p);
 void frame_unfence(const Packet *p);
 

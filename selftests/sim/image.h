@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory that a responder exposes to the peer's requester: one part that is
- * only read, areas of which each holds one WRITE, counters, and guards around
- * them. And what they will hold once everything posted was executed, so that
- * the outcome of whatever is aimed at them is known beforehand.
+ * The memory that a responder exposes to the peer's requester: a part that is only read, areas that
+ * hold one WRITE each, counters, and guards around them. Also what they will hold once everything
+ * posted is executed, so that every outcome is known beforehand.
  */
 #ifndef TERN_SIM_IMAGE_H
 #define TERN_SIM_IMAGE_H
@@ -23,7 +22,7 @@ constexpr uint32_t GUARD_BYTES = 64;
 
 struct Layout {
 	uint32_t static_bytes; /* never written: READ any part of it */
-	uint32_t near_bytes;   /* shorter READs begin within so many bytes of it; 0: anywhere */
+	uint32_t near_bytes;   /* shorter READs begin within this many bytes of it; 0: anywhere */
 	uint32_t area_bytes;
 	uint32_t big_bytes; /* 0: there is no large area */
 
@@ -48,16 +47,16 @@ class Image {
 public:
 	explicit Image(const Layout &layout) : layout_(layout) {}
 
-	/* The memory before anything was executed. */
+	/* The memory before anything is executed. */
 	std::vector<uint8_t> fresh() const;
-	/* Nothing outside of areas and counters was written ... */
+	/* Nothing outside areas and counters was written ... */
 	void check_untouched(int endpoint, const std::vector<uint8_t> &mem) const;
-	/* ... and they are what they will be, the shared counter apart. */
+	/* ... and those hold what they should, except the shared counter. */
 	void check_outcome(int endpoint, const std::vector<uint8_t> &mem) const;
 
 	/*
-	 * A WRITE after a READ of the same place may overtake the READ's response
-	 * unless it is fenced (IBTA table 79); so then fence it, or go elsewhere.
+	 * A WRITE after a READ of the same place may overtake the READ's response unless it is
+	 * fenced (IBTA table 79); so fence it, or use another place.
 	 */
 	template <class Work> void aim_write(Rng &rng, Work &w, uint8_t fence)
 	{

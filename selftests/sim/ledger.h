@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The truth about one direction of a connection: every work request that was
- * posted, what it must do at the responder and what it must bring back. The
- * engines never see it.
+ * What really happens in one direction of a connection: every work request that was posted, what it
+ * must do at the responder and what it must bring back. The engines never see it.
  */
 #ifndef TERN_SIM_LEDGER_H
 #define TERN_SIM_LEDGER_H
@@ -28,13 +27,13 @@ constexpr Layout LAYOUT = {
 	.big_bytes = BIG_BYTES,
 };
 
-/* The one thing that goes wrong on purpose in an error scenario. */
+/* The one deliberate fault of an error scenario. */
 enum Fault {
 	FAULT_NONE,
 	FAULT_ACCESS,	 /* responder: key or bounds refused */
 	FAULT_INVALID,	 /* responder: message longer than the receive WQE */
 	FAULT_OP,	 /* responder: local failure */
-	FAULT_READ_GONE, /* responder: memory vanishes while the READ is answered */
+	FAULT_READ_GONE, /* responder: memory disappears while the READ is answered */
 	FAULT_NO_RECV,	 /* responder: no receive WQE ever again */
 	FAULT_GATHER,	 /* requester: source SGEs refused */
 	FAULT_SINK,	 /* requester: sink SGEs refused */
@@ -45,10 +44,10 @@ struct Work {
 	uint64_t number;     /* as posted, from 0 */
 	uint64_t net;	     /* among those that reach the network */
 	uint64_t rd_before;  /* READs and atomics posted before */
-	uint64_t key;	     /* contents: of what is sent, or of what is read */
+	uint64_t key;	     /* contents: what is sent, or what is read */
 	uint32_t key_offset; /* READ: where in that string */
 	uint64_t orig;	     /* atomics: value before, unless shared */
-	struct rc_sqe wr;
+	struct wr wr;
 	uint32_t area; /* it reads, or NO_AREA */
 	uint32_t arena_end;
 	uint32_t placed; /* bytes that came back */
@@ -62,12 +61,12 @@ struct Work {
 
 inline bool is_atomic(uint8_t op)
 {
-	return op == RC_OP_CMP_SWAP || op == RC_OP_FETCH_ADD;
+	return op == WR_CMP_SWAP || op == WR_FETCH_ADD;
 }
 
 inline bool is_rd(uint8_t op)
 {
-	return op == RC_OP_READ || is_atomic(op);
+	return op == WR_READ || is_atomic(op);
 }
 
 class Ledger : public Image {
@@ -88,7 +87,7 @@ public:
 
 	Work &at(uint64_t number) { return ring_[number & mask_]; }
 
-	bool failed = false; /* the requester gave up: what still arrives is void */
+	bool failed = false; /* the requester gave up: ignore what still arrives */
 	uint64_t posted = 0;
 	uint64_t reaped = 0;
 	uint64_t net_posted = 0;

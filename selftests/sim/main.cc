@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sim: the RC and UC engines against each other over a simulated wire.
- * Prints what happened and how fast; on a failure, the seed and the last
- * events, and exits with 1.
+ * sim: two RC or UC engines talk over a simulated wire. Prints what happened and how fast. After a
+ * failure it prints the seed and the last events and exits with 1.
  */
 #include <cinttypes>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The contents of every message: an endless byte string per key, any part of
- * which can be written or checked without the rest.
+ * The contents of every message: an endless byte string per key. Any part of it can be written or
+ * checked without the rest.
  */
 #ifndef TERN_SIM_PATTERN_H
 #define TERN_SIM_PATTERN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parameters of one direction of a connection, and what is to happen to it. */
+/* The parameters of one direction of a connection, and its deliberate faults. */
 #ifndef TERN_SIM_QP_H
 #define TERN_SIM_QP_H
 
@@ -23,21 +23,21 @@ struct QpCfg {
 	uint32_t sq_entries = 64;
 	uint32_t rq_entries = 64;
 	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */
-	double stretch = 0;	 /* runs that are carried as a whole, in memory */
+	double stretch = 0;	 /* runs that are handed over as a whole, in memory */
 	double partial = 0.02;	 /* runs of which only a part is taken */
 	double rq_dry = 0.02;	 /* receives after which the queue runs dry */
 	uint32_t write_max = 16 << 10;
 	uint32_t read_max = 16 << 10;
-	uint32_t big_max = 0; /* now and then one of up to this size */
+	uint32_t big_max = 0; /* a few are up to this long */
 	bool locals = true;
-	bool forget = false;	/* what a READ read is not readable once that is complete */
+	bool forget = false;	/* a READ's source is unreadable once the READ is complete */
 	uint8_t only_op = 0xff; /* all work requests are of this kind */
 	uint64_t quota = ~0ull; /* work requests to post */
 
-	uint8_t fault = FAULT_NONE; /* befalls the first suitable work request ... */
+	uint8_t fault = FAULT_NONE; /* applies to the first suitable work request ... */
 	uint64_t fault_from = 0;    /* ... from this number on */
-	uint32_t flush_at = 0;	    /* rc_req_flush() once so many have completed */
-	uint32_t drain_every = 0;   /* SQD and back every so many completions */
+	uint32_t flush_at = 0;	    /* rc_req_flush() after this many completions */
+	uint32_t drain_every = 0;   /* into SQD and back after every so many completions */
 };
 
 } /* namespace sim */

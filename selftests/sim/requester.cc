@@ -78,7 +78,7 @@ void Requester::begin(Work &w)
 		fail(ep_, "work request %" PRIu64 " begun while draining", w.number);
 	w.begun = true;
 	begun_++;
-	if ((w.wr.flags & RC_SQE_FENCE) && ledger.rd_reaped != w.rd_before)
+	if ((w.wr.flags & WR_F_FENCE) && ledger.rd_reaped != w.rd_before)
 		fail(ep_, "fenced work request %" PRIu64 " begun before a prior READ is complete",
 		     w.number);
 	if (is_rd(w.wr.op) && ++rd_begun_ - ledger.rd_reaped > cfg.max_rd_atomic)
@@ -104,7 +104,7 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 		fail(ep_, "window is %u, at most %u wanted", q.window.pkts, cfg.max_window);
 }
 
-/* The whole run at once; false if the source was refused. */
+/* The whole run at once; false if the source is refused. */
 bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
 {
 	Packet *p;
@@ -125,7 +125,7 @@ bool Requester::hand_over(Wire &wire, const struct run &run, Work &w)
 	return true;
 }
 
-/* A path that turns from one carriage to the other has another window from then on. */
+/* A path that changes between wire and memory has another window from then on. */
 void Requester::vary_window()
 {
 	static const uint32_t windows[] = {1, 5, 64, 256, 1u << 22};
@@ -140,7 +140,7 @@ void Requester::vary_window()
 	rc_req_set_window(&q, &window);
 }
 
-/* Returns how many went out: fewer than n if the source was refused. */
+/* Returns how many were sent: fewer than n if the source is refused. */
 uint32_t Requester::transmit(Wire &wire, const struct run &run, uint32_t n, Work &w)
 {
 	struct pkt k;
@@ -173,16 +173,16 @@ void Requester::run_local(const struct run &run)
 {
 	Work &w = work_at(run.slot);
 
-	if (w.wr.op != RC_OP_LOCAL)
+	if (w.wr.op != WR_LOCAL)
 		fail(ep_, "RUN_LOCAL for an operation that is not local");
 	if (w.local_run)
 		fail(ep_, "LOCAL work request %" PRIu64 " executed twice", w.number);
 	begin(w);
-	if ((w.wr.flags & RC_SQE_WAIT_ALL) && w.number != ledger.reaped)
+	if ((w.wr.flags & WR_F_WAIT_ALL) && w.number != ledger.reaped)
 		fail(ep_, "LOCAL %" PRIu64 " did not wait for prior requests", w.number);
 	w.local_run = true;
 	world_.trace.add(world_.now_ns, ep_, "local", 0, 0, w.number);
-	rc_req_local_done(&q, run.slot, w.fault == FAULT_LOCAL ? RC_ST_MW_BIND_ERR : RC_ST_SUCCESS);
+	rc_req_local_done(&q, run.slot, w.fault == FAULT_LOCAL ? WR_ST_MW_BIND_ERR : WR_ST_SUCCESS);
 	reap();
 }
 
@@ -226,7 +226,7 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 		rc_req_sent(&q, world_.now_ns, &run, gone);
 		sent += gone;
 		if (gone < n) {
-			rc_req_fail(&q, run.slot, RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q, run.slot, WR_ST_LOC_PROT_ERR);
 			reap();
 			continue;
 		}
@@ -265,7 +265,7 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 		bool gone = false;
 
 		if (act.kind == RC_REQ_PLACE) {
-			if (w.wr.op != RC_OP_READ)
+			if (w.wr.op != WR_READ)
 				fail(ep_, "READ response placed for operation %u", w.wr.op);
 			if (act.bytes != k.payload_bytes || act.offset != w.placed ||
 			    act.bytes > w.wr.length - w.placed)
@@ -283,7 +283,7 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 			w.placed = 8;
 		}
 		if (gone)
-			rc_req_fail(&q, act.slot, RC_ST_LOC_PROT_ERR);
+			rc_req_fail(&q, act.slot, WR_ST_LOC_PROT_ERR);
 		else
 			rc_req_placed(&q, world_.now_ns, &act);
 	}
@@ -313,14 +313,14 @@ void Requester::check_success(const Work &w)
 		fail(ep_, "work request %" PRIu64 " complete but never sent", w.number);
 	if (w.fault)
 		fail(ep_, "work request %" PRIu64 " succeeded, though it cannot", w.number);
-	if (w.wr.op == RC_OP_LOCAL) {
+	if (w.wr.op == WR_LOCAL) {
 		if (!w.local_run)
 			fail(ep_, "LOCAL %" PRIu64 " complete but not executed", w.number);
 		return;
 	}
 	if (!cfg.uc && !w.executed)
 		fail(ep_, "work request %" PRIu64 " complete but not executed", w.number);
-	if (w.wr.op == RC_OP_READ) {
+	if (w.wr.op == WR_READ) {
 		if (w.placed != w.wr.length)
 			fail(ep_, "READ %" PRIu64 " complete with %u of %u bytes", w.number,
 			     w.placed, w.wr.length);
@@ -342,7 +342,7 @@ void Requester::drain_step()
 	if (draining_) {
 		if (!rc_req_is_drained(&q))
 			return;
-		/* Drained: what was begun is complete. */
+		/* Drained: everything that has begun is complete. */
 		if (begun_ != ledger.reaped)
 			fail(ep_, "drained with %" PRIu64 " begun and %" PRIu64 " complete", begun_,
 			     ledger.reaped);
@@ -353,7 +353,7 @@ void Requester::drain_step()
 	} else if (ledger.reaped >= next_drain_) {
 		draining_ = true;
 		rc_req_drain(&q, true);
-		/* One that has its PSNs counts as begun, even if nothing of it was sent yet. */
+		/* A work request with PSNs has begun, even if nothing of it is sent. */
 		drain_limit_ = begun_;
 		if (begun_ != ledger.posted && ring_[begun_ & q.mask].state != RC_SQE_QUEUED)
 			drain_limit_++;
@@ -362,7 +362,7 @@ void Requester::drain_step()
 
 void Requester::reap()
 {
-	enum rc_status status;
+	enum wr_status status;
 	uint32_t slot;
 
 	while (rc_req_reap(&q, &slot, &status)) {
@@ -373,7 +373,7 @@ void Requester::reap()
 
 		progress_ns = world_.now_ns;
 		world_.trace.add(world_.now_ns, ep_, "complete", 0, q.psn_una, w.number, status);
-		if (status == RC_ST_SUCCESS) {
+		if (status == WR_ST_SUCCESS) {
 			if (failed())
 				fail(ep_, "work request %" PRIu64 " succeeded after a failure",
 				     w.number);
@@ -387,7 +387,7 @@ void Requester::reap()
 			ledger.failed = true;
 			fatal_number = w.number;
 			fatal_ns = world_.now_ns;
-		} else if (status != RC_ST_WR_FLUSH_ERR) {
+		} else if (status != WR_ST_WR_FLUSH_ERR) {
 			fail(ep_, "work request %" PRIu64 " not flushed: status %d", w.number,
 			     status);
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sending half of an endpoint: carries out what rc_req.c decides and
- * holds it against the ledger. Every completion is checked for order, status
- * and effect; every packet for fences, window and READ depth.
+ * The sending half of an endpoint: executes what rc_req.c decides and checks it against the ledger.
+ * Every completion is checked for order, status and effect; every packet for fences, window and
+ * READ depth.
  */
 #ifndef TERN_SIM_REQUESTER_H
 #define TERN_SIM_REQUESTER_H
@@ -20,16 +20,16 @@ public:
 	Requester(World &world, int endpoint, const QpCfg &cfg, uint64_t seed);
 
 	void post();
-	/* Sends at most budget packets; returns how many, and when to come back if blocked. */
+	/* Sends at most budget packets; returns how many, and if blocked, when to call again. */
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void rx(const struct pkt &k, const Packet &p);
 	void timer();
 	void reap();
 
 	bool busy() const { return ledger.reaped != ledger.posted; }
-	bool failed() const { return status != RC_ST_SUCCESS; }
+	bool failed() const { return status != WR_ST_SUCCESS; }
 	bool wants_work() const;
-	/* Everything is over and as it should be. */
+	/* Is everything over and correct? */
 	void check_end(const struct rc_resp &r, uint64_t extra_requests);
 
 	QpCfg cfg;
@@ -39,7 +39,7 @@ public:
 	uint64_t progress_ns = 0; /* when something last moved */
 	uint64_t fatal_ns = 0;	  /* when the first request failed */
 	uint64_t fatal_number = 0;
-	uint8_t status = RC_ST_SUCCESS; /* of the first that failed */
+	uint8_t status = WR_ST_SUCCESS; /* of the first that failed */
 	uint64_t faulty_number = 0;	/* the work request that was made to fail */
 	uint64_t first_sent_ns = 0;	/* when the faulty request was first sent */
 	uint64_t drains = 0, rnr_naks = 0, timeouts = 0, seq_naks = 0, implied_naks = 0;

@@ -33,7 +33,7 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	recvs_ = cfg.rq_entries;
 }
 
-/* The memory behind a key, or the end of the run: only targets in the ledger are asked for. */
+/* The memory behind a key; ends the run for any target that is not in the ledger. */
 uint8_t *Responder::at(uint64_t va, uint32_t bytes, uint32_t rkey)
 {
 	uint64_t offset = va - ledger_.va_base;
@@ -67,7 +67,7 @@ bool Responder::take_recv(const Work &w)
 	return true;
 }
 
-/* The work request that an accepted packet belongs to; RC: the next in order, once. */
+/* The work request that an accepted packet belongs to; RC: the next in order, only once. */
 Work &Responder::expected(const Packet &p)
 {
 	if (cfg_.uc) {
@@ -123,8 +123,8 @@ void Responder::begin(Work &w, const struct rc_act &act)
 
 void Responder::finish(Work &w, const struct pkt &k, const struct rc_act &act)
 {
-	bool imm = w.wr.flags & RC_SQE_IMM, inv = w.wr.flags & RC_SQE_INV;
-	bool recv = w.wr.op == RC_OP_SEND || imm;
+	bool imm = w.wr.flags & WR_F_IMM, inv = w.wr.flags & WR_F_INV;
+	bool recv = w.wr.op == WR_SEND || imm;
 
 	if (placed_ != w.wr.length || act.length != w.wr.length)
 		fail(ep_, "message %" PRIu64 " of %u bytes ends after %u (reported %u)", w.number,
@@ -136,11 +136,11 @@ void Responder::finish(Work &w, const struct pkt &k, const struct rc_act &act)
 		fail(ep_, "message %" PRIu64 ": wrong immediate data", w.number);
 	if (inv != !!(k.op_flags & OPF_IETH) || (inv && k.inv_rkey != w.wr.inv_rkey))
 		fail(ep_, "message %" PRIu64 ": wrong key to invalidate", w.number);
-	if (k.solicited != !!(w.wr.flags & RC_SQE_SOLICITED))
+	if (k.solicited != !!(w.wr.flags & WR_F_SOLICITED))
 		fail(ep_, "message %" PRIu64 ": wrong solicited event bit", w.number);
-	if (w.wr.op == RC_OP_SEND && !pattern_matches(w.key, 0, recv_.data(), w.wr.length))
+	if (w.wr.op == WR_SEND && !pattern_matches(w.key, 0, recv_.data(), w.wr.length))
 		fail(ep_, "message %" PRIu64 ": wrong contents", w.number);
-	if (w.wr.op == RC_OP_WRITE &&
+	if (w.wr.op == WR_WRITE &&
 	    !pattern_matches(w.key, 0, at(w.wr.va, w.wr.length, w.wr.rkey), w.wr.length))
 		fail(ep_, "WRITE %" PRIu64 ": wrong contents", w.number);
 	received += recv;
@@ -155,7 +155,7 @@ void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act 
 	Work &w = expected(p);
 	bool write = act.kind == RC_ACT_WRITE;
 
-	if (write != (w.wr.op == RC_OP_WRITE) || is_rd(w.wr.op))
+	if (write != (w.wr.op == WR_WRITE) || is_rd(w.wr.op))
 		fail(ep_, "operation %u executed as %s", w.wr.op, write ? "WRITE" : "SEND");
 	if (act.begin)
 		begin(w, act);
@@ -198,8 +198,8 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 {
 	Work &w = expected(p);
 
-	/* A large READ comes as several requests, stretch after stretch. */
-	if (w.wr.op != RC_OP_READ || act.va != w.wr.va + asked_ ||
+	/* A large READ comes as several consecutive requests. */
+	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ ||
 	    act.length > w.wr.length - asked_ || (!act.length && w.wr.length) ||
 	    act.rkey != w.wr.rkey)
 		fail(ep_, "READ %" PRIu64 " with a wrong RETH", w.number);
@@ -229,7 +229,7 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	uint64_t orig, *v;
 	uint8_t *mem;
 
-	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == RC_OP_CMP_SWAP) ||
+	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == WR_CMP_SWAP) ||
 	    act.va != w.wr.va || act.rkey != w.wr.rkey || act.swap_add != w.wr.swap_add ||
 	    (act.cmp_swap && act.compare != w.wr.compare))
 		fail(ep_, "atomic %" PRIu64 " with a wrong header", w.number);
@@ -328,7 +328,7 @@ void Responder::hand_over(Wire &wire, const struct run &run)
 	wire.send(world_.now_ns, p);
 }
 
-/* A READ's memory: taken from under it, or of a READ that is complete. */
+/* Is a READ's memory gone? Either taken away during the READ, or the READ is complete. */
 bool Responder::is_gone(const struct run &run) const
 {
 	if (run.kind != RUN_READ_RESP)
@@ -404,7 +404,7 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 	return sent;
 }
 
-/* All memory is what the ledger says, and nothing around it was touched. */
+/* All memory is as the ledger says, and nothing around it was touched. */
 void Responder::check_end()
 {
 	ledger_.check_untouched(ep_, mem_);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receiving half of an endpoint: carries out what rc_resp.c decides on
- * real memory, and holds every verdict against the ledger of the peer.
+ * The receiving half of an endpoint: executes what rc_resp.c decides on real memory, and checks
+ * every verdict against the peer's ledger.
  */
 #ifndef TERN_SIM_RESPONDER_H
 #define TERN_SIM_RESPONDER_H
@@ -20,14 +20,17 @@ class Wire;
 
 class Responder {
 public:
-	/* cfg: the peer requester's; ledger likewise. */
+	/* cfg, ledger: the peer requester's. */
 	Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed);
 
-	/* False: p is the caller's again. True: it waits for a receive WQE, or behind one that does. */
+	/*
+	 * False: p belongs to the caller again. True: it waits for a receive WQE, or behind one
+	 * that waits.
+	 */
 	bool rx(const struct pkt &k, Packet *p);
-	/* What waits goes on as far as it can. */
+	/* Waiting requests go on as far as they can. */
 	void resume();
-	/* When to; 0: nothing waits. */
+	/* When to call it; 0: nothing waits. */
 	uint64_t look_ns() const { return kept_.empty() ? 0 : rc_resp_recv_look_ns(&r); }
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void refill();
@@ -39,7 +42,7 @@ public:
 	uint64_t received = 0;	     /* receive completions */
 	uint64_t duplicates = 0;
 	uint64_t waited = 0;	/* requests that found a receive WQE later */
-	uint64_t forgotten = 0; /* READs asked for again, too late */
+	uint64_t forgotten = 0; /* READs requested again, too late */
 	bool fatal = false;
 
 private:
@@ -66,10 +69,10 @@ private:
 	std::vector<uint8_t> mem_;
 	std::vector<uint8_t> recv_;
 	std::vector<struct rc_res> res_;
-	std::vector<uint64_t> res_work_; /* whose they are: numbers */
+	std::vector<uint64_t> res_work_; /* work request numbers of the resources */
 	uint32_t recvs_ = 0;
 	std::deque<std::pair<struct pkt, Packet *>> kept_;
-	bool waits_ = false; /* what was judged last */
+	bool waits_ = false; /* of the last verdict */
 	bool holding_recv_ = false;
 	bool refilling_ = false;
 
@@ -78,8 +81,8 @@ private:
 	bool in_msg_ = false;
 	uint64_t number_ = 0; /* of the message being received */
 	uint32_t placed_ = 0;
-	uint32_t asked_ = 0;	      /* READ: by the requests so far */
-	uint64_t last_delivered_ = 0; /* UC: one after */
+	uint32_t asked_ = 0;	      /* READ: bytes requested so far */
+	uint64_t last_delivered_ = 0; /* UC: one after it */
 };
 
 } /* namespace sim */

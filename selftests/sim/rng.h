@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The simulator's only source of chance: a small seeded generator, so that a
- * seed replays a run exactly. Probabilities are compared against 32 bits.
+ * The simulator's only random source: a small seeded generator, so that a seed replays a run
+ * exactly. Probabilities are compared with 32 bits.
  */
 #ifndef TERN_SIM_RNG_H
 #define TERN_SIM_RNG_H

@@ -60,7 +60,7 @@ QpCfg random_qp(Rng &rng, const Options &o)
 	return c;
 }
 
-/* All waits together still leave each try time for the first: no answer is missed for them. */
+/* Even all waits together leave each attempt enough time: no answer is missed because of them. */
 void draw_waits(Rng &rng, QpCfg &c)
 {
 	if (rng.one_in(2))
@@ -94,7 +94,7 @@ void mixed(World &w, const Options &o)
 	w.run();
 }
 
-/* On a perfect wire with receives always posted, nothing is ever sent twice. */
+/* On a perfect wire with receives always posted, nothing is sent twice. */
 void clean(World &w, const Options &o)
 {
 	connect_pairs(w, o, WireCfg{}, [](QpCfg &c) { c.rq_dry = 0; });
@@ -109,7 +109,7 @@ void clean(World &w, const Options &o)
 			     e->resp->duplicates);
 }
 
-/* Receives that come late, yet before a wait ends: nothing is sent twice either. */
+/* Receives that come late, but before a wait ends: nothing is sent twice either. */
 void late_recv(World &w, const Options &o)
 {
 	uint64_t waited = 0;
@@ -171,7 +171,7 @@ template <uint8_t op> void only(World &w, const Options &o)
 	w.run();
 }
 
-/* SQD and back, all the time. */
+/* Into SQD and back, all the time. */
 void drain(World &w, const Options &o)
 {
 	uint64_t drains = 0;
@@ -184,7 +184,7 @@ void drain(World &w, const Options &o)
 		fail(-1, "never drained");
 }
 
-/* Who has all that a READ brings takes its memory's key away; copies of the READ come later. */
+/* After a READ is complete its memory's key is revoked; copies of the READ request come later. */
 void read_forgotten(World &w, const Options &o)
 {
 	WireCfg wire = wire_cfg(o);
@@ -201,7 +201,7 @@ void read_forgotten(World &w, const Options &o)
 
 /* ---- what ends a QP ---- */
 
-/* One faulty work request in one direction; the other goes on undisturbed. */
+/* One faulty work request in one direction; the other direction goes on undisturbed. */
 Requester &run_fault(World &w, const Options &o, uint8_t fault, void (*adjust)(QpCfg &) = nullptr)
 {
 	Rng rng(o.seed);
@@ -227,9 +227,8 @@ Requester &run_fault(World &w, const Options &o, uint8_t fault, void (*adjust)(Q
 }
 
 /*
- * The responder refuses. If its NAK is lost nothing else comes from it, so
- * over a lossy wire the retries may run out, also for an earlier request
- * whose acknowledge was lost with it.
+ * The responder refuses. If its NAK is lost, it sends nothing else. So over a lossy wire the
+ * retries may run out, even for an earlier request whose acknowledge was lost with it.
  */
 void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
 {
@@ -240,7 +239,7 @@ void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 	if (q.status == status && q.fatal_number == q.faulty_number)
 		return;
-	if (!is_clean(o) && q.status == RC_ST_RETRY_EXC_ERR && q.fatal_number <= q.faulty_number)
+	if (!is_clean(o) && q.status == WR_ST_RETRY_EXC_ERR && q.fatal_number <= q.faulty_number)
 		return;
 	fail(0, "work request %" PRIu64 " failed with status %d, expected %" PRIu64 " with %d",
 	     q.fatal_number, q.status, q.faulty_number, status);
@@ -248,25 +247,25 @@ void refused(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 void access_error(World &w, const Options &o)
 {
-	refused(w, o, FAULT_ACCESS, RC_ST_REM_ACCESS_ERR);
+	refused(w, o, FAULT_ACCESS, WR_ST_REM_ACCESS_ERR);
 }
 
 void invalid_request(World &w, const Options &o)
 {
-	refused(w, o, FAULT_INVALID, RC_ST_REM_INV_REQ_ERR);
+	refused(w, o, FAULT_INVALID, WR_ST_REM_INV_REQ_ERR);
 }
 
 void remote_op_error(World &w, const Options &o)
 {
-	refused(w, o, FAULT_OP, RC_ST_REM_OP_ERR);
+	refused(w, o, FAULT_OP, WR_ST_REM_OP_ERR);
 }
 
 void read_gone(World &w, const Options &o)
 {
-	refused(w, o, FAULT_READ_GONE, RC_ST_REM_ACCESS_ERR);
+	refused(w, o, FAULT_READ_GONE, WR_ST_REM_ACCESS_ERR);
 }
 
-/* A local reason is never masked by the wire: same request, same status. */
+/* The wire never hides a local reason: same request, same status. */
 void refused_here(World &w, const Options &o, uint8_t fault, uint8_t status)
 {
 	Requester &q = run_fault(w, o, fault);
@@ -279,17 +278,17 @@ void refused_here(World &w, const Options &o, uint8_t fault, uint8_t status)
 
 void gather_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_GATHER, RC_ST_LOC_PROT_ERR);
+	refused_here(w, o, FAULT_GATHER, WR_ST_LOC_PROT_ERR);
 }
 
 void sink_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_SINK, RC_ST_LOC_PROT_ERR);
+	refused_here(w, o, FAULT_SINK, WR_ST_LOC_PROT_ERR);
 }
 
 void local_error(World &w, const Options &o)
 {
-	refused_here(w, o, FAULT_LOCAL, RC_ST_MW_BIND_ERR);
+	refused_here(w, o, FAULT_LOCAL, WR_ST_MW_BIND_ERR);
 }
 
 void rnr_exceeded(World &w, const Options &o)
@@ -300,9 +299,9 @@ void rnr_exceeded(World &w, const Options &o)
 	});
 	uint64_t took = q.fatal_ns - q.first_sent_ns, wait = rc_rnr_timer_ns(q.cfg.rnr_field);
 
-	if (q.status != RC_ST_RNR_RETRY_EXC_ERR || q.fatal_number != q.faulty_number)
+	if (q.status != WR_ST_RNR_RETRY_EXC_ERR || q.fatal_number != q.faulty_number)
 		fail(0, "work request %" PRIu64 " failed with status %d", q.fatal_number, q.status);
-	/* Duplicates of a request bring NAKs of their own, which do not count as waits. */
+	/* Duplicates of a request cause NAKs of their own, which do not count as waits. */
 	if (took < 3 * wait)
 		fail(0, "gave up after %" PRIu64 " ns, three waits are %" PRIu64, took, 3 * wait);
 	if (is_clean(o) && q.rnr_naks != 4)
@@ -310,9 +309,9 @@ void rnr_exceeded(World &w, const Options &o)
 }
 
 /*
- * Waits of 1, 2, and then four times as long. Those for a peer that answers within answer_ns (0:
- * it has not yet) may begin with less than ack_timeout_ns. All together are cut short by all_ns,
- * but each is least_ns.
+ * Waits of 1, 2, and then four times the first. For a peer that answers within answer_ns (0: it has
+ * not yet answered) they may begin with less than ack_timeout_ns. all_ns limits their sum, but each
+ * is at least least_ns.
  */
 uint64_t given_up_after(const QpCfg &c, uint64_t answer_ns)
 {
@@ -325,7 +324,10 @@ uint64_t given_up_after(const QpCfg &c, uint64_t answer_ns)
 	return c.all_ns ? std::min(all, std::max(c.all_ns, (c.retry_cnt + 1) * c.least_ns)) : all;
 }
 
-/* Of some all_ns decides how long it takes, of some least_ns, what is known of the peer, or none. */
+/*
+ * For some, all_ns decides how long it takes; for some least_ns, what is known of the peer, or
+ * neither.
+ */
 void draw_dead_waits(Rng &rng, QpCfg &c)
 {
 	c.ack_timeout_ns = rng.one_in(2) ? 100000 : 4000000000;
@@ -356,23 +358,23 @@ void dead_wire(World &w, const Options &o)
 		for (auto &e : w.ep)
 			e->wire.cut();
 	});
-	/* No work is posted to a QP long dead, or it would be flushed for ever. */
+	/* Post no work to a QP that is long dead: it would be flushed for ever. */
 	w.script(5000000, [&w] { w.cfg.packets = 0; });
 	w.run();
 	for (auto &e : w.ep) {
 		const QpCfg &c = e->req.cfg;
 		uint64_t took = e->req.fatal_ns - CUT_NS;
-		/* Over a bad wire it may have had no answer at all by then. */
+		/* Over a bad wire the peer may not have answered at all by then. */
 		uint64_t most =
 			given_up_after(c, is_clean(o) || e->req.q.answer_ns ? ANSWER_NS : 0);
 		int i = (int)(&e - w.ep.data());
 
-		if (e->req.status != RC_ST_RETRY_EXC_ERR)
+		if (e->req.status != WR_ST_RETRY_EXC_ERR)
 			fail(i, "status %d on a dead wire", e->req.status);
-		/* Losses before the cut had used up some. */
+		/* Losses before the cut used up some of them. */
 		if (took + 50000 < given_up_after(c, 1) && is_clean(o))
 			fail(i, "gave up after %" PRIu64 " ns", took);
-		/* A late duplicate of before the cut still counts as progress. */
+		/* A late duplicate from before the cut still counts as progress. */
 		if (took > most + 200000 + (is_clean(o) ? 0 : WireCfg().late_dup_ns))
 			fail(i, "took %" PRIu64 " ns to give up", took);
 	}
@@ -392,7 +394,7 @@ void flush(World &w, const Options &o)
 	w.cfg.packets = ~0ull;
 	w.connect(ab, ba, wire_cfg(o), rng.next());
 	w.run();
-	if (w.ep[0]->req.status != RC_ST_WR_FLUSH_ERR || w.ep[0]->req.ledger.posted != 400)
+	if (w.ep[0]->req.status != WR_ST_WR_FLUSH_ERR || w.ep[0]->req.ledger.posted != 400)
 		fail(0, "status %d after a flush", w.ep[0]->req.status);
 	if (w.ep[1]->req.failed())
 		fail(1, "the other direction failed as well");
@@ -406,10 +408,10 @@ const Scenario scenarios[] = {
 	{"late-recv", "receives that come late are waited for", late_recv},
 	{"slow-wire", "limited bandwidth with local drops", slow_wire},
 	{"uc", "unreliable connection: whole messages or none, in order", uc},
-	{"sends", "SEND only", only<RC_OP_SEND>},
-	{"writes", "RDMA WRITE only", only<RC_OP_WRITE>},
-	{"reads", "RDMA READ only", only<RC_OP_READ>},
-	{"atomics", "FETCH_ADD only", only<RC_OP_FETCH_ADD>},
+	{"sends", "SEND only", only<WR_SEND>},
+	{"writes", "RDMA WRITE only", only<WR_WRITE>},
+	{"reads", "RDMA READ only", only<WR_READ>},
+	{"atomics", "FETCH_ADD only", only<WR_FETCH_ADD>},
 	{"drain", "SQD and back under load", drain},
 	{"read-forgotten", "memory is gone after a READ; late duplicates ask for it",
 	 read_forgotten},

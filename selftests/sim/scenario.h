@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The named situations that the simulator can put the engines in. */
+/* The named scenarios of the simulator. */
 #ifndef TERN_SIM_SCENARIO_H
 #define TERN_SIM_SCENARIO_H
 

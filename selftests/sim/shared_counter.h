@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The one counter that all connections add 1 to: each of its values comes back once. */
+/* The one counter to which all connections add 1: each of its values is returned once. */
 #ifndef TERN_SIM_SHARED_COUNTER_H
 #define TERN_SIM_SHARED_COUNTER_H
 
@@ -10,9 +10,9 @@ namespace sim {
 
 class SharedCounter {
 public:
-	/* An addition brought this value back. */
+	/* An addition returned this value. */
 	void result(int endpoint, uint64_t result);
-	/* None is lost. */
+	/* No addition is lost. */
 	void check_end() const;
 
 	uint64_t value = 0;

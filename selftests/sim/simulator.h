@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the simulators' main() have in common: finding a scenario, running it
- * against the clock, saying what there is.
- */
+/* What the simulators' main() share: finding a scenario, timing its run, listing what there is. */
 #ifndef TERN_SIM_SIMULATOR_H
 #define TERN_SIM_SIMULATOR_H
 
@@ -14,14 +11,14 @@
 
 namespace sim {
 
-/* A named situation that a simulator can put its engines in. */
+/* A named scenario. */
 template <class World, class Options> struct ScenarioOf {
 	const char *name, *what;
 	/* Sets the world up, runs it and checks what is special about it; throws Failure. */
 	void (*run)(World &world, const Options &o);
 };
 
-/* Of a table that ends with a null name; nullptr: there is none. */
+/* In a table that ends with a null name; nullptr: not found. */
 template <class Scenario>
 const Scenario *find_scenario(const Scenario *table, const std::string &name)
 {
@@ -31,7 +28,7 @@ const Scenario *find_scenario(const Scenario *table, const std::string &name)
 	return nullptr;
 }
 
-/* The exit status; report gets the CPU seconds of a run that succeeded. */
+/* The exit status; report gets the CPU seconds of a successful run. */
 template <class World, class Options>
 int simulate(const ScenarioOf<World, Options> &s, World &w, const Options &o, const Cli &cli,
 	     void (*report)(const World &w, const Options &o, double seconds))
@@ -48,7 +45,7 @@ int simulate(const ScenarioOf<World, Options> &s, World &w, const Options &o, co
 	return 0;
 }
 
-/* The exit status of a run that was asked for help, or for something there is not. */
+/* The exit status of --help, or of an unknown scenario. */
 template <class Scenario>
 int print_usage(const Cli &cli, const Scenario *table, int argc, char **argv)
 {

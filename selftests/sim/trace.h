@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happened last: a ring of small records, printed only when an oracle
- * fails; and the failure itself.
+ * The last events: a ring of small records, printed only when an oracle fails; and the failure
+ * itself.
  */
 #ifndef TERN_SIM_TRACE_H
 #define TERN_SIM_TRACE_H
@@ -18,15 +18,15 @@ struct Failure : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-/* Throws Failure; endpoint < 0: none in particular. */
+/* Throws Failure; endpoint < 0: no particular one. */
 [[noreturn]] void fail(int endpoint, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 class Trace {
 public:
-	/* sequence: what the protocol's sequence numbers are called. */
+	/* sequence: the protocol's name for its sequence numbers. */
 	explicit Trace(const char *sequence) : sequence_(sequence) {}
 
-	/* what: a literal; a, b: up to the event (work number, sequence number, count). */
+	/* what: a literal; a, b: as the event needs (work number, sequence number, count). */
 	void add(uint64_t now_ns, int endpoint, const char *what, uint8_t opcode, uint32_t seq,
 		 uint64_t a = 0, uint64_t b = 0)
 	{

@@ -19,7 +19,7 @@ uint64_t Wire::busy_until(uint64_t now_ns) const
 	return free_at_ns_ > now_ns + cfg_.queue_ns ? free_at_ns_ - cfg_.queue_ns : 0;
 }
 
-/* Flip one to four bits or cut the end off; the copy must differ. */
+/* Flip one to four bits or cut off the end; the copy must differ. */
 void Wire::damage(Packet *p)
 {
 	if (p->stretch)

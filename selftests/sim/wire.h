@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One direction of a link: delay, jitter and bandwidth, and with the given
- * probabilities loses, duplicates, delays past others, or corrupts a packet.
- * Without reordering, packets arrive in the order they were sent.
+ * One direction of a link: delay, jitter and bandwidth; with given probabilities it loses,
+ * duplicates, reorders or corrupts a packet. Without reordering, packets arrive in the order they
+ * were sent.
  */
 #ifndef TERN_SIM_WIRE_H
 #define TERN_SIM_WIRE_H
@@ -18,8 +18,8 @@ struct WireCfg {
 	double loss = 0, dup = 0, reorder = 0, corrupt = 0;
 	uint32_t delay_ns = 2000;
 	uint32_t jitter_ns = 200;
-	uint32_t reorder_ns = 6000;    /* at most so much later than it would have come */
-	uint32_t late_dup_ns = 400000; /* some duplicates come as late as this */
+	uint32_t reorder_ns = 6000;    /* at most this much later */
+	uint32_t late_dup_ns = 400000; /* the latest arrival of a duplicate */
 	uint32_t ns_per_kib = 0;       /* serialisation; 0: unlimited bandwidth */
 	uint32_t queue_ns = 20000;     /* with limited bandwidth: longest backlog */
 };
@@ -30,11 +30,11 @@ public:
 
 	/* 0: takes packets now; else when to try again (a local drop). */
 	uint64_t busy_until(uint64_t now_ns) const;
-	/* Takes the packet over. */
+	/* Takes ownership of the packet. */
 	void send(uint64_t now_ns, Packet *p);
 	/* EV_WIRE has come. */
 	void due() { due_pending_ = false; }
-	/* The next packet in order that has arrived by now, or nullptr. */
+	/* The next packet in order that has arrived, or nullptr. */
 	Packet *take(uint64_t now_ns);
 	void cut() { dead_ = true; }
 	bool is_cut() const { return dead_; }

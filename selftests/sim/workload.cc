@@ -17,26 +17,26 @@ uint8_t Workload::draw_op()
 		return cfg_.only_op;
 	r = rng_.below(100);
 	if (cfg_.uc)
-		return r < 50 ? RC_OP_SEND : r < 95 || !cfg_.locals ? RC_OP_WRITE : RC_OP_LOCAL;
+		return r < 50 ? WR_SEND : r < 95 || !cfg_.locals ? WR_WRITE : WR_LOCAL;
 	if (r < 26)
-		return RC_OP_SEND;
+		return WR_SEND;
 	if (r < 58)
-		return RC_OP_WRITE;
+		return WR_WRITE;
 	if (r < 78)
-		return RC_OP_READ;
+		return WR_READ;
 	if (r < 86)
-		return RC_OP_CMP_SWAP;
+		return WR_CMP_SWAP;
 	if (r < 95 || !cfg_.locals)
-		return RC_OP_FETCH_ADD;
-	return RC_OP_LOCAL;
+		return WR_FETCH_ADD;
+	return WR_LOCAL;
 }
 
 uint32_t Workload::draw_length(uint8_t op)
 {
-	uint32_t most = op == RC_OP_READ ? cfg_.read_max : cfg_.write_max;
+	uint32_t most = op == WR_READ ? cfg_.read_max : cfg_.write_max;
 	uint32_t r = rng_.below(1000), n;
 
-	if (op == RC_OP_LOCAL)
+	if (op == WR_LOCAL)
 		return 0;
 	if (is_atomic(op))
 		return 8;
@@ -50,10 +50,10 @@ uint32_t Workload::draw_length(uint8_t op)
 		n = rng_.range(1, 4) * cfg_.pmtu + rng_.below(3) - 1; /* about a boundary */
 	else if (r < 980)
 		n = rng_.range(1, 4 * cfg_.pmtu);
-	else if (r < 999 || !cfg_.big_max || op == RC_OP_SEND || !rng_.one_in(4))
+	else if (r < 999 || !cfg_.big_max || op == WR_SEND || !rng_.one_in(4))
 		n = rng_.range(1, 16 * cfg_.pmtu);
 	else
-		return rng_.range(1, op == RC_OP_READ ? std::min(cfg_.big_max, 128 * cfg_.pmtu) :
+		return rng_.range(1, op == WR_READ ? std::min(cfg_.big_max, 128 * cfg_.pmtu) :
 							cfg_.big_max);
 	return std::min(n, most);
 }
@@ -62,18 +62,18 @@ bool Workload::fault_fits(uint8_t op) const
 {
 	switch (cfg_.fault) {
 	case FAULT_ACCESS:
-		return op == RC_OP_WRITE || is_rd(op);
+		return op == WR_WRITE || is_rd(op);
 	case FAULT_INVALID:
 	case FAULT_OP:
 	case FAULT_NO_RECV:
-		return op == RC_OP_SEND;
+		return op == WR_SEND;
 	case FAULT_READ_GONE:
 	case FAULT_SINK:
-		return op == RC_OP_READ;
+		return op == WR_READ;
 	case FAULT_GATHER:
-		return op == RC_OP_SEND || op == RC_OP_WRITE;
+		return op == WR_SEND || op == WR_WRITE;
 	case FAULT_LOCAL:
-		return op == RC_OP_LOCAL;
+		return op == WR_LOCAL;
 	default:
 		return false;
 	}
@@ -97,10 +97,10 @@ Work *Workload::draw()
 	w.key = mix64(ledger_.static_key + 1 + w.number);
 	if (!faulted_ && cfg_.fault && w.number >= cfg_.fault_from && fault_fits(op)) {
 		w.fault = cfg_.fault;
-		if (!w.wr.length && op != RC_OP_LOCAL)
+		if (!w.wr.length && op != WR_LOCAL)
 			w.wr.length = 100;
 	}
-	if (op != RC_OP_LOCAL) {
+	if (op != WR_LOCAL) {
 		int pieces = arena_.cut(rng_, w.wr.length, is_rd(op), w.key, w.piece, &w.arena_end);
 
 		if (!pieces)
@@ -113,37 +113,37 @@ Work *Workload::draw()
 
 	w.rd_before = ledger_.rd_posted;
 	if (rng_.one_in(16))
-		w.wr.flags |= RC_SQE_FENCE;
+		w.wr.flags |= WR_F_FENCE;
 	if (rng_.one_in(4))
-		w.wr.flags |= RC_SQE_SOLICITED;
+		w.wr.flags |= WR_F_SOLICITED;
 	switch (op) {
-	case RC_OP_SEND:
+	case WR_SEND:
 		if (rng_.one_in(4))
-			w.wr.flags |= RC_SQE_IMM;
+			w.wr.flags |= WR_F_IMM;
 		else if (!cfg_.uc && rng_.one_in(4))
-			w.wr.flags |= RC_SQE_INV;
+			w.wr.flags |= WR_F_INV;
 		break;
-	case RC_OP_WRITE:
+	case WR_WRITE:
 		if (rng_.one_in(4))
-			w.wr.flags |= RC_SQE_IMM;
-		ledger_.aim_write(rng_, w, RC_SQE_FENCE);
+			w.wr.flags |= WR_F_IMM;
+		ledger_.aim_write(rng_, w, WR_F_FENCE);
 		break;
-	case RC_OP_READ:
+	case WR_READ:
 		ledger_.aim_read(rng_, w);
 		break;
-	case RC_OP_CMP_SWAP:
-	case RC_OP_FETCH_ADD:
-		ledger_.aim_atomic(rng_, w, RC_OP_FETCH_ADD);
+	case WR_CMP_SWAP:
+	case WR_FETCH_ADD:
+		ledger_.aim_atomic(rng_, w, WR_FETCH_ADD);
 		break;
 	default:
 		if (rng_.one_in(2))
-			w.wr.flags |= RC_SQE_WAIT_ALL;
+			w.wr.flags |= WR_F_WAIT_ALL;
 		break;
 	}
 	w.wr.imm = (__be32)(uint32_t)w.key;
 	w.wr.inv_rkey = (uint32_t)(w.key >> 32);
 	w.net = ledger_.net_posted;
-	ledger_.net_posted += op != RC_OP_LOCAL;
+	ledger_.net_posted += op != WR_LOCAL;
 	ledger_.rd_posted += is_rd(op);
 
 	Work &kept = ledger_.append();
@@ -155,7 +155,7 @@ Work *Workload::draw()
 void Workload::release(const Work &w)
 {
 	ledger_.read_done(w);
-	if (w.wr.op != RC_OP_LOCAL)
+	if (w.wr.op != WR_LOCAL)
 		arena_.put_until(w.arena_end);
 	if (ledger_.reaped == ledger_.posted)
 		arena_.put_all();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Draws work requests: operation, size, flags, source or sink pieces in the
- * requester's arena, and the target in the responder's memory such that the
- * outcome is known beforehand.
+ * Draws work requests: operation, size, flags, source or sink pieces in the requester's arena, and
+ * a target in the responder's memory, so that the outcome is known beforehand.
  */
 #ifndef TERN_SIM_WORKLOAD_H
 #define TERN_SIM_WORKLOAD_H
@@ -18,7 +17,7 @@ public:
 
 	/* Draw and record one work request; nullptr if there is no room for it now. */
 	Work *draw();
-	/* Give back what a completed one held. */
+	/* Free what a completed one held. */
 	void release(const Work &w);
 
 private:

@@ -17,8 +17,8 @@ enum EventKind : uint8_t {
 };
 
 struct WorldCfg {
-	uint64_t packets = 100000;     /* work is posted until so many have arrived */
-	uint64_t stall_ns = 400000000; /* without progress for so long: livelock */
+	uint64_t packets = 100000;     /* work is posted until this many have arrived */
+	uint64_t stall_ns = 400000000; /* longest time without progress; beyond: livelock */
 	bool expects_failure = false;  /* QPs may end in error */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Acknowledges that wait for replies: who learns that they come, how long is waited, what ends it.
+// Acknowledges that wait for replies: when they begin to wait, for how long, what ends it.
 #include "proto/ack_hold.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ constexpr u64 kUs = 1000;
 
 class AckHold : public testing::Test {
 protected:
-	/* A message, and a reply to it so much later. */
+	/* A message, and the reply to it reply_ns later. */
 	void turn(u64 reply_ns)
 	{
 		ack_hold_message(&h, now);
@@ -19,7 +19,7 @@ protected:
 		now += 5 * kUs;
 	}
 
-	/* The time is only told to who asks for it. */
+	/* The time is passed only if it is needed. */
 	void reply() { ack_hold_reply(&h, ack_hold_is_asked(&h) ? now : 0); }
 
 	/* May the acknowledge of a message that comes now wait? */
@@ -36,7 +36,7 @@ protected:
 TEST_F(AckHold, NothingWaitsAtFirst)
 {
 	EXPECT_FALSE(waits());
-	EXPECT_EQ(h.until_ns, 0u);
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 }
 
 TEST_F(AckHold, WaitsAfterPromptRepliesInARow)
@@ -47,8 +47,8 @@ TEST_F(AckHold, WaitsAfterPromptRepliesInARow)
 		reply();
 	}
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + 10 * kUs * ACK_HOLD_TIMES);
-	EXPECT_TRUE(ack_hold_may_wait(&h, h.until_ns - 1));
+	EXPECT_EQ(ack_hold_deadline(&h), now + 10 * kUs * ACK_HOLD_TIMES);
+	EXPECT_TRUE(ack_hold_may_wait(&h, ack_hold_deadline(&h) - 1));
 }
 
 TEST_F(AckHold, WaitIsNeverLessThanTheLeast)
@@ -56,7 +56,7 @@ TEST_F(AckHold, WaitIsNeverLessThanTheLeast)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(100);
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MIN_NS);
+	EXPECT_EQ(ack_hold_deadline(&h), now + ACK_HOLD_MIN_NS);
 }
 
 TEST_F(AckHold, WaitIsNeverMoreThanTheMost)
@@ -64,7 +64,7 @@ TEST_F(AckHold, WaitIsNeverMoreThanTheMost)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(ACK_HOLD_MAX_NS - 1);
 	EXPECT_TRUE(waits());
-	EXPECT_EQ(h.until_ns, now + ACK_HOLD_MAX_NS);
+	EXPECT_EQ(ack_hold_deadline(&h), now + ACK_HOLD_MAX_NS);
 }
 
 TEST_F(AckHold, LateRepliesAreNone)
@@ -79,9 +79,9 @@ TEST_F(AckHold, AWaitInVainIsTheLast)
 	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
 		turn(10 * kUs);
 	ASSERT_TRUE(waits());
-	EXPECT_FALSE(ack_hold_may_wait(&h, h.until_ns));
-	EXPECT_EQ(h.until_ns, 0u);
-	/* The reply that comes after all counts as one, of as many as at first. */
+	EXPECT_FALSE(ack_hold_may_wait(&h, ack_hold_deadline(&h)));
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
+	/* The late reply counts as one, of as many as at first. */
 	now += 100 * kUs;
 	reply();
 	EXPECT_FALSE(waits());
@@ -94,17 +94,17 @@ TEST_F(AckHold, ASecondMessageBeforeTheReplyEndsIt)
 	ASSERT_TRUE(waits());
 	now += kUs;
 	EXPECT_FALSE(waits());
-	EXPECT_EQ(h.until_ns, 0u);
+	EXPECT_EQ(ack_hold_deadline(&h), 0u);
 }
 
-TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
+TEST_F(AckHold, WithoutRepliesNothingIsMeasuredUntilOneComes)
 {
 	for (int i = 0; i < ACK_HOLD_UNANSWERED; i++) {
 		EXPECT_TRUE(ack_hold_watches(&h)) << i;
 		EXPECT_FALSE(waits());
 	}
 	EXPECT_FALSE(ack_hold_watches(&h));
-	/* Of many messages that nobody was told of one had a reply: how soon is not known. */
+	/* Messages that were not reported had a reply: how soon is unknown. */
 	now += 2ull * ACK_HOLD_MAX_NS;
 	reply();
 	EXPECT_TRUE(ack_hold_watches(&h));
@@ -116,7 +116,7 @@ TEST_F(AckHold, WhoDoesNotReplyIsNotWatchedUntilItDoes)
 	EXPECT_TRUE(waits());
 }
 
-TEST_F(AckHold, RequestsThatAnswerNothingTeachNothing)
+TEST_F(AckHold, RequestsThatAreNoRepliesDoNotCount)
 {
 	for (int i = 0; i < 2 * ACK_HOLD_PROMPT; i++) {
 		now += kUs;
@@ -135,6 +135,21 @@ TEST_F(AckHold, TheLongestReplyIsSlowlyForgotten)
 	for (int i = 0; i < 100; i++)
 		turn(20 * kUs);
 	EXPECT_LT(h.reply_ns, 21 * kUs);
+}
+
+TEST_F(AckHold, ACancelledWaitDoesNotCountAsOneInVain)
+{
+	for (int i = 0; i < ACK_HOLD_PROMPT; i++)
+		turn(10 * kUs);
+	ASSERT_TRUE(waits());
+	EXPECT_TRUE(ack_hold_waits(&h));
+	ack_hold_cancel(&h);
+	EXPECT_FALSE(ack_hold_waits(&h));
+	reply();
+	EXPECT_TRUE(waits());
+	ack_hold_init(&h);
+	EXPECT_FALSE(ack_hold_waits(&h));
+	EXPECT_FALSE(ack_hold_is_for(&h));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Atomics under masks, against RFC 7306 5.1's pseudocode.
+// Masked atomics, compared with RFC 7306 5.1's pseudocode.
 #include "proto/atomic.h"
 
 #include <random>

@@ -10,7 +10,7 @@
 
 using Completions = std::vector<std::pair<u32, int>>;
 
-/* All there is; reap: rc_req_reap() or iw_req_reap(). */
+/* All completions; reap: rc_req_reap() or iw_req_reap(). */
 template <class Queue, class Status>
 Completions reap_all(Queue *q, bool (*reap)(Queue *, u32 *, Status *))
 {

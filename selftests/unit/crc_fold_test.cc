@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The folded CRCs against bit-by-bit ones: all lengths about where folding begins, any place,
-// any register.
+// The folded CRCs, compared with bit-by-bit ones: all lengths around the start of folding, any
+// place, any register.
 #include "proto/crc_fold.h"
 
 #include <random>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/* How much was not folded. */
+/* Bytes that were not folded. */
 size_t looked_up;
 
 template <u32 kPolynomial> u32 bitwise(u32 crc, const u8 *p, size_t n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// DDP and RDMAP headers: each message as bytes written by hand from RFC 5041 4,
-// RFC 5040 4 and RFC 7306, both ways; every first word against a second table of
-// what is allowed; every truncation; Terminates and what they quote.
+// DDP and RDMAP headers: each message as bytes written by hand from RFC 5041 4, RFC 5040 4 and RFC
+// 7306, both ways; every first word against a second table of what is allowed; every truncation;
+// Terminates and what they quote.
 #include "proto/ddp.h"
 
 #include <algorithm>
@@ -191,7 +191,7 @@ TEST(DdpSegment, MessagesOfOneSizeAreOneSegment)
 	}
 }
 
-// What must be said of a well-sized segment with these two bytes and this queue.
+// The verdict on a segment of the right size with these two bytes and this queue.
 int expected(u8 ctrl0, u8 ctrl1, u32 qn)
 {
 	bool tagged = ctrl0 & 0x80;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The invariant CRC against a bit-by-bit CRC-32 of a packet masked here by the
-// words of the specification, field by field.
+// The invariant CRC, compared with a bit-by-bit CRC-32 of a packet that is masked here in the words
+// of the specification, field by field.
 #include "proto/crc_slice.h"
 #include "proto/icrc.h"
 
@@ -32,7 +32,7 @@ struct Format {
 	bool udp;
 	u32 (*start)(crc_fn, icrc_memo *, const u8 *);
 	std::set<size_t> variant; // byte offsets that the CRC does not cover
-	size_t half_variant;	  // whose low nibble only is not covered, or 0
+	size_t half_variant;	  // only its low nibble is not covered, or 0
 };
 
 // TOS, TTL, checksum; UDP checksum; BTH byte 4.
@@ -138,7 +138,7 @@ TEST_P(Icrc, DoesNotChangeThePacket)
 	EXPECT_EQ(pkt, copy);
 }
 
-TEST_P(Icrc, BringYourOwnCrc)
+TEST_P(Icrc, UsesTheCallersCrc)
 {
 	const Format &f = GetParam();
 	std::mt19937 rng(11);
@@ -155,7 +155,7 @@ TEST_P(Icrc, WithAMemoOfAnyOtherPacketToo)
 	icrc_memo memo = {};
 
 	for (int round = 0; round < 20000; round++) {
-		// mostly what a flow's packets differ in, at times anything
+		// usually what differs within a flow, sometimes anything
 		size_t at = round % 7 ? bth_at(f) + 8 + rng() % 4 : rng() % pkt.size();
 
 		if (round % 3 == 0 && f.ip_bytes == 20)
@@ -172,7 +172,7 @@ u32 no_crc(u32, const u8 *, size_t)
 	return 0;
 }
 
-// What the sender counts up costs no CRC of the other headers, nor do the variant fields.
+// Fields that the sender counts up, and variant fields, cost no CRC of the other headers.
 TEST_P(Icrc, MemoServesTheWholeFlow)
 {
 	const Format &f = GetParam();
@@ -228,8 +228,8 @@ TEST(Crc32, ContinuesAcrossPieces)
 		EXPECT_EQ(crc32_slice(crc32_slice(~0u, data, cut), data + cut, 7 - cut), whole);
 }
 
-// A READ REQUEST over IPv4 whose every byte is written out, with the value
-// that a plain CRC-32 (zlib) of the masked bytes gives.
+// A READ REQUEST over IPv4 with every byte written out, and the value of a plain CRC-32 (zlib) of
+// the masked bytes.
 TEST(IcrcVector, ReadRequestOverIpv4)
 {
 	const Bytes pkt = {

@@ -33,7 +33,7 @@ TEST(IpFollows, Ipv4IdentificationsCountUp)
 		EXPECT_FALSE(ip4_follows(kIp4.data(), with_id(kIp4, id).data(), 1)) << id;
 }
 
-// Any bit of what the kernel's GRO compares, too; lengths and checksums are each packet's own.
+// Any bit that the kernel's GRO compares, too; lengths and checksums belong to each packet.
 TEST(IpFollows, Ipv4HeadersAreOtherwiseAlike)
 {
 	const std::vector<std::pair<size_t, bool>> bytes = {

@@ -20,7 +20,7 @@ protected:
 		iw_ack_came(&a, static_cast<u32>(bytes));
 	}
 
-	/* One of so many bytes has waited for the whole time. */
+	/* An acknowledge of held bytes waited for the whole time. */
 	void late_once(u32 held)
 	{
 		iw_ack_waits(&a, now);
@@ -29,7 +29,7 @@ protected:
 		iw_ack_sent(&a);
 	}
 
-	/* So often that it is no accident. */
+	/* Often enough that it is no accident. */
 	void late(u32 held)
 	{
 		for (int i = 0; i < IW_ACK_LATES; i++)
@@ -55,8 +55,8 @@ protected:
 	}
 
 	/*
-	 * Of so many bytes from a sender that has no more than a window of them under
-	 * way, and sends in pieces of an FPDU: how often did it have to wait for the timer?
+	 * How often does a sender wait for the timer? It sends `bytes` bytes, has at most a window
+	 * of them under way, and sends in pieces of an FPDU.
 	 */
 	int waits(u64 bytes, u32 window)
 	{
@@ -91,7 +91,7 @@ protected:
 	static constexpr u32 kMuch = IW_ACK_MOST / 4 * 3; /* and less than the most */
 	static constexpr int kMany = 1000;
 	struct iw_ack a;
-	u32 now = ~0u; /* ticks, about to go round */
+	u32 now = ~0u; /* ticks, about to wrap */
 };
 
 TEST_F(IwAck, NoneWaitsBeforeTheStreamIsSteady)
@@ -219,7 +219,7 @@ TEST_F(IwAck, TheFirstLateOneEndsATrial)
 	EXPECT_EQ(until_more(), IW_ACK_STEADY * 2);
 }
 
-TEST_F(IwAck, UnlessItIsOfOtherBytes)
+TEST_F(IwAck, ALateOneForOtherBytesDoesNotEndIt)
 {
 	come(IW_ACK_STEADY);
 	late(kMuch);
@@ -273,7 +273,7 @@ TEST_F(IwAck, AndThenForTwiceAsMuchUpToTheMost)
 
 TEST_F(IwAck, ShortOfWindowASenderHardlyEverWaits)
 {
-	/* the timer is 2 ms or more: half a minute if it were for each window of 128 KiB */
+	/* the timer is 2 ms or more: half a minute if it fired for each window of 128 KiB */
 	for (u32 window : {16384u, 32768u, 65536u, 81920u, 131072u, 262144u, 1000000u}) {
 		iw_ack_init(&a);
 		EXPECT_LE(waits(u64{2} << 30, window), 12 + IW_ACK_LATES) << window;

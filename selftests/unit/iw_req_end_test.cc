@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream, one behaviour at a time: responses and their
-// places, completions and their order, failures, flushes, Terminates.
+// Requester of an iWARP stream, one behaviour at a time: responses and their places, completions
+// and their order, failures, flushes, Terminates.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -9,7 +9,7 @@ namespace {
 
 TEST_F(IwReq, ReadResponsesArePlacedOneAfterTheOther)
 {
-	post(IW_OP_READ, 250);
+	post(WR_READ, 250);
 	send();
 	iw_req_act a = read_resp(0, 0, 104, false);
 	EXPECT_EQ(a.kind, IW_REQ_PLACE);
@@ -27,7 +27,7 @@ TEST_F(IwReq, ReadResponsesArePlacedOneAfterTheOther)
 
 TEST_F(IwReq, AReadOfNothingHasAnEmptyResponse)
 {
-	post(IW_OP_READ, 0);
+	post(WR_READ, 0);
 	send();
 	EXPECT_EQ(reap(), Completions{});
 	EXPECT_EQ(read_resp(0, 0, 0, true).kind, IW_REQ_PLACE);
@@ -37,7 +37,7 @@ TEST_F(IwReq, AReadOfNothingHasAnEmptyResponse)
 // RFC 5041 5.2: of a message of no bytes neither STag nor offset is looked at.
 TEST_F(IwReq, AnEmptyReadResponseNamesNoPlace)
 {
-	post(IW_OP_READ, 0);
+	post(WR_READ, 0);
 	send();
 	iw_req_act act = read_resp(0xdeadbeef, 0x123456789, 0, true);
 	ASSERT_EQ(act.kind, IW_REQ_PLACE);
@@ -48,25 +48,25 @@ TEST_F(IwReq, AnEmptyReadResponseNamesNoPlace)
 
 TEST_F(IwReq, AnEmptyReadResponseIsNoneToAReadOfSomething)
 {
-	post(IW_OP_READ, 4);
+	post(WR_READ, 4);
 	send();
 	expect_fatal(read_resp(0, 0, 0, true), TERM_DDP_BOUNDS);
 }
 
-// RFC 5040 7.1: the peer hears of it, instead of the request.
-TEST_F(IwReq, ALocalFailureIsSaidByATerminateThatQuotesNothing)
+// RFC 5040 7.1: the peer gets a Terminate instead of the request.
+TEST_F(IwReq, ALocalFailureSendsATerminateThatQuotesNothing)
 {
-	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_LOCAL}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_LOCAL}) {
 		iw_seg s = {};
 		u32 slot;
 
 		start();
-		slot = post(op, op == IW_OP_LOCAL ? 0 : 8);
+		slot = post(op, op == WR_LOCAL ? 0 : 8);
 		ASSERT_TRUE(iw_req_next(&q, &s));
-		if (op == IW_OP_LOCAL)
-			iw_req_local_done(&q, &other, slot, IW_ST_MW_BIND_ERR);
+		if (op == WR_LOCAL)
+			iw_req_local_done(&q, &other, slot, WR_ST_MW_BIND_ERR);
 		else
-			iw_req_fail(&q, &other, slot, IW_ST_LOC_PROT_ERR);
+			iw_req_fail(&q, &other, slot, WR_ST_LOC_PROT_ERR);
 		EXPECT_FALSE(iw_req_next(&q, &s));
 		ASSERT_TRUE(iw_resp_next(&other, &s));
 		EXPECT_EQ(hdr(s), (Bytes{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0,
@@ -78,24 +78,24 @@ TEST_F(IwReq, WhatThePeerTerminatedIsNotAnswered)
 {
 	iw_seg s = {};
 
-	post(IW_OP_READ, 8);
+	post(WR_READ, 8);
 	send();
 	iw_req_terminated(&q, TERM_PROT_STAG);
 	EXPECT_FALSE(iw_resp_next(&other, &s));
-	// Nor is what fails after it.
-	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
+	// Later failures change nothing.
+	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
 	EXPECT_FALSE(iw_resp_next(&other, &s));
 }
 
 TEST_F(IwReq, WhatIsNotPlacedDoesNotCount)
 {
-	post(IW_OP_READ, 4);
+	post(WR_READ, 4);
 	send();
 	iw_req_act act = rx_read_resp(0, 0, 4, true);
 	EXPECT_EQ(act.kind, IW_REQ_PLACE);
 	EXPECT_EQ(reap(), Completions{});
-	iw_req_fail(&q, &other, act.slot, IW_ST_LOC_PROT_ERR);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}}));
+	iw_req_fail(&q, &other, act.slot, WR_ST_LOC_PROT_ERR);
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_LOC_PROT_ERR}}));
 }
 
 TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
@@ -120,13 +120,13 @@ TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
 		{0, 10, 19, true, TERM_DDP_BOUNDS},  // ends too early
 		{0, 10, 20, false, TERM_DDP_BOUNDS}, // does not end
 		{0, 10, 0, true, TERM_DDP_BOUNDS},
-		{0, 10, 0, false, TERM_OP_OTHER}, // nothing
+		{0, 10, 0, false, TERM_OP_OTHER}, // empty
 	};
 
 	for (const auto &t : table) {
 		start();
-		post(IW_OP_READ, 30);
-		post(IW_OP_READ, 30);
+		post(WR_READ, 30);
+		post(WR_READ, 30);
 		send();
 		read_resp(0, 0, 10, false);
 		expect_fatal(read_resp(t.stag, t.to, t.bytes, t.last), t.term);
@@ -134,10 +134,10 @@ TEST_F(IwReq, AReadResponseInTheWrongPlaceIsFatal)
 	}
 }
 
-TEST_F(IwReq, AReadResponseNobodyAskedForIsFatal)
+TEST_F(IwReq, AnUnrequestedReadResponseIsFatal)
 {
 	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
-	post(IW_OP_READ, 1);
+	post(WR_READ, 1);
 	expect_fatal(read_resp(0, 0, 1, true), TERM_OP_OPCODE);
 	send();
 	read_resp(0, 0, 1, true);
@@ -146,8 +146,8 @@ TEST_F(IwReq, AReadResponseNobodyAskedForIsFatal)
 
 TEST_F(IwReq, TheOldestRequestIsAnsweredFirst)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_READ, 1);
+	post(WR_READ, 1);
+	post(WR_READ, 1);
 	send();
 	expect_fatal(read_resp(1, 0, 1, true), TERM_DDP_STAG);
 	read_resp(0, 0, 1, true);
@@ -160,7 +160,7 @@ TEST_F(IwReq, TheOldestRequestIsAnsweredFirst)
 TEST_F(IwReq, AnAtomicResponseBringsTheOldValue)
 {
 	start(16, 5);
-	post(IW_OP_CMP_SWAP, 8);
+	post(WR_CMP_SWAP, 8);
 	send();
 	iw_req_act a = atomic_resp(1, 5, 0x0102030405060708);
 	EXPECT_EQ(a.kind, IW_REQ_PLACE_ATOMIC);
@@ -172,8 +172,8 @@ TEST_F(IwReq, AnAtomicResponseBringsTheOldValue)
 
 TEST_F(IwReq, AtomicResponsesAreNumberedFromOne)
 {
-	post(IW_OP_FETCH_ADD, 8);
-	post(IW_OP_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
 	send();
 	expect_fatal(atomic_resp(0, 0), TERM_DDP_MSN_RANGE);
 	expect_fatal(atomic_resp(2, 0), TERM_DDP_MSN_RANGE);
@@ -185,7 +185,7 @@ TEST_F(IwReq, AtomicResponsesAreNumberedFromOne)
 TEST_F(IwReq, AnAtomicResponseToAnotherRequestIsFatal)
 {
 	expect_fatal(atomic_resp(1, 0), TERM_OP_OPCODE);
-	post(IW_OP_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
 	send();
 	expect_fatal(atomic_resp(1, 1), TERM_OP_OPCODE);
 	expect_fatal(atomic_resp(1, 16), TERM_OP_OPCODE);
@@ -193,11 +193,11 @@ TEST_F(IwReq, AnAtomicResponseToAnotherRequestIsFatal)
 
 TEST_F(IwReq, AResponseOfTheOtherKindIsFatal)
 {
-	post(IW_OP_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
 	send();
 	expect_fatal(read_resp(0, 0, 8, true), TERM_OP_OPCODE);
 	start();
-	post(IW_OP_READ, 8);
+	post(WR_READ, 8);
 	send();
 	expect_fatal(atomic_resp(1, 0), TERM_OP_OPCODE);
 }
@@ -206,7 +206,7 @@ TEST_F(IwReq, AResponseOfTheOtherKindIsFatal)
 
 TEST_F(IwReq, ASendIsCompleteOnceItsLastSegmentIsOut)
 {
-	post(IW_OP_SEND, kSend + 1);
+	post(WR_SEND, kSend + 1);
 	send(1);
 	EXPECT_EQ(reap(), Completions{});
 	send(1);
@@ -215,11 +215,11 @@ TEST_F(IwReq, ASendIsCompleteOnceItsLastSegmentIsOut)
 
 TEST_F(IwReq, CompletionsAreInOrder)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_READ, 1);
-	post(IW_OP_SEND, 1);
-	post(IW_OP_FETCH_ADD, 8);
-	post(IW_OP_WRITE, 1);
+	post(WR_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_SEND, 1);
+	post(WR_FETCH_ADD, 8);
+	post(WR_WRITE, 1);
 	send();
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 	read_resp(1, 0, 1, true);
@@ -230,7 +230,7 @@ TEST_F(IwReq, CompletionsAreInOrder)
 
 TEST_F(IwReq, AFullRingTakesNoMoreUntilReaped)
 {
-	iw_sqe w = wr(IW_OP_SEND, 1);
+	struct wr w = wr(WR_SEND, 1);
 
 	start(2);
 	post(w);
@@ -249,11 +249,11 @@ TEST_F(IwReq, IndicesRunThroughTheirWrap)
 
 	start(4, first);
 	for (u32 i = 0; i < 12; i += 3) {
-		u32 slot = post(IW_OP_READ, 2);
+		u32 slot = post(WR_READ, 2);
 
 		EXPECT_EQ(slot, first + i);
-		post(IW_OP_FETCH_ADD, 8);
-		post(IW_OP_SEND, 1);
+		post(WR_FETCH_ADD, 8);
+		post(WR_SEND, 1);
 		EXPECT_EQ(send().size(), 3u);
 		EXPECT_EQ(read_resp(slot, 0, 2, true).kind, IW_REQ_PLACE);
 		EXPECT_EQ(atomic_resp(msn++, slot + 1).kind, IW_REQ_PLACE_ATOMIC);
@@ -266,68 +266,68 @@ TEST_F(IwReq, AFailureAcrossTheWrapFlushesWhatFollows)
 {
 	start(8, 0xfffffffe);
 	for (int i = 0; i < 4; i++)
-		post(IW_OP_READ, 1);
+		post(WR_READ, 1);
 	send();
 	read_resp(0xfffffffe, 0, 1, true);
-	iw_req_fail(&q, &other, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0xffffffff, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0},
-				       {0xffffffff, IW_ST_LOC_PROT_ERR},
-				       {0, IW_ST_WR_FLUSH_ERR},
-				       {1, IW_ST_WR_FLUSH_ERR}}));
+				       {0xffffffff, WR_ST_LOC_PROT_ERR},
+				       {0, WR_ST_WR_FLUSH_ERR},
+				       {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 // ---- ends ----
 
 TEST_F(IwReq, AFailureFlushesAllBehindTheOldestThatIsNotComplete)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_READ, 1);
-	post(IW_OP_SEND, 1);
-	post(IW_OP_SEND, kSend + 1);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_SEND, 1);
+	post(WR_SEND, kSend + 1);
+	post(WR_SEND, 1);
 	send(4);
-	iw_req_fail(&q, &other, 3, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 3, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0, 0},
-				       {1, IW_ST_WR_FLUSH_ERR},
-				       {2, IW_ST_WR_FLUSH_ERR},
-				       {3, IW_ST_LOC_PROT_ERR},
-				       {4, IW_ST_WR_FLUSH_ERR}}));
+				       {1, WR_ST_WR_FLUSH_ERR},
+				       {2, WR_ST_WR_FLUSH_ERR},
+				       {3, WR_ST_LOC_PROT_ERR},
+				       {4, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, AFailureOfWhatIsDoneOrNotPostedIsIgnored)
 {
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
 	send();
-	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, &other, 1, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, &other, 0xffffffff, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, WR_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0xffffffff, WR_ST_LOC_PROT_ERR);
 	EXPECT_FALSE(iw_req_in_error(&q));
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
 
 TEST_F(IwReq, OnlyTheFirstFailureHasAStatus)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_READ, 1);
+	post(WR_READ, 1);
+	post(WR_READ, 1);
 	send();
-	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
-	iw_req_fail(&q, &other, 1, IW_ST_LOC_LEN_ERR);
+	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, WR_ST_LOC_LEN_ERR);
 	iw_req_terminated(&q, TERM_PROT_STAG);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}, {1, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_LOC_PROT_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, AFlushKeepsWhatIsCompleteInOrder)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_READ, 1);
-	post(IW_OP_SEND, 1);
-	post(IW_OP_WRITE, 1, IW_SQE_FENCE);
+	post(WR_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_SEND, 1);
+	post(WR_WRITE, 1, WR_F_FENCE);
 	send();
 	iw_req_flush(&q);
 	EXPECT_EQ(reap(), (Completions{{0, 0},
-				       {1, IW_ST_WR_FLUSH_ERR},
-				       {2, IW_ST_WR_FLUSH_ERR},
-				       {3, IW_ST_WR_FLUSH_ERR}}));
+				       {1, WR_ST_WR_FLUSH_ERR},
+				       {2, WR_ST_WR_FLUSH_ERR},
+				       {3, WR_ST_WR_FLUSH_ERR}}));
 	EXPECT_EQ(reap(), Completions{});
 }
 
@@ -335,11 +335,11 @@ TEST_F(IwReq, NothingIsSentOrTakenAfterAnError)
 {
 	iw_seg s;
 
-	post(IW_OP_SEND, 1);
-	post(IW_OP_READ, 1);
-	post(IW_OP_FETCH_ADD, 8);
+	post(WR_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_FETCH_ADD, 8);
 	send();
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
 	iw_req_flush(&q);
 	EXPECT_FALSE(iw_req_next(&q, &s));
 	expect_fatal(read_resp(1, 0, 1, true), TERM_OP_STREAM);
@@ -351,10 +351,10 @@ TEST_F(IwReq, WhatIsPostedAfterAnErrorIsFlushed)
 {
 	iw_req_flush(&q);
 	for (int i = 0; i < 3; i++) {
-		u32 slot = post(IW_OP_SEND, 1);
+		u32 slot = post(WR_SEND, 1);
 
 		EXPECT_TRUE(send().empty());
-		EXPECT_EQ(reap(), (Completions{{slot, IW_ST_WR_FLUSH_ERR}}));
+		EXPECT_EQ(reap(), (Completions{{slot, WR_ST_WR_FLUSH_ERR}}));
 	}
 }
 
@@ -362,93 +362,93 @@ TEST_F(IwReq, ASegmentTakenAfterAnErrorChangesNothing)
 {
 	iw_seg s;
 
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
 	ASSERT_TRUE(iw_req_next(&q, &s));
 	iw_req_flush(&q);
 	iw_req_sent(&q, &s);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, APlacementThatEndsAfterAnErrorChangesNothing)
 {
-	post(IW_OP_READ, 4);
+	post(WR_READ, 4);
 	send();
 	iw_req_act act = rx_read_resp(0, 0, 4, true);
 	iw_req_flush(&q);
 	iw_req_placed(&q, &act, true);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, ATerminateFailsTheOldestReadWithWhatItSays)
 {
 	const std::pair<int, int> table[] = {
-		{TERM_PROT_STAG, IW_ST_REM_ACCESS_ERR},
-		{TERM_PROT_OTHER, IW_ST_REM_ACCESS_ERR},
-		{TERM_DDP_STAG, IW_ST_REM_ACCESS_ERR},
-		{TERM_DDP_BOUNDS, IW_ST_REM_ACCESS_ERR},
-		{TERM_DDP_NO_BUFFER, IW_ST_REM_INV_REQ_ERR},
-		{TERM_DDP_MSN_RANGE, IW_ST_REM_INV_REQ_ERR},
-		{TERM_LOCAL, IW_ST_REM_OP_ERR},
-		{TERM_OP_OPCODE, IW_ST_REM_OP_ERR},
-		{TERM_OP_OTHER, IW_ST_REM_OP_ERR},
-		{TERM_DDP_LOCAL, IW_ST_REM_OP_ERR},
-		{TERM_MPA_CRC, IW_ST_WR_FLUSH_ERR},
-		{TERM_MPA_CLOSED, IW_ST_WR_FLUSH_ERR},
-		{0x0300, IW_ST_WR_FLUSH_ERR},
-		{0xffff, IW_ST_WR_FLUSH_ERR},
+		{TERM_PROT_STAG, WR_ST_REM_ACCESS_ERR},
+		{TERM_PROT_OTHER, WR_ST_REM_ACCESS_ERR},
+		{TERM_DDP_STAG, WR_ST_REM_ACCESS_ERR},
+		{TERM_DDP_BOUNDS, WR_ST_REM_ACCESS_ERR},
+		{TERM_DDP_NO_BUFFER, WR_ST_REM_INV_REQ_ERR},
+		{TERM_DDP_MSN_RANGE, WR_ST_REM_INV_REQ_ERR},
+		{TERM_LOCAL, WR_ST_REM_OP_ERR},
+		{TERM_OP_OPCODE, WR_ST_REM_OP_ERR},
+		{TERM_OP_OTHER, WR_ST_REM_OP_ERR},
+		{TERM_DDP_LOCAL, WR_ST_REM_OP_ERR},
+		{TERM_MPA_CRC, WR_ST_WR_FLUSH_ERR},
+		{TERM_MPA_CLOSED, WR_ST_WR_FLUSH_ERR},
+		{0x0300, WR_ST_WR_FLUSH_ERR},
+		{0xffff, WR_ST_WR_FLUSH_ERR},
 	};
 
 	for (auto [code, status] : table) {
 		start();
-		post(IW_OP_SEND, 1);
-		post(IW_OP_READ, 1);
-		post(IW_OP_SEND, 1);
-		post(IW_OP_READ, 1);
+		post(WR_SEND, 1);
+		post(WR_READ, 1);
+		post(WR_SEND, 1);
+		post(WR_READ, 1);
 		send();
 		iw_req_terminated(&q, code);
 		EXPECT_TRUE(iw_req_in_error(&q));
 		EXPECT_EQ(reap(), (Completions{{0, 0},
 					       {1, status},
-					       {2, IW_ST_WR_FLUSH_ERR},
-					       {3, IW_ST_WR_FLUSH_ERR}}))
+					       {2, WR_ST_WR_FLUSH_ERR},
+					       {3, WR_ST_WR_FLUSH_ERR}}))
 			<< std::hex << code;
 	}
 }
 
 TEST_F(IwReq, ATerminateWithoutReadsMeansTheMessageBeingSent)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_WRITE, 2 * kWrite);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
+	post(WR_WRITE, 2 * kWrite);
+	post(WR_SEND, 1);
 	send(2);
 	iw_req_terminated(&q, TERM_DDP_BOUNDS);
 	EXPECT_EQ(reap(),
-		  (Completions{{0, 0}, {1, IW_ST_REM_ACCESS_ERR}, {2, IW_ST_WR_FLUSH_ERR}}));
+		  (Completions{{0, 0}, {1, WR_ST_REM_ACCESS_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, ATerminateDoesNotMeanWhatTheStreamHasNotTaken)
 {
 	iw_seg s;
 
-	post(IW_OP_WRITE, 1, IW_SQE_IMM);
+	post(WR_WRITE, 1, WR_F_IMM);
 	ASSERT_TRUE(iw_req_next(&q, &s));
 	iw_req_terminated(&q, TERM_DDP_BOUNDS);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}}));
 
 	start();
-	post(IW_OP_WRITE, 0, IW_SQE_IMM);
+	post(WR_WRITE, 0, WR_F_IMM);
 	send(1);
 	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_REM_INV_REQ_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_REM_INV_REQ_ERR}}));
 }
 
 TEST_F(IwReq, ATerminateWithNothingOnItsWayFlushes)
 {
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
 	send();
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
 	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_WR_FLUSH_ERR}}));
 
 	start();
 	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the iWARP requester share: the engine, the peer's part, and
- * what goes out as words.
+ * What the tests of the iWARP requester share: the engine, the peer's part, and what is sent, as
+ * words.
  */
 #ifndef TERN_UNIT_IW_REQ_FIXTURE_H
 #define TERN_UNIT_IW_REQ_FIXTURE_H
@@ -47,20 +47,20 @@ protected:
 		iw_resp_init(&other, &no_irq, &none);
 	}
 
-	static iw_sqe wr(u8 op, u32 length = 0, u8 flags = 0)
+	static struct wr wr(u8 op, u32 length = 0, u8 flags = 0)
 	{
-		iw_sqe w = {};
+		struct wr w = {};
 
 		w.op = op;
 		w.flags = flags;
 		w.length = length;
 		w.rkey = 0x01020304;
 		w.va = 0x1112131415161718;
-		w.inv_stag = 0xaabbccdd;
+		w.inv_rkey = 0xaabbccdd;
 		return w;
 	}
 
-	u32 post(const iw_sqe &w)
+	u32 post(const struct wr &w)
 	{
 		EXPECT_TRUE(iw_req_post(&q, &w));
 		return q.head - 1;
@@ -77,7 +77,7 @@ protected:
 		while (segs.size() < max && iw_req_next(&q, &s)) {
 			segs.push_back(s);
 			if (s.kind == IW_SEG_LOCAL)
-				iw_req_local_done(&q, &other, s.slot, IW_ST_SUCCESS);
+				iw_req_local_done(&q, &other, s.slot, WR_ST_SUCCESS);
 			else
 				iw_req_sent(&q, &s);
 			if (segs.size() > 10000) {
@@ -132,7 +132,7 @@ protected:
 
 	using Words = std::vector<std::string>;
 
-	// It comes, and nothing is placed yet.
+	// The response comes, and nothing is placed yet.
 	iw_req_act rx_read_resp(u32 slot, u64 to, u16 bytes, bool last)
 	{
 		iw_req_act act;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream: memory that is lent to the stream, and completions that wait
-// until it is returned.
+// Requester of an iWARP stream: memory that is lent to the stream, and completions that wait until
+// it is returned.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -15,7 +15,7 @@ protected:
 		start();
 	}
 
-	// The next segment is lent as part of a loan; returns its payload.
+	// Lends the next segment as part of a loan; returns its payload.
 	u32 lend(u32 loan)
 	{
 		iw_seg s = {};
@@ -29,7 +29,7 @@ protected:
 		return s.bytes;
 	}
 
-	// One that is copied.
+	// Copies the next segment.
 	u32 copy()
 	{
 		std::vector<iw_seg> segs = send(1);
@@ -40,8 +40,8 @@ protected:
 
 TEST_F(IwReqLend, LentSegmentsAreAsLongAsSaid)
 {
-	post(IW_OP_WRITE, 2500);
-	post(IW_OP_SEND, 1001);
+	post(WR_WRITE, 2500);
+	post(WR_SEND, 1001);
 	EXPECT_EQ(lend(0), kLent);
 	EXPECT_EQ(lend(0), kLent);
 	EXPECT_EQ(lend(0), 500u);
@@ -51,162 +51,162 @@ TEST_F(IwReqLend, LentSegmentsAreAsLongAsSaid)
 
 TEST_F(IwReqLend, AMessageMayBePartlyLent)
 {
-	post(IW_OP_WRITE, 2000);
+	post(WR_WRITE, 2000);
 	EXPECT_EQ(copy(), kWrite);
 	EXPECT_EQ(lend(0), kLent);
 	EXPECT_EQ(copy(), kWrite);
 	EXPECT_EQ(lend(1), 2000 - kLent - 2 * kWrite);
 	iw_req_return(&q, 1);
-	EXPECT_FALSE(iw_req_completed(&q)); // its end is of the next loan
+	EXPECT_FALSE(iw_req_completed(&q)); // its end belongs to the next loan
 	iw_req_return(&q, 2);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 }
 
 TEST_F(IwReqLend, CompletesWhenReturned)
 {
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
 	lend(0);
 	EXPECT_FALSE(iw_req_completed(&q));
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
 	EXPECT_TRUE(iw_req_completed(&q));
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 	EXPECT_EQ(q.num_lent, 0u);
 }
 
 TEST_F(IwReqLend, WhatIsCopiedBehindWaitsInOrder)
 {
-	post(IW_OP_WRITE, 800);
-	post(IW_OP_SEND, 10);
-	post(IW_OP_LOCAL);
+	post(WR_WRITE, 800);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
 	lend(0);
 	send();
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
 	EXPECT_EQ(reap(),
-		  (Completions{{0, IW_ST_SUCCESS}, {1, IW_ST_SUCCESS}, {2, IW_ST_SUCCESS}}));
+		  (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_SUCCESS}, {2, WR_ST_SUCCESS}}));
 }
 
 TEST_F(IwReqLend, WhatIsCopiedBeforeDoesNotWait)
 {
-	post(IW_OP_SEND, 10);
-	post(IW_OP_WRITE, 800);
+	post(WR_SEND, 10);
+	post(WR_WRITE, 800);
 	copy();
 	lend(0);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 	EXPECT_EQ(reap(), Completions{});
 }
 
 TEST_F(IwReqLend, LoansAreReturnedOneByOne)
 {
 	for (u32 i = 0; i < 3; i++)
-		post(IW_OP_WRITE, 800);
+		post(WR_WRITE, 800);
 	lend(0);
 	lend(1);
 	lend(1);
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 	iw_req_return(&q, 2);
-	EXPECT_EQ(reap(), (Completions{{1, IW_ST_SUCCESS}, {2, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{1, WR_ST_SUCCESS}, {2, WR_ST_SUCCESS}}));
 }
 
 TEST_F(IwReqLend, NumbersOfLoansWrap)
 {
-	post(IW_OP_WRITE, 800);
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
+	post(WR_WRITE, 800);
 	iw_req_return(&q, 0xffffffff);
 	lend(0xffffffff);
 	lend(0);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 0);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{1, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{1, WR_ST_SUCCESS}}));
 }
 
 TEST_F(IwReqLend, ASlotIsNotLentWhenItIsUsedAgain)
 {
 	start(2);
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
 	lend(0);
 	iw_req_return(&q, 1);
 	reap();
-	post(IW_OP_SEND, 1);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
+	post(WR_SEND, 1);
 	send();
-	// Loan 0 comes by again, for somebody else.
+	// Loan 0 is returned once more, for another request.
 	iw_req_return(&q, 0);
-	EXPECT_EQ(reap(), (Completions{{1, IW_ST_SUCCESS}, {2, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{1, WR_ST_SUCCESS}, {2, WR_ST_SUCCESS}}));
 }
 
 TEST_F(IwReqLend, AResponseDoesNotOvertake)
 {
-	post(IW_OP_WRITE, 800);
-	u32 read = post(IW_OP_READ, 8);
+	post(WR_WRITE, 800);
+	u32 read = post(WR_READ, 8);
 	lend(0);
 	send();
 	ASSERT_EQ(read_resp(read, 0, 8, true).kind, IW_REQ_PLACE);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}, {1, IW_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_SUCCESS}}));
 }
 
-// In error, too, memory that the stream reads is not given back.
+// After an error, too, memory that the stream reads is not given back.
 
 TEST_F(IwReqLend, FlushedWhenReturned)
 {
-	post(IW_OP_WRITE, 2500);
-	post(IW_OP_SEND, 10);
+	post(WR_WRITE, 2500);
+	post(WR_SEND, 10);
 	lend(0);
 	iw_req_flush(&q);
 	EXPECT_FALSE(iw_req_completed(&q));
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_WR_FLUSH_ERR}, {1, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReqLend, SucceedsThoughWhatIsBehindFails)
 {
-	post(IW_OP_WRITE, 800);
-	post(IW_OP_SEND, 10);
+	post(WR_WRITE, 800);
+	post(WR_SEND, 10);
 	lend(0);
-	iw_req_fail(&q, &other, 1, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 1, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_SUCCESS}, {1, IW_ST_LOC_PROT_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_LOC_PROT_ERR}}));
 }
 
 TEST_F(IwReqLend, FailsWhenReturnedIfItFailsItself)
 {
-	post(IW_OP_SEND, 2500);
+	post(WR_SEND, 2500);
 	lend(0);
-	iw_req_fail(&q, &other, 0, IW_ST_LOC_PROT_ERR);
+	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), Completions{});
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_LOC_PROT_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_LOC_PROT_ERR}}));
 }
 
 TEST_F(IwReqLend, CompletesBehindAReadThatIsFlushed)
 {
-	u32 read = post(IW_OP_READ, 8);
+	u32 read = post(WR_READ, 8);
 
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
 	send(1);
 	lend(0);
-	iw_req_fail(&q, &other, read, IW_ST_REM_ACCESS_ERR);
-	EXPECT_EQ(reap(), (Completions{{0, IW_ST_REM_ACCESS_ERR}}));
+	iw_req_fail(&q, &other, read, WR_ST_REM_ACCESS_ERR);
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_REM_ACCESS_ERR}}));
 	iw_req_return(&q, 1);
-	EXPECT_EQ(reap(), (Completions{{1, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{1, WR_ST_WR_FLUSH_ERR}}));
 }
 
-// What has not been sent of payload.
+// Payload that is not sent.
 
 TEST_F(IwReqLend, UnsentBytesAreThoseOfSendsAndWrites)
 {
-	post(IW_OP_WRITE, 800);
-	post(IW_OP_READ, 4000);
-	post(IW_OP_FETCH_ADD, 8);
-	post(IW_OP_SEND, 150);
+	post(WR_WRITE, 800);
+	post(WR_READ, 4000);
+	post(WR_FETCH_ADD, 8);
+	post(WR_SEND, 150);
 	EXPECT_EQ(q.unsent_bytes, 950u);
 	EXPECT_EQ(copy(), kWrite);
 	EXPECT_EQ(q.unsent_bytes, 950u - kWrite);
@@ -218,7 +218,7 @@ TEST_F(IwReqLend, UnsentBytesAreThoseOfSendsAndWrites)
 
 TEST_F(IwReqLend, ImmediateDataAreNoPayload)
 {
-	post(IW_OP_WRITE, 800, IW_SQE_IMM);
+	post(WR_WRITE, 800, WR_F_IMM);
 	lend(0);
 	EXPECT_EQ(q.unsent_bytes, 0u);
 	EXPECT_EQ(words(), Words{"imm 1"});
@@ -226,10 +226,10 @@ TEST_F(IwReqLend, ImmediateDataAreNoPayload)
 
 TEST_F(IwReqLend, NothingIsUnsentInError)
 {
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
 	iw_req_flush(&q);
 	EXPECT_EQ(q.unsent_bytes, 0u);
-	post(IW_OP_WRITE, 800);
+	post(WR_WRITE, 800);
 	EXPECT_EQ(q.unsent_bytes, 0u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requester of an iWARP stream, one behaviour at a time: segments and their
-// numbers, immediate data, what waits for what. iw_req_end_test.cc has the rest.
+// Requester of an iWARP stream, one behaviour at a time: segments and their numbers, immediate
+// data, what waits for what. iw_req_end_test.cc has the rest.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -9,7 +9,7 @@ namespace {
 
 TEST_F(IwReq, ASendsHeaderIsAsInTheRfc)
 {
-	post(IW_OP_SEND, 5);
+	post(WR_SEND, 5);
 	auto s = send();
 	ASSERT_EQ(s.size(), 1u);
 	EXPECT_EQ(hdr(s[0]), (Bytes{0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}));
@@ -21,7 +21,7 @@ TEST_F(IwReq, ASendsHeaderIsAsInTheRfc)
 
 TEST_F(IwReq, ASendWithInvalidateNamesItsStag)
 {
-	post(IW_OP_SEND, 0, IW_SQE_INV);
+	post(WR_SEND, 0, WR_F_INV);
 	auto s = send();
 	ASSERT_EQ(s.size(), 1u);
 	EXPECT_EQ(hdr(s[0]),
@@ -30,22 +30,22 @@ TEST_F(IwReq, ASendWithInvalidateNamesItsStag)
 
 TEST_F(IwReq, EachKindOfSendHasItsOpcode)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_SEND, 1, IW_SQE_INV);
-	post(IW_OP_SEND, 1, IW_SQE_SOLICITED);
-	post(IW_OP_SEND, 1, IW_SQE_INV | IW_SQE_SOLICITED);
+	post(WR_SEND, 1);
+	post(WR_SEND, 1, WR_F_INV);
+	post(WR_SEND, 1, WR_F_SOLICITED);
+	post(WR_SEND, 1, WR_F_INV | WR_F_SOLICITED);
 	EXPECT_EQ(words(), (Words{"send 1 @0+1", "sinv 2 @0+1", "send! 3 @0+1", "sinv! 4 @0+1"}));
 }
 
 TEST_F(IwReq, OnlyASendWithInvalidateNamesAStag)
 {
-	post(IW_OP_SEND, 1, IW_SQE_SOLICITED);
+	post(WR_SEND, 1, WR_F_SOLICITED);
 	EXPECT_EQ(parsed(send()[0]).inv_stag, 0u);
 }
 
 TEST_F(IwReq, AWritesHeaderIsAsInTheRfc)
 {
-	post(IW_OP_WRITE, 5);
+	post(WR_WRITE, 5);
 	auto s = send();
 	ASSERT_EQ(s.size(), 1u);
 	EXPECT_EQ(hdr(s[0]),
@@ -56,7 +56,7 @@ TEST_F(IwReq, AWritesHeaderIsAsInTheRfc)
 TEST_F(IwReq, AReadsRequestNamesItsSlotAsSink)
 {
 	start(16, 0x01000000);
-	post(IW_OP_READ, 0x80000000);
+	post(WR_READ, 0x80000000);
 	auto s = send();
 	ASSERT_EQ(s.size(), 1u);
 	EXPECT_EQ(hdr(s[0]),
@@ -71,7 +71,7 @@ TEST_F(IwReq, AReadsRequestNamesItsSlotAsSink)
 
 TEST_F(IwReq, ACompareAndSwapWorksOnAllBits)
 {
-	iw_sqe w = wr(IW_OP_CMP_SWAP, 8);
+	struct wr w = wr(WR_CMP_SWAP, 8);
 
 	w.compare = 0x2122232425262728;
 	w.swap_add = 0x3132333435363738;
@@ -91,7 +91,7 @@ TEST_F(IwReq, ACompareAndSwapWorksOnAllBits)
 
 TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 {
-	iw_sqe w = wr(IW_OP_FETCH_ADD, 8);
+	struct wr w = wr(WR_FETCH_ADD, 8);
 	rdmap_atomic a;
 
 	start(16, 77);
@@ -104,7 +104,7 @@ TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 	EXPECT_EQ(a.id, 77u);
 	EXPECT_EQ(a.swap_add, 5u);
 	EXPECT_EQ(a.swap_add_mask, 0u);
-	// Not used, but said (RFC 7306 5.2.1).
+	// Not used, but present (RFC 7306 5.2.1).
 	EXPECT_EQ(a.compare, 0u);
 	EXPECT_EQ(a.compare_mask, ~0ull);
 	EXPECT_EQ(s[0].hdr_bytes, DDP_CTRL_MAX_BYTES);
@@ -112,7 +112,7 @@ TEST_F(IwReq, AFetchAndAddCarriesThroughAllBits)
 
 TEST_F(IwReq, ALongerOrShorterUlpduCountsFromTheNextSegmentOn)
 {
-	post(IW_OP_SEND, 300);
+	post(WR_SEND, 300);
 	send(1);
 	q.cfg.max_ulpdu = DDP_UNTAGGED_BYTES + 60;
 	EXPECT_EQ(send(1)[0].bytes, 60);
@@ -136,7 +136,7 @@ TEST_F(IwReq, ASendIsCutAtTheLongestUlpdu)
 
 	for (const auto &t : table) {
 		start();
-		post(IW_OP_SEND, t.length);
+		post(WR_SEND, t.length);
 		EXPECT_EQ(words(), t.words) << t.length;
 	}
 }
@@ -155,7 +155,7 @@ TEST_F(IwReq, AWriteIsCutAtTheLongestUlpdu)
 
 	for (const auto &t : table) {
 		start();
-		post(IW_OP_WRITE, t.length);
+		post(WR_WRITE, t.length);
 		EXPECT_EQ(words(), t.words) << t.length;
 	}
 }
@@ -163,7 +163,7 @@ TEST_F(IwReq, AWriteIsCutAtTheLongestUlpdu)
 TEST_F(IwReq, NoSegmentIsLongerThanTheLongestUlpdu)
 {
 	for (u16 max : {int(DDP_CTRL_MAX_BYTES), 1454, 0xffff}) {
-		for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_CMP_SWAP}) {
+		for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_CMP_SWAP}) {
 			u32 total = 0;
 
 			cfg.max_ulpdu = max;
@@ -174,14 +174,14 @@ TEST_F(IwReq, NoSegmentIsLongerThanTheLongestUlpdu)
 				EXPECT_EQ(s.offset, total);
 				total += s.bytes;
 			}
-			EXPECT_EQ(total, op <= IW_OP_WRITE ? 200000u : 0u);
+			EXPECT_EQ(total, op <= WR_WRITE ? 200000u : 0u);
 		}
 	}
 }
 
 TEST_F(IwReq, TheMessageOffsetCountsThePayload)
 {
-	post(IW_OP_SEND, 2 * kSend + 1);
+	post(WR_SEND, 2 * kSend + 1);
 	auto s = send();
 	ASSERT_EQ(s.size(), 3u);
 	for (u32 i = 0; i < 3; i++) {
@@ -192,7 +192,7 @@ TEST_F(IwReq, TheMessageOffsetCountsThePayload)
 
 TEST_F(IwReq, AWritesOffsetIsItsAddress)
 {
-	post(IW_OP_WRITE, 2 * kWrite + 1);
+	post(WR_WRITE, 2 * kWrite + 1);
 	auto s = send();
 	ASSERT_EQ(s.size(), 3u);
 	for (u32 i = 0; i < 3; i++)
@@ -203,14 +203,14 @@ TEST_F(IwReq, EachQueueCountsItsMessagesFromOne)
 {
 	cfg.ord = 8;
 	start();
-	post(IW_OP_SEND, 1);
-	post(IW_OP_READ, 1);
-	post(IW_OP_WRITE, 1);
-	post(IW_OP_SEND, kSend + 1);
-	post(IW_OP_FETCH_ADD, 8);
-	post(IW_OP_READ, 1);
-	post(IW_OP_WRITE, 1, IW_SQE_IMM);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_WRITE, 1);
+	post(WR_SEND, kSend + 1);
+	post(WR_FETCH_ADD, 8);
+	post(WR_READ, 1);
+	post(WR_WRITE, 1, WR_F_IMM);
+	post(WR_SEND, 1);
 	EXPECT_EQ(words(), (Words{"send 1 @0+1", "read 1", "write @0+1", "send 2 @0+100 more",
 				  "send 2 @100+1", "atomic 2", "read 3", "write @0+1", "imm 3",
 				  "send 4 @0+1"}));
@@ -220,8 +220,8 @@ TEST_F(IwReq, MessageNumbersWrap)
 {
 	q.send_msn = q.read_msn = 0xffffffff;
 	for (int i = 0; i < 2; i++) {
-		post(IW_OP_SEND, 1);
-		post(IW_OP_READ, 1);
+		post(WR_SEND, 1);
+		post(WR_READ, 1);
 	}
 	EXPECT_EQ(words(),
 		  (Words{"send 4294967295 @0+1", "read 4294967295", "send 0 @0+1", "read 0"}));
@@ -231,8 +231,8 @@ TEST_F(IwReq, AskedAgainTheNextSegmentIsTheSame)
 {
 	iw_seg a = {}, b = {};
 
-	post(IW_OP_SEND, kSend + 1);
-	post(IW_OP_READ, 1);
+	post(WR_SEND, kSend + 1);
+	post(WR_READ, 1);
 	while (iw_req_next(&q, &a)) {
 		ASSERT_TRUE(iw_req_next(&q, &b));
 		EXPECT_EQ(hdr(a), hdr(b));
@@ -254,7 +254,7 @@ TEST_F(IwReq, NothingPostedNothingSent)
 
 TEST_F(IwReq, ImmediateDataFollowTheWriteAsAMessageOfTheirOwn)
 {
-	iw_sqe w = wr(IW_OP_WRITE, kWrite + 1, IW_SQE_IMM);
+	struct wr w = wr(WR_WRITE, kWrite + 1, WR_F_IMM);
 	const u8 imm[4] = {0xde, 0xad, 0xbe, 0xef};
 
 	memcpy(&w.imm, imm, sizeof(imm));
@@ -270,27 +270,27 @@ TEST_F(IwReq, ImmediateDataFollowTheWriteAsAMessageOfTheirOwn)
 
 TEST_F(IwReq, SolicitedImmediateDataHaveTheirOpcode)
 {
-	post(IW_OP_WRITE, 0, IW_SQE_IMM | IW_SQE_SOLICITED);
+	post(WR_WRITE, 0, WR_F_IMM | WR_F_SOLICITED);
 	EXPECT_EQ(words(), (Words{"write @0+0", "imm! 1"}));
 }
 
 TEST_F(IwReq, BetweenItsSegmentsARequestIsInAMessage)
 {
 	EXPECT_FALSE(iw_req_in_message(&q));
-	post(IW_OP_SEND, 2 * kSend);
+	post(WR_SEND, 2 * kSend);
 	EXPECT_FALSE(iw_req_in_message(&q));
 	send(1);
 	EXPECT_TRUE(iw_req_in_message(&q));
 	send(1);
 	EXPECT_FALSE(iw_req_in_message(&q));
-	post(IW_OP_READ, 1);
+	post(WR_READ, 1);
 	send(1);
 	EXPECT_FALSE(iw_req_in_message(&q));
 }
 
 TEST_F(IwReq, NothingComesBetweenAWriteAndItsImmediate)
 {
-	post(IW_OP_WRITE, 0, IW_SQE_IMM);
+	post(WR_WRITE, 0, WR_F_IMM);
 	send(1);
 	EXPECT_TRUE(iw_req_in_message(&q));
 	send(1);
@@ -299,7 +299,7 @@ TEST_F(IwReq, NothingComesBetweenAWriteAndItsImmediate)
 
 TEST_F(IwReq, AWriteWithImmediateIsCompleteOnceTheImmediateIsOut)
 {
-	post(IW_OP_WRITE, 1, IW_SQE_IMM);
+	post(WR_WRITE, 1, WR_F_IMM);
 	EXPECT_EQ(send(1).size(), 1u);
 	EXPECT_EQ(reap(), Completions{});
 	send();
@@ -310,10 +310,10 @@ TEST_F(IwReq, AWriteWithImmediateIsCompleteOnceTheImmediateIsOut)
 
 TEST_F(IwReq, ReadsAndAtomicsUnderWayAreLimited)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_FETCH_ADD, 8);
-	post(IW_OP_READ, 1);
-	post(IW_OP_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_FETCH_ADD, 8);
+	post(WR_READ, 1);
+	post(WR_SEND, 1);
 	EXPECT_EQ(words(), (Words{"read 1", "atomic 2"}));
 	read_resp(0, 0, 1, true);
 	EXPECT_EQ(words(), (Words{"read 3", "send 1 @0+1"}));
@@ -323,8 +323,8 @@ TEST_F(IwReq, AReadHalfAnsweredStillCounts)
 {
 	cfg.ord = 1;
 	start();
-	post(IW_OP_READ, 10);
-	post(IW_OP_READ, 1);
+	post(WR_READ, 10);
+	post(WR_READ, 1);
 	send();
 	read_resp(0, 0, 9, false);
 	EXPECT_TRUE(send().empty());
@@ -334,19 +334,19 @@ TEST_F(IwReq, AReadHalfAnsweredStillCounts)
 
 TEST_F(IwReq, WithoutAFenceSendsOvertakeReads)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_SEND, 1);
+	post(WR_READ, 1);
+	post(WR_SEND, 1);
 	EXPECT_EQ(words(), (Words{"read 1", "send 1 @0+1"}));
 }
 
 TEST_F(IwReq, AFenceWaitsForAllReadsAndAtomicsBefore)
 {
-	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_READ, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_FETCH_ADD, WR_LOCAL}) {
 		cfg.ord = 4;
 		start();
-		post(IW_OP_READ, 1);
-		post(IW_OP_FETCH_ADD, 8);
-		post(op, op == IW_OP_LOCAL ? 0 : 8, IW_SQE_FENCE);
+		post(WR_READ, 1);
+		post(WR_FETCH_ADD, 8);
+		post(op, op == WR_LOCAL ? 0 : 8, WR_F_FENCE);
 		EXPECT_EQ(send().size(), 2u);
 		read_resp(0, 0, 1, true);
 		EXPECT_TRUE(send().empty());
@@ -357,23 +357,23 @@ TEST_F(IwReq, AFenceWaitsForAllReadsAndAtomicsBefore)
 
 TEST_F(IwReq, AFenceWithNothingBeforeDoesNotWait)
 {
-	post(IW_OP_SEND, 1, IW_SQE_FENCE);
+	post(WR_SEND, 1, WR_F_FENCE);
 	EXPECT_EQ(send().size(), 1u);
 }
 
 TEST_F(IwReq, LocalRunsInItsTurn)
 {
-	post(IW_OP_SEND, kSend + 1);
-	post(IW_OP_LOCAL);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, kSend + 1);
+	post(WR_LOCAL);
+	post(WR_SEND, 1);
 	EXPECT_EQ(words(), (Words{"send 1 @0+100 more", "send 1 @100+1", "local", "send 2 @0+1"}));
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}}));
 }
 
 TEST_F(IwReq, LocalDoesNotWaitForReads)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_LOCAL);
+	post(WR_READ, 1);
+	post(WR_LOCAL);
 	EXPECT_EQ(words(), (Words{"read 1", "local"}));
 	EXPECT_EQ(reap(), Completions{});
 	read_resp(0, 0, 1, true);
@@ -382,8 +382,8 @@ TEST_F(IwReq, LocalDoesNotWaitForReads)
 
 TEST_F(IwReq, LocalThatWaitsForAllWaitsForReads)
 {
-	post(IW_OP_READ, 1);
-	post(IW_OP_LOCAL, 0, IW_SQE_WAIT_ALL);
+	post(WR_READ, 1);
+	post(WR_LOCAL, 0, WR_F_WAIT_ALL);
 	EXPECT_EQ(words(), (Words{"read 1"}));
 	read_resp(0, 0, 1, true);
 	EXPECT_EQ(words(), (Words{"local"}));
@@ -394,26 +394,26 @@ TEST_F(IwReq, AFailedLocalFlushesWhatFollows)
 {
 	iw_seg s;
 
-	post(IW_OP_SEND, 1);
-	u32 slot = post(IW_OP_LOCAL);
-	post(IW_OP_SEND, 1);
+	post(WR_SEND, 1);
+	u32 slot = post(WR_LOCAL);
+	post(WR_SEND, 1);
 	send(1);
 	ASSERT_TRUE(iw_req_next(&q, &s));
 	ASSERT_EQ(s.kind, IW_SEG_LOCAL);
-	iw_req_local_done(&q, &other, slot, IW_ST_MW_BIND_ERR);
+	iw_req_local_done(&q, &other, slot, WR_ST_MW_BIND_ERR);
 	EXPECT_TRUE(iw_req_in_error(&q));
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, IW_ST_MW_BIND_ERR}, {2, IW_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_MW_BIND_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(IwReq, LocalDoneForWhatIsNotItsTurnIsIgnored)
 {
-	post(IW_OP_SEND, 1);
-	post(IW_OP_LOCAL);
-	iw_req_local_done(&q, &other, 0, IW_ST_SUCCESS);
-	iw_req_local_done(&q, &other, 1, IW_ST_SUCCESS);
+	post(WR_SEND, 1);
+	post(WR_LOCAL);
+	iw_req_local_done(&q, &other, 0, WR_ST_SUCCESS);
+	iw_req_local_done(&q, &other, 1, WR_ST_SUCCESS);
 	EXPECT_EQ(reap(), Completions{});
 	send();
-	iw_req_local_done(&q, &other, 1, IW_ST_MW_BIND_ERR);
+	iw_req_local_done(&q, &other, 1, WR_ST_MW_BIND_ERR);
 	EXPECT_FALSE(iw_req_in_error(&q));
 	EXPECT_EQ(reap().size(), 2u);
 }
@@ -422,12 +422,12 @@ TEST_F(IwReq, LocalDoneForWhatIsNotItsTurnIsIgnored)
 
 TEST_F(IwReq, SendsAndWritesHaveTheirPayloadNext)
 {
-	for (u8 op : {IW_OP_SEND, IW_OP_WRITE}) {
+	for (u8 op : {WR_SEND, WR_WRITE}) {
 		start();
 		post(op, 1000);
 		EXPECT_EQ(iw_req_next_bytes(&q), 1000u);
 		send(1);
-		EXPECT_EQ(iw_req_next_bytes(&q), 1000u - (op == IW_OP_SEND ? kSend : kWrite));
+		EXPECT_EQ(iw_req_next_bytes(&q), 1000u - (op == WR_SEND ? kSend : kWrite));
 		send();
 		EXPECT_EQ(iw_req_next_bytes(&q), 0u);
 	}
@@ -435,7 +435,7 @@ TEST_F(IwReq, SendsAndWritesHaveTheirPayloadNext)
 
 TEST_F(IwReq, ReadsAtomicsAndLocalHaveNoPayloadNext)
 {
-	for (u8 op : {IW_OP_READ, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+	for (u8 op : {WR_READ, WR_CMP_SWAP, WR_FETCH_ADD, WR_LOCAL}) {
 		start();
 		post(op, 8);
 		EXPECT_EQ(iw_req_next_bytes(&q), 0u);
@@ -445,9 +445,9 @@ TEST_F(IwReq, ReadsAtomicsAndLocalHaveNoPayloadNext)
 TEST_F(IwReq, TheRequestWhoseTurnItIsIsNext)
 {
 	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
-	post(IW_OP_READ, 500);
-	post(IW_OP_SEND, 50);
-	post(IW_OP_WRITE, 70);
+	post(WR_READ, 500);
+	post(WR_SEND, 50);
+	post(WR_WRITE, 70);
 	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
 	send(1);
 	EXPECT_EQ(iw_req_next_bytes(&q), 50u);
@@ -459,7 +459,7 @@ TEST_F(IwReq, TheRequestWhoseTurnItIsIsNext)
 
 TEST_F(IwReq, ImmediateDataAreNoPayload)
 {
-	post(IW_OP_WRITE, kWrite, IW_SQE_IMM);
+	post(WR_WRITE, kWrite, WR_F_IMM);
 	EXPECT_EQ(iw_req_next_bytes(&q), kWrite);
 	send(1);
 	ASSERT_TRUE(iw_req_in_message(&q));
@@ -468,10 +468,36 @@ TEST_F(IwReq, ImmediateDataAreNoPayload)
 
 TEST_F(IwReq, InErrorNothingIsNext)
 {
-	post(IW_OP_WRITE, 1000);
+	post(WR_WRITE, 1000);
 	send(1);
 	iw_req_flush(&q);
 	EXPECT_EQ(iw_req_next_bytes(&q), 0u);
+}
+
+// ---- where it stands ----
+
+TEST_F(IwReq, TellsWhatIsSentAndComplete)
+{
+	start(16, 0xffffffff);
+	EXPECT_TRUE(iw_req_is_empty(&q));
+	post(WR_SEND, 2 * kSend);
+	post(WR_READ, 8);
+	EXPECT_EQ(iw_req_num_unsent(&q), 2u);
+	send(1);
+	EXPECT_EQ(iw_req_next_slot(&q), 0xffffffff);
+	EXPECT_EQ(iw_req_next_offset(&q), kSend);
+	EXPECT_EQ(iw_req_unsent_bytes(&q), kSend);
+	send(1);
+	EXPECT_EQ(iw_req_oldest(&q), 0u);
+	EXPECT_EQ(iw_req_next_offset(&q), 0u);
+	EXPECT_FALSE(iw_req_awaits_response(&q));
+	send();
+	EXPECT_FALSE(iw_req_has_unsent(&q));
+	EXPECT_TRUE(iw_req_awaits_response(&q));
+	EXPECT_FALSE(iw_req_is_complete(&q));
+	iw_req_flush(&q);
+	reap();
+	EXPECT_TRUE(iw_req_is_empty(&q));
 }
 
 } // namespace

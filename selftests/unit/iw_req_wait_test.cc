@@ -13,8 +13,8 @@ protected:
 		start(4 * IW_READS_AHEAD);
 	}
 
-	/* So many are sent, and not answered. */
-	void under_way(u32 n, u8 op = IW_OP_READ, u32 length = 8)
+	/* Send n requests and leave them unanswered. */
+	void under_way(u32 n, u8 op = WR_READ, u32 length = 8)
 	{
 		for (u32 i = 0; i < n; i++)
 			post(op, length);
@@ -32,57 +32,57 @@ protected:
 TEST_F(IwReqWait, AReadWaitsBehindManyUnderWay)
 {
 	under_way(IW_READS_AHEAD);
-	EXPECT_TRUE(waits(IW_OP_READ));
+	EXPECT_TRUE(waits(WR_READ));
 }
 
 TEST_F(IwReqWait, AtomicsUnderWayCountAsWell)
 {
-	under_way(IW_READS_AHEAD - 1, IW_OP_FETCH_ADD);
+	under_way(IW_READS_AHEAD - 1, WR_FETCH_ADD);
 	under_way(1);
-	EXPECT_TRUE(waits(IW_OP_READ));
+	EXPECT_TRUE(waits(WR_READ));
 }
 
 TEST_F(IwReqWait, NoneWaitsWithFewerUnderWay)
 {
-	EXPECT_FALSE(waits(IW_OP_READ));
+	EXPECT_FALSE(waits(WR_READ));
 	send();
 	under_way(IW_READS_AHEAD - 2);
-	EXPECT_FALSE(waits(IW_OP_READ));
+	EXPECT_FALSE(waits(WR_READ));
 }
 
 TEST_F(IwReqWait, WhatIsAnsweredIsNotUnderWay)
 {
 	under_way(IW_READS_AHEAD);
-	ASSERT_TRUE(waits(IW_OP_READ));
+	ASSERT_TRUE(waits(WR_READ));
 	ASSERT_EQ(read_resp(0, 0, 8, true).kind, IW_REQ_PLACE);
 	EXPECT_FALSE(iw_req_may_wait(&q));
-	/* It goes, and with it there are as many again. */
+	/* It is sent, and there are as many again. */
 	EXPECT_EQ(send().size(), 1u);
-	EXPECT_TRUE(waits(IW_OP_READ));
+	EXPECT_TRUE(waits(WR_READ));
 }
 
 TEST_F(IwReqWait, ALongReadDoesNotWait)
 {
 	under_way(IW_READS_AHEAD);
-	EXPECT_TRUE(waits(IW_OP_READ, IW_SHORT_READ_BYTES));
+	EXPECT_TRUE(waits(WR_READ, IW_SHORT_READ_BYTES));
 	send();
-	EXPECT_FALSE(waits(IW_OP_READ, IW_SHORT_READ_BYTES + 1));
+	EXPECT_FALSE(waits(WR_READ, IW_SHORT_READ_BYTES + 1));
 }
 
 TEST_F(IwReqWait, ALongReadWaitsWithManyBytesUnderWay)
 {
-	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD - 1);
+	under_way(1, WR_READ, IW_READ_BYTES_AHEAD - 1);
 	EXPECT_FALSE(iw_req_far_ahead(&q));
-	EXPECT_FALSE(waits(IW_OP_READ, 1));
+	EXPECT_FALSE(waits(WR_READ, 1));
 	send();
 	EXPECT_TRUE(iw_req_far_ahead(&q));
-	EXPECT_TRUE(waits(IW_OP_READ, IW_READ_BYTES_AHEAD));
+	EXPECT_TRUE(waits(WR_READ, IW_READ_BYTES_AHEAD));
 }
 
 TEST_F(IwReqWait, BytesOfAtomicsAreNotOnTheirWay)
 {
-	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD - 1);
-	under_way(1, IW_OP_FETCH_ADD);
+	under_way(1, WR_READ, IW_READ_BYTES_AHEAD - 1);
+	under_way(1, WR_FETCH_ADD);
 	EXPECT_FALSE(iw_req_far_ahead(&q));
 }
 
@@ -90,8 +90,8 @@ TEST_F(IwReqWait, AWholeReadIsUnderWayUntilItsLastByte)
 {
 	constexpr u16 kPiece = 1 << 14;
 
-	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD);
-	under_way(1, IW_OP_READ, 5);
+	under_way(1, WR_READ, IW_READ_BYTES_AHEAD);
+	under_way(1, WR_READ, 5);
 	for (u32 at = 0; at < IW_READ_BYTES_AHEAD; at += kPiece) {
 		EXPECT_TRUE(iw_req_far_ahead(&q));
 		ASSERT_EQ(read_resp(0, at, kPiece, at + kPiece == IW_READ_BYTES_AHEAD).kind,
@@ -105,33 +105,33 @@ TEST_F(IwReqWait, AWholeReadIsUnderWayUntilItsLastByte)
 
 TEST_F(IwReqWait, AfterAnErrorNoBytesAreUnderWay)
 {
-	under_way(1, IW_OP_READ, IW_READ_BYTES_AHEAD);
+	under_way(1, WR_READ, IW_READ_BYTES_AHEAD);
 	iw_req_flush(&q);
 	EXPECT_FALSE(iw_req_far_ahead(&q));
 }
 
 TEST_F(IwReqWait, ManyReadsOfTheLargestSizeDoNotOverflow)
 {
-	under_way(4, IW_OP_READ, 1u << 31);
+	under_way(4, WR_READ, 1u << 31);
 	EXPECT_TRUE(iw_req_far_ahead(&q));
 }
 
 TEST_F(IwReqWait, AReadWithSomethingElseBehindItDoesNotWait)
 {
-	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_CMP_SWAP, WR_FETCH_ADD, WR_LOCAL}) {
 		start(4 * IW_READS_AHEAD);
 		under_way(IW_READS_AHEAD);
-		ASSERT_TRUE(waits(IW_OP_READ)) << int{op};
+		ASSERT_TRUE(waits(WR_READ)) << int{op};
 		EXPECT_FALSE(waits(op)) << int{op};
-		/* Gone, it keeps none from waiting. */
+		/* Once sent, it does not keep others from waiting. */
 		send();
-		EXPECT_TRUE(waits(IW_OP_READ)) << int{op};
+		EXPECT_TRUE(waits(WR_READ)) << int{op};
 	}
 }
 
 TEST_F(IwReqWait, NothingElseWaits)
 {
-	for (u8 op : {IW_OP_SEND, IW_OP_WRITE, IW_OP_CMP_SWAP, IW_OP_FETCH_ADD, IW_OP_LOCAL}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_CMP_SWAP, WR_FETCH_ADD, WR_LOCAL}) {
 		start(4 * IW_READS_AHEAD);
 		under_way(IW_READS_AHEAD);
 		EXPECT_FALSE(waits(op)) << int{op};
@@ -141,8 +141,8 @@ TEST_F(IwReqWait, NothingElseWaits)
 TEST_F(IwReqWait, AReadWhoseTurnHasNotComeMakesNothingWait)
 {
 	under_way(IW_READS_AHEAD);
-	post(IW_OP_SEND, 1);
-	EXPECT_FALSE(waits(IW_OP_READ));
+	post(WR_SEND, 1);
+	EXPECT_FALSE(waits(WR_READ));
 }
 
 TEST_F(IwReqWait, AReadThatWasBegunDoesNotWait)
@@ -150,7 +150,7 @@ TEST_F(IwReqWait, AReadThatWasBegunDoesNotWait)
 	iw_seg s = {};
 
 	under_way(IW_READS_AHEAD);
-	ASSERT_TRUE(waits(IW_OP_READ));
+	ASSERT_TRUE(waits(WR_READ));
 	ASSERT_TRUE(iw_req_next(&q, &s));
 	EXPECT_FALSE(iw_req_may_wait(&q));
 }
@@ -158,8 +158,8 @@ TEST_F(IwReqWait, AReadThatWasBegunDoesNotWait)
 TEST_F(IwReqWait, WithNothingPostedNothingWaits)
 {
 	under_way(IW_READS_AHEAD);
-	/* What an earlier round left in the ring is not looked at. */
-	*iw_req_sqe(&q, q.head) = wr(IW_OP_READ, 8);
+	/* What an earlier round left in the ring is ignored. */
+	iw_req_sqe(&q, q.head)->wr = wr(WR_READ, 8);
 	EXPECT_FALSE(iw_req_may_wait(&q));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the iWARP responder share: the peer's segments as bytes, the
- * engine, and what it sends back as words.
+ * What the tests of the iWARP responder share: the peer's segments as bytes, the engine, and what
+ * it sends back as words.
  */
 #ifndef TERN_UNIT_IW_RESP_FIXTURE_H
 #define TERN_UNIT_IW_RESP_FIXTURE_H
@@ -142,7 +142,7 @@ protected:
 		iw_resp_init(&r, irq.data(), &cfg);
 	}
 
-	// The verdict, carried out or failed; of the bytes, only what must be readable is.
+	// The verdict, committed or failed; only bytes that must be readable are passed.
 	iw_act rx(const Bytes &b, int fail = -1)
 	{
 		u32 all = static_cast<u32>(b.size());
@@ -169,7 +169,7 @@ protected:
 		return act;
 	}
 
-	// All that is to be sent back.
+	// All that must be sent back.
 	std::vector<iw_seg> answers(u32 max = 1000)
 	{
 		std::vector<iw_seg> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// How the responder of an iWARP stream ends it: each Terminate and what it quotes,
-// that there is one at most, that nothing is taken after it, and the peer's.
+// How the responder of an iWARP stream ends it: each Terminate and what it quotes, that there is at
+// most one, that nothing is accepted after it, and the peer's Terminate.
 #include "iw_resp_fixture.h"
 
 namespace {
@@ -131,7 +131,7 @@ TEST_F(IwResp, AReadWhoseMemoryWentAwayIsTerminated)
 	EXPECT_EQ(words(), (Words{"term 0102"}));
 }
 
-// RFC 5040 4.8: the request, as far as it is not carried out.
+// RFC 5040 4.8: the request, without the part that is answered.
 TEST_F(IwResp, AReadWhoseMemoryWentAwayIsQuotedAsItStands)
 {
 	const rdmap_read left = {kSinkStag, kSinkTo + kChunk, 3, kStag, kTo + kChunk};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Responder of an iWARP stream, one behaviour at a time, on segments built as
-// bytes and parsed: verdicts, numbers of messages, answers and their order. What
-// ends a stream is in iw_resp_term_test.cc.
+// Responder of an iWARP stream, one behaviour at a time, on segments built as bytes and parsed:
+// verdicts, message numbers, answers and their order. iw_resp_term_test.cc has what ends a stream.
 #include "iw_resp_fixture.h"
 
 namespace {
@@ -159,7 +158,7 @@ TEST_F(IwResp, ImmediateDataTellTheLengthOfTheWriteBefore)
 	rx(write(0));
 	rx(imm(3));
 	EXPECT_EQ(act.length, 0u);
-	/* Of a Write that is not through they are not. */
+	/* Immediate data after an incomplete Write do not. */
 	rx(write(10, kTo, false));
 	rx(imm(4));
 	EXPECT_EQ(act.length, 0u);
@@ -430,7 +429,7 @@ TEST_F(IwResp, AtomicsWorkUnderTheirMasks)
 	rdmap_atomic a = fetch_add(0x0101);
 
 	counter = 0x00ff;
-	a.swap_add_mask = 0x0080; // nothing carries out of the lower byte
+	a.swap_add_mask = 0x0080; // no carry out of the lower byte
 	rx(atomic(1, a));
 	EXPECT_EQ(act.atomic.swap_add_mask, 0x0080u);
 	EXPECT_EQ(counter, 0x0100u);
@@ -461,8 +460,8 @@ TEST_F(IwResp, OnlyAddsAndSwapsAreKnown)
 	}
 }
 
-// What an offset is of need not begin at one that eight divides.
-TEST_F(IwResp, WhetherAWordIsAlignedIsTheMemorysToSay)
+// An aligned offset need not be an aligned address, nor the reverse.
+TEST_F(IwResp, AlignmentIsThatOfTheMemoryNotOfTheOffset)
 {
 	for (u64 to = 0x1001; to < 0x1008; to++) {
 		start();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of MPA share: start-up frames as bytes, to and fro. */
+/* What the tests of MPA share: start-up frames to bytes and back. */
 #ifndef TERN_UNIT_MPA_BYTES_H
 #define TERN_UNIT_MPA_BYTES_H
 

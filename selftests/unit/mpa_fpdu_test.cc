@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// FPDUs: padding, length, and markers against a model that lays the stream out byte by byte.
+// FPDUs: padding, length, and markers, compared with a model that lays the stream out byte by byte.
 #include "mpa_bytes.h"
 
 #include "proto/ddp.h"
@@ -18,9 +18,9 @@ TEST(MpaFpdu, IsPaddedToFourBytes)
 	EXPECT_EQ(mpa_fpdu_bytes(18), 24u);
 }
 
-// What RFC 5044 4.3 says, byte by byte: a marker at each position of the stream
-// that 512 divides, pointing back to the length field, or 0 right before it. One
-// due after the last byte belongs to the next FPDU.
+// What RFC 5044 4.3 says, byte by byte: a marker at each position of the stream that 512 divides,
+// pointing back to the length field, or 0 right before it. One due after the last byte belongs to
+// the next FPDU.
 Bytes lay_out(const Bytes &fpdu, u64 pos, u32 *markers)
 {
 	u64 length_at = 0;
@@ -145,7 +145,7 @@ u32 worst_case(u32 ulpdu, bool markers)
 	return fpdu + worst * MPA_MARKER_BYTES;
 }
 
-// RFC 5044 4.5's formulas, as they are written there, and what they are for.
+// RFC 5044 4.5's formulas as they stand there, and their purpose.
 TEST(MpaMulpdu, IsThatOfTheFormulaAndFitsIntoASegment)
 {
 	for (u32 emss = 152; emss < 4000; emss++) {

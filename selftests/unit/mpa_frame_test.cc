@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// MPA start-up frames as bytes written by hand from RFC 5044 7.1.1 and RFC 6581 9,
-// and all that is wrong with them.
+// MPA start-up frames as bytes written by hand from RFC 5044 7.1.1 and RFC 6581 9, and everything
+// that can be wrong with them.
 #include "mpa_bytes.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What two ends of MPA agree on, by way of the bytes of their start-up frames.
+// What two ends of MPA agree on, through the bytes of their start-up frames.
 #include "mpa_bytes.h"
 
 namespace {
@@ -103,7 +103,7 @@ TEST(MpaNegotiation, AllOnesMeansNotNegotiatedHere)
 	EXPECT_EQ(terms.ord, 9);
 	EXPECT_EQ(terms.ird, 8);
 
-	// Said back, each for itself (RFC 6581 9.1).
+	// Each value is returned for itself (RFC 6581 9.1).
 	EXPECT_EQ(answer.ird, MPA_DEPTH_ANY);
 	EXPECT_EQ(answer.ord, MPA_DEPTH_ANY);
 
@@ -228,7 +228,7 @@ TEST(MpaNegotiation, EachPairOfRtrSetsHasItsChoice)
 			EXPECT_TRUE(o.reply.p2p && o.responder.p2p && !o.reply.reject);
 			if (!both) {
 				EXPECT_EQ(o.accept, MPA_NO_RTR);
-				// It is the initiator that ends it, told what there would be.
+				// The initiator ends it, and learns what there would be.
 				EXPECT_EQ(o.reply.rtr, b);
 				EXPECT_EQ(o.finish, MPA_NO_RTR);
 				continue;
@@ -260,7 +260,7 @@ TEST(MpaNegotiation, AFirstMessageThatIsAReadFindsAPlaceWhateverTheDepth)
 			EXPECT_EQ(o.responder.ird, want);
 		}
 	}
-	// Who speaks first by something else has no need of it.
+	// A peer that speaks first by other means does not need it.
 	Outcome o = negotiate(offer(2, 0, 0), offer(2, 0, 0));
 	EXPECT_EQ(o.responder.ird, 0);
 }

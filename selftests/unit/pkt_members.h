@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// All members of struct pkt, to be compared: what lies between them is nobody's.
+// All members of struct pkt, for comparison without the padding between them.
 #ifndef TERN_UNIT_PKT_MEMBERS_H
 #define TERN_UNIT_PKT_MEMBERS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Transport headers: opcode table, parser, builder. The expectations come from
-// a second, hand-written table of IBTA's opcodes, not from the code's own.
+// Transport headers: opcode table, parser, builder. The expectations come from a second,
+// hand-written table of IBTA's opcodes, not from the code's own.
 #include "proto/pkt.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ u32 spec_hdr_bytes(const Spec &s)
 	return n;
 }
 
-// What pkt_parse must say to `bytes` bytes that begin with this BTH.
+// What pkt_parse() must return for `bytes` bytes that begin with this BTH.
 pkt_error expected(u8 opcode, u8 bth1, u32 bytes)
 {
 	if (bytes < 16)
@@ -305,7 +305,7 @@ TEST(Pkt, ParsedHeadersBuildBackToTheSameBytes)
 	}
 }
 
-// Whatever was there before: zero is what a header that the packet does not have says.
+// Whatever they held before: members of a header that the packet does not have are zero.
 TEST(Pkt, ParseSetsEveryMember)
 {
 	std::mt19937_64 rng(3);
@@ -510,7 +510,7 @@ TEST(Pkt, ReservedBitsAreIgnored)
 	EXPECT_EQ(out.sqpn, 0u);
 }
 
-// A RDMA WRITE ONLY as it would stand in a capture, byte by byte.
+// An RDMA WRITE ONLY as in a capture, byte by byte.
 TEST(Pkt, WriteOnlyFieldsAreWhereTheSpecificationPutsThem)
 {
 	const u8 wire[] = {

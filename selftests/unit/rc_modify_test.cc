@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC engines whose attributes change while they run, as in SQD: what was set counts from then
-// on, also for what is under way.
+// RC engines whose attributes change while they run, as in SQD: the new value applies from then on,
+// also for what is under way.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -13,7 +13,7 @@ TEST_F(RcReq, RetriesThatAreRaisedAreThere)
 	cfg.rnr_retry = 0;
 	start();
 	rc_req_set_retries(&q, 3, 2);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(ack(0, AETH_RNR_NAK | 1).event, RC_EV_RNR_NAK);
@@ -32,14 +32,14 @@ TEST_F(RcReq, RetriesThatAreRaisedAreThere)
 
 TEST_F(RcReq, RetriesThatAreTakenAwayAreGone)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	rc_req_set_retries(&q, 0, 7);
 	time_out();
 	EXPECT_TRUE(rc_req_in_error(&q));
 	start();
 	rc_req_set_retries(&q, 7, 0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
 	EXPECT_TRUE(rc_req_in_error(&q));
@@ -51,7 +51,7 @@ TEST_F(RcReq, AckTimeoutCountsForWhatIsUnderWay)
 {
 	cfg.ack_timeout.first_ns = 0;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), 0u); // never
 	set_ack_timeout(kTimeout);
@@ -66,10 +66,10 @@ TEST_F(RcReq, AckTimeoutWaitsForSomethingToTime)
 {
 	set_ack_timeout(3 * kTimeout);
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + 3 * kTimeout);
-	// Nor does it cut an RNR wait short.
+	// Nor does it shorten an RNR wait.
 	ack(0, AETH_RNR_NAK | 14);
 	set_ack_timeout(1);
 	EXPECT_EQ(rc_req_deadline(&q), now + rc_rnr_timer_ns(14));
@@ -79,10 +79,10 @@ TEST_F(RcReq, AckTimeoutWaitsForSomethingToTime)
 
 TEST_F(RcReq, ReadThatWaitsWhenThereMayBeNoneAnyMoreFailsInItsTurn)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	rc_req_drain(&q, true);
-	post(RC_OP_READ, 10);
+	post(WR_READ, 10);
 	q.cfg.max_rd_atomic = 0;
 	// Not yet: the number may be raised again before the queue goes on.
 	EXPECT_TRUE(send().empty());
@@ -91,13 +91,13 @@ TEST_F(RcReq, ReadThatWaitsWhenThereMayBeNoneAnyMoreFailsInItsTurn)
 	rc_req_drain(&q, false);
 	EXPECT_TRUE(send().empty());
 	EXPECT_TRUE(rc_req_in_error(&q));
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS}, {1, RC_ST_LOC_QP_OP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_LOC_QP_OP_ERR}}));
 }
 
 TEST_F(RcReq, ReadThatWasBegunGoesOnThoughThereMayBeNoneAnyMore)
 {
 	set_window(4);
-	post(RC_OP_READ, 8 * 256); // in stretches of two
+	post(WR_READ, 8 * 256); // two responses per request
 	auto asked = send();
 	ASSERT_FALSE(asked.empty());
 	ASSERT_EQ(asked[0].dma_bytes, 2u * 256);
@@ -106,7 +106,7 @@ TEST_F(RcReq, ReadThatWasBegunGoesOnThoughThereMayBeNoneAnyMore)
 		data(i % 2 ? OP_READ_RESP_LAST : OP_READ_RESP_FIRST, i, 256);
 		send();
 	}
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}}));
 	EXPECT_FALSE(rc_req_in_error(&q));
 }
 

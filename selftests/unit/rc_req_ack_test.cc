@@ -9,7 +9,7 @@ namespace {
 TEST_F(RcReq, CoalescedAckCompletesAllBeforeIt)
 {
 	for (int i = 0; i < 5; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	EXPECT_EQ(packets(send()), 5u);
 	ack(3);
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}, {3, 0}}));
@@ -20,8 +20,8 @@ TEST_F(RcReq, CoalescedAckCompletesAllBeforeIt)
 
 TEST_F(RcReq, AckWithinAMessageCompletesOnlyWhatIsWhole)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_WRITE, 256 * 4);
+	post(WR_SEND, 10);
+	post(WR_WRITE, 256 * 4);
 	send();
 	ack(2);
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
@@ -32,8 +32,8 @@ TEST_F(RcReq, AckWithinAMessageCompletesOnlyWhatIsWhole)
 
 TEST_F(RcReq, GhostAckAheadOfWhatWasSentIsIgnored)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 1, &r));
 	rc_req_sent(&q, now, &r, 1);
@@ -46,8 +46,8 @@ TEST_F(RcReq, GhostAckAheadOfWhatWasSentIsIgnored)
 
 TEST_F(RcReq, OldAckIsIgnored)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0);
 	EXPECT_EQ(ack(0).event, RC_EV_DUPLICATE);
@@ -66,7 +66,7 @@ TEST_F(RcReq, NothingSentAcceptsNoAck)
 
 TEST_F(RcReq, LastPacketOfAMessageAsksForAnAck)
 {
-	post(RC_OP_SEND, 256 * 3);
+	post(WR_SEND, 256 * 3);
 	auto runs = send();
 	ASSERT_FALSE(runs.empty());
 	EXPECT_TRUE(runs.back().ack_req);
@@ -75,7 +75,7 @@ TEST_F(RcReq, LastPacketOfAMessageAsksForAnAck)
 
 TEST_F(RcReq, AcksAreAskedForBeforeTheWindowIsFull)
 {
-	post(RC_OP_WRITE, 256 * 100);
+	post(WR_WRITE, 256 * 100);
 	bool asked = false;
 	for (const run &r : send())
 		asked = asked || r.ack_req;
@@ -88,7 +88,7 @@ TEST_F(RcReq, AcksAreAskedForBeforeTheWindowIsFull)
 TEST_F(RcReq, SeqNakGoesBackToItsPsnAndAcksWhatIsBefore)
 {
 	for (int i = 0; i < 4; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(ack(2, AETH_NAK_PSN_SEQ).event, RC_EV_SEQ_NAK);
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
@@ -100,7 +100,7 @@ TEST_F(RcReq, SeqNakGoesBackToItsPsnAndAcksWhatIsBefore)
 
 TEST_F(RcReq, SeqNakWithinAMessageResendsFromThatPacket)
 {
-	post(RC_OP_WRITE, 256 * 6);
+	post(WR_WRITE, 256 * 6);
 	send();
 	ack(2, AETH_NAK_PSN_SEQ);
 	run r;
@@ -115,7 +115,7 @@ TEST_F(RcReq, SeqNakWithinAMessageResendsFromThatPacket)
 
 TEST_F(RcReq, SeqNakNeverSkipsWhatWasNotSentYet)
 {
-	post(RC_OP_WRITE, 256 * 8);
+	post(WR_WRITE, 256 * 8);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 2, &r));
 	rc_req_sent(&q, now, &r, 2);
@@ -128,7 +128,7 @@ TEST_F(RcReq, SeqNakNeverSkipsWhatWasNotSentYet)
 
 TEST_F(RcReq, AckDuringRetransmissionSkipsAhead)
 {
-	post(RC_OP_WRITE, 256 * 8);
+	post(WR_WRITE, 256 * 8);
 	send();
 	time_out();
 	ack(4);
@@ -141,9 +141,9 @@ TEST_F(RcReq, AckDuringRetransmissionSkipsAhead)
 TEST_F(RcReq, ReservedSyndromesAreIgnored)
 {
 	for (int i = 0; i < 3; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
-	// What they name is not acknowledged, nor is what lies before it.
+	// They do not acknowledge what they name, nor what is before it.
 	for (u8 syndrome : {0x64, 0x65, 0x6f, 0x7f, 0x40, 0x5f, 0x80, 0xa0, 0xe0})
 		for (u32 psn : {0, 2})
 			EXPECT_EQ(ack(psn, syndrome).event, RC_EV_GHOST) << int(syndrome);
@@ -154,8 +154,8 @@ TEST_F(RcReq, ReservedSyndromesAreIgnored)
 
 TEST_F(RcReq, DataComesWithAnAckOrNotAtAll)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 10);
+	post(WR_SEND, 10);
+	post(WR_READ, 10);
 	send();
 	for (u8 syndrome : {0x20, 0x3f, 0x40, 0x60, 0x62, 0x80}) {
 		EXPECT_EQ(rx(OP_READ_RESP_ONLY, 1, syndrome, 10).event, RC_EV_GHOST)
@@ -172,21 +172,21 @@ TEST_F(RcReq, DataComesWithAnAckOrNotAtAll)
 TEST_F(RcReq, RemoteErrorsHaveTheirStatusAndFlushTheRest)
 {
 	const std::pair<u8, int> table[] = {
-		{AETH_NAK_INVALID_REQ, RC_ST_REM_INV_REQ_ERR},
-		{AETH_NAK_REM_ACCESS, RC_ST_REM_ACCESS_ERR},
-		{AETH_NAK_REM_OP, RC_ST_REM_OP_ERR},
+		{AETH_NAK_INVALID_REQ, WR_ST_REM_INV_REQ_ERR},
+		{AETH_NAK_REM_ACCESS, WR_ST_REM_ACCESS_ERR},
+		{AETH_NAK_REM_OP, WR_ST_REM_OP_ERR},
 	};
 
 	for (auto [syndrome, status] : table) {
 		start();
 		for (int i = 0; i < 4; i++)
-			post(RC_OP_SEND, 10);
+			post(WR_SEND, 10);
 		send();
 		ack(1, syndrome);
 		EXPECT_EQ(reap(), (Completions{{0, 0},
 					       {1, status},
-					       {2, RC_ST_WR_FLUSH_ERR},
-					       {3, RC_ST_WR_FLUSH_ERR}}));
+					       {2, WR_ST_WR_FLUSH_ERR},
+					       {3, WR_ST_WR_FLUSH_ERR}}));
 		EXPECT_TRUE(rc_req_in_error(&q));
 		EXPECT_EQ(reap(), Completions{});
 		EXPECT_EQ(rc_req_deadline(&q), 0u);
@@ -196,7 +196,7 @@ TEST_F(RcReq, RemoteErrorsHaveTheirStatusAndFlushTheRest)
 TEST_F(RcReq, EachRequestCompletesOnceAfterAnError)
 {
 	for (int i = 0; i < 8; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	ack(3, AETH_NAK_REM_ACCESS);
 	EXPECT_EQ(reap().size(), 8u);
@@ -211,31 +211,31 @@ TEST_F(RcReq, EachRequestCompletesOnceAfterAnError)
 TEST_F(RcReq, WorkPostedAfterAnErrorIsFlushed)
 {
 	rc_req_flush(&q);
-	u32 slot = post(RC_OP_SEND, 10);
+	u32 slot = post(WR_SEND, 10);
 	EXPECT_TRUE(send().empty());
-	EXPECT_EQ(reap(), (Completions{{slot, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{slot, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, FlushCompletesInOrder)
 {
 	for (int i = 0; i < 6; i++)
-		post(i == 3 ? RC_OP_READ : RC_OP_SEND, 10);
+		post(i == 3 ? WR_READ : WR_SEND, 10);
 	send();
 	ack(1);
 	rc_req_flush(&q);
 	Completions want{{0, 0}, {1, 0}};
 	for (u32 i = 2; i < 6; i++)
-		want.emplace_back(i, RC_ST_WR_FLUSH_ERR);
+		want.emplace_back(i, WR_ST_WR_FLUSH_ERR);
 	EXPECT_EQ(reap(), want);
 }
 
 TEST_F(RcReq, FullRingRefusesAndTakesAgainAfterReaping)
 {
-	rc_sqe wr = {};
+	struct wr wr = {};
 
 	start(4);
 	for (int i = 0; i < 4; i++)
-		post(RC_OP_SEND);
+		post(WR_SEND);
 	EXPECT_FALSE(rc_req_post(&q, &wr));
 	send();
 	ack(3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the RC requester share: the engine, the peer's part, and
- * time. Whole conversations are selftests/sim/.
+ * What the tests of the RC requester share: the engine, the peer's part, and time. selftests/sim/
+ * has whole conversations.
  */
 #ifndef TERN_UNIT_RC_REQ_FIXTURE_H
 #define TERN_UNIT_RC_REQ_FIXTURE_H
@@ -46,7 +46,7 @@ protected:
 		rc_req_init(&q, ring.data(), entries, first, &cfg);
 	}
 
-	// One that stays as it is.
+	// One that never changes.
 	void set_window(u32 pkts)
 	{
 		rc_window window;
@@ -57,7 +57,7 @@ protected:
 
 	u32 post(u8 op, u32 length = 0, u8 flags = 0)
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 
 		wr.op = op;
 		wr.flags = flags;
@@ -74,11 +74,11 @@ protected:
 		std::vector<run> runs;
 		run r;
 
-		/* The time is only told to who asks for it. */
+		/* The time is passed only if it is needed. */
 		while (rc_req_next(&q, rc_req_waits_rnr(&q) ? now : 0, max_pkts, &r)) {
 			runs.push_back(r);
 			if (r.kind == RUN_LOCAL)
-				rc_req_local_done(&q, r.slot, RC_ST_SUCCESS);
+				rc_req_local_done(&q, r.slot, WR_ST_SUCCESS);
 			else
 				rc_req_sent(&q, now, &r, r.npkts);
 			if (runs.size() > 10000) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: what waits for what, failures in their
-// turn, draining.
+// RC requester, one behaviour at a time: what waits for what, failures in order, draining.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -9,36 +8,36 @@ namespace {
 
 TEST_F(RcReq, MaxRdAtomicBoundsReadsAndAtomics)
 {
-	post(RC_OP_READ, 10);
-	post(RC_OP_FETCH_ADD, 8);
-	post(RC_OP_READ, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_READ, 10);
+	post(WR_FETCH_ADD, 8);
+	post(WR_READ, 10);
+	post(WR_SEND, 10);
 	EXPECT_EQ(send().size(), 2u);
 	data(OP_READ_RESP_ONLY, 0, 10);
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
-	EXPECT_EQ(runs[0].op, RC_OP_READ);
+	EXPECT_EQ(runs[0].op, WR_READ);
 }
 
 TEST_F(RcReq, MaxRdAtomicOfZeroFailsAReadAfterWhatIsBeforeIt)
 {
 	cfg.max_rd_atomic = 0;
 	start();
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_READ, 10);
+	post(WR_SEND, 10);
 	EXPECT_EQ(packets(send()), 1u);
 	EXPECT_EQ(reap(), Completions{});
 	ack(0);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS},
-				       {1, RC_ST_LOC_QP_OP_ERR},
-				       {2, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS},
+				       {1, WR_ST_LOC_QP_OP_ERR},
+				       {2, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, FenceWaitsForPriorReads)
 {
-	post(RC_OP_READ, 10);
-	post(RC_OP_SEND, 10, RC_SQE_FENCE);
+	post(WR_READ, 10);
+	post(WR_SEND, 10, WR_F_FENCE);
 	EXPECT_EQ(send().size(), 1u);
 	data(OP_READ_RESP_ONLY, 0, 10);
 	EXPECT_EQ(send().size(), 1u);
@@ -46,14 +45,14 @@ TEST_F(RcReq, FenceWaitsForPriorReads)
 
 TEST_F(RcReq, FenceDoesNotWaitForSends)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10, RC_SQE_FENCE);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10, WR_F_FENCE);
 	EXPECT_EQ(send().size(), 2u);
 }
 
 TEST_F(RcReq, RetransmissionIsNotHeldByItsOwnFence)
 {
-	post(RC_OP_READ, 10, RC_SQE_FENCE);
+	post(WR_READ, 10, WR_F_FENCE);
 	EXPECT_EQ(send().size(), 1u);
 	time_out();
 	EXPECT_EQ(send().size(), 1u);
@@ -61,9 +60,9 @@ TEST_F(RcReq, RetransmissionIsNotHeldByItsOwnFence)
 
 TEST_F(RcReq, LocalRunsInOrder)
 {
-	post(RC_OP_SEND, 10);
-	u32 slot = post(RC_OP_LOCAL);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	u32 slot = post(WR_LOCAL);
+	post(WR_SEND, 10);
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 3u);
 	EXPECT_EQ(runs[1].kind, RUN_LOCAL);
@@ -77,25 +76,25 @@ TEST_F(RcReq, LocalRunsInOrder)
 
 TEST_F(RcReq, LocalBehindAFailureIsFlushedThoughExecuted)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL);
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
 	ASSERT_EQ(send().size(), 4u);
 	ack(0, AETH_NAK_REM_OP);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_REM_OP_ERR},
-				       {1, RC_ST_WR_FLUSH_ERR},
-				       {2, RC_ST_WR_FLUSH_ERR},
-				       {3, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_REM_OP_ERR},
+				       {1, WR_ST_WR_FLUSH_ERR},
+				       {2, WR_ST_WR_FLUSH_ERR},
+				       {3, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, LocalIsNeverReplayedByGoingBack)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL);
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
+	post(WR_SEND, 10);
 	send();
 	for (int round = 0; round < 2; round++) {
 		if (round == 0)
@@ -113,8 +112,8 @@ TEST_F(RcReq, LocalIsNeverReplayedByGoingBack)
 
 TEST_F(RcReq, LocalWithWaitAllWaitsForEveryPriorRequest)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL, 0, RC_SQE_WAIT_ALL);
+	post(WR_SEND, 10);
+	post(WR_LOCAL, 0, WR_F_WAIT_ALL);
 	EXPECT_EQ(send().size(), 1u);
 	ack(0);
 	auto runs = send();
@@ -125,33 +124,33 @@ TEST_F(RcReq, LocalWithWaitAllWaitsForEveryPriorRequest)
 
 TEST_F(RcReq, LocalFailureEndsTheQpInItsTurn)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_LOCAL);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_LOCAL);
+	post(WR_SEND, 10);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 8, &r));
 	rc_req_sent(&q, now, &r, 1);
 	ASSERT_TRUE(rc_req_next(&q, now, 8, &r));
 	ASSERT_EQ(r.kind, RUN_LOCAL);
-	rc_req_local_done(&q, r.slot, RC_ST_MW_BIND_ERR);
+	rc_req_local_done(&q, r.slot, WR_ST_MW_BIND_ERR);
 	EXPECT_TRUE(send().empty());
 	EXPECT_EQ(reap(), Completions{});
 	ack(0);
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, RC_ST_MW_BIND_ERR}, {2, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_MW_BIND_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
 }
 
 // ---- local failures ----
 
 TEST_F(RcReq, LocalReasonFailsAfterPriorRequestsAreComplete)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 8, &r));
 	rc_req_sent(&q, now, &r, 1);
 	ASSERT_TRUE(rc_req_next(&q, now, 8, &r));
-	rc_req_fail(&q, r.slot, RC_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, r.slot, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), Completions{});
 	EXPECT_FALSE(rc_req_in_error(&q));
 	EXPECT_TRUE(send().empty());
@@ -159,39 +158,39 @@ TEST_F(RcReq, LocalReasonFailsAfterPriorRequestsAreComplete)
 	time_out();
 	EXPECT_EQ(packets(send()), 1u);
 	ack(0);
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, RC_ST_LOC_PROT_ERR}, {2, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_LOC_PROT_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, LocalReasonInMidMessage)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_WRITE, 256 * 4);
+	post(WR_SEND, 10);
+	post(WR_WRITE, 256 * 4);
 	send(2);
-	rc_req_fail(&q, 1, RC_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, 1, WR_ST_LOC_PROT_ERR);
 	EXPECT_TRUE(send().empty());
 	ack(2); // some of the failed one, too
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, RC_ST_LOC_PROT_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_LOC_PROT_ERR}}));
 	EXPECT_TRUE(rc_req_in_error(&q));
 }
 
 TEST_F(RcReq, FailedReadGivesItsDepthBack)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 10);
+	post(WR_SEND, 10);
+	post(WR_READ, 10);
 	send();
-	rc_req_fail(&q, 1, RC_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, 1, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(q.rd_out, 0u);
-	rc_req_fail(&q, 1, RC_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, 1, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(q.rd_out, 0u);
 }
 
 TEST_F(RcReq, FailOfACompletedOrUnknownSlotIsIgnored)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0);
-	rc_req_fail(&q, 0, RC_ST_LOC_PROT_ERR);
-	rc_req_fail(&q, 7, RC_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, 0, WR_ST_LOC_PROT_ERR);
+	rc_req_fail(&q, 7, WR_ST_LOC_PROT_ERR);
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 	EXPECT_FALSE(rc_req_in_error(&q));
 }
@@ -200,8 +199,8 @@ TEST_F(RcReq, FailOfACompletedOrUnknownSlotIsIgnored)
 
 TEST_F(RcReq, DrainBeginsNothingNewAndFinishesTheOld)
 {
-	post(RC_OP_WRITE, 256 * 4);
-	post(RC_OP_SEND, 10);
+	post(WR_WRITE, 256 * 4);
+	post(WR_SEND, 10);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 1, &r));
 	rc_req_sent(&q, now, &r, 1);
@@ -222,7 +221,7 @@ TEST_F(RcReq, IdleQueueIsDrainedAtOnce)
 {
 	rc_req_drain(&q, true);
 	EXPECT_TRUE(rc_req_is_drained(&q));
-	post(RC_OP_LOCAL);
+	post(WR_LOCAL);
 	EXPECT_TRUE(send().empty());
 	EXPECT_TRUE(rc_req_is_drained(&q));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: READs and their stretches, atomics.
+// RC requester, one behaviour at a time: READs and the requests they are cut into, atomics.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -8,8 +8,8 @@ namespace {
 
 TEST_F(RcReq, ReadTakesThePsnsOfItsResponses)
 {
-	post(RC_OP_READ, 256 * 3 + 1);
-	post(RC_OP_SEND, 10);
+	post(WR_READ, 256 * 3 + 1);
+	post(WR_SEND, 10);
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
 	EXPECT_EQ(runs[0].npkts, 1u);
@@ -18,7 +18,7 @@ TEST_F(RcReq, ReadTakesThePsnsOfItsResponses)
 
 TEST_F(RcReq, ReadCompletesWithItsLastResponse)
 {
-	post(RC_OP_READ, 256 * 2 + 7);
+	post(WR_READ, 256 * 2 + 7);
 	send();
 	auto act = data(OP_READ_RESP_FIRST, 0, 256);
 	EXPECT_EQ(act.offset, 0u);
@@ -44,11 +44,11 @@ TEST_F(RcReq, ReadResponseOutsideTheSinkIsNeverPlaced)
 
 	for (auto w : wrong) {
 		start();
-		post(RC_OP_READ, 256 * 2);
-		post(RC_OP_SEND, 10);
+		post(WR_READ, 256 * 2);
+		post(WR_SEND, 10);
 		send();
 		EXPECT_EQ(data(w.op, 0, w.bytes).kind, RC_REQ_DONE);
-		EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}, {1, RC_ST_WR_FLUSH_ERR}}))
+		EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}, {1, WR_ST_WR_FLUSH_ERR}}))
 			<< int(w.op) << " " << w.bytes;
 	}
 }
@@ -57,51 +57,51 @@ TEST_F(RcReq, LastReadResponseMustFit)
 {
 	for (u16 bytes : {0, 6, 8, 256}) {
 		start();
-		post(RC_OP_READ, 256 + 7);
+		post(WR_READ, 256 + 7);
 		send();
 		data(OP_READ_RESP_FIRST, 0, 256);
 		EXPECT_EQ(data(OP_READ_RESP_LAST, 1, bytes).kind, RC_REQ_DONE);
-		EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}})) << bytes;
+		EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}})) << bytes;
 	}
 }
 
 TEST_F(RcReq, ReadThatEndsEarlyOrLateIsBad)
 {
-	post(RC_OP_READ, 256 * 3);
+	post(WR_READ, 256 * 3);
 	send();
 	data(OP_READ_RESP_FIRST, 0, 256);
 	data(OP_READ_RESP_LAST, 1, 256);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}}));
 
 	start();
-	post(RC_OP_READ, 256 * 2);
+	post(WR_READ, 256 * 2);
 	send();
 	data(OP_READ_RESP_FIRST, 0, 256);
 	data(OP_READ_RESP_MIDDLE, 1, 256);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}}));
 }
 
 TEST_F(RcReq, ReadResponseToASendIsBad)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(data(OP_READ_RESP_ONLY, 0, 10).kind, RC_REQ_DONE);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}}));
 }
 
 TEST_F(RcReq, AtomicResultToAReadIsBad)
 {
-	post(RC_OP_READ, 8);
+	post(WR_READ, 8);
 	send();
 	EXPECT_EQ(atomic(0, 1).kind, RC_REQ_DONE);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}}));
 }
 
 TEST_F(RcReq, ReadResponseAcksTheRequestsBeforeIt)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_WRITE, 10);
-	post(RC_OP_READ, 10);
+	post(WR_SEND, 10);
+	post(WR_WRITE, 10);
+	post(WR_READ, 10);
 	send();
 	data(OP_READ_RESP_ONLY, 2, 10);
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}, {2, 0}}));
@@ -109,22 +109,22 @@ TEST_F(RcReq, ReadResponseAcksTheRequestsBeforeIt)
 
 TEST_F(RcReq, AckBehindAReadIsAnImpliedNak)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 256 * 4);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_READ, 256 * 4);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(ack(5).event, RC_EV_IMPLIED_NAK);
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
-	EXPECT_EQ(runs[0].op, RC_OP_READ);
+	EXPECT_EQ(runs[0].op, WR_READ);
 	EXPECT_EQ(rel(runs[0].psn), 1u);
 	EXPECT_EQ(runs[0].dma_bytes, 1024u);
 }
 
 TEST_F(RcReq, LostReadResponseAsksForTheRestOnly)
 {
-	post(RC_OP_READ, 256 * 4);
+	post(WR_READ, 256 * 4);
 	send();
 	data(OP_READ_RESP_FIRST, 0, 256);
 	EXPECT_EQ(data(OP_READ_RESP_MIDDLE, 2, 256).event, RC_EV_IMPLIED_NAK);
@@ -145,11 +145,11 @@ TEST_F(RcReq, LostReadResponseAsksForTheRestOnly)
 
 TEST_F(RcReq, LateReadResponseAfterCompletionIsNotPlaced)
 {
-	post(RC_OP_READ, 10);
+	post(WR_READ, 10);
 	send();
 	data(OP_READ_RESP_ONLY, 0, 10);
 	EXPECT_EQ(reap().size(), 1u);
-	post(RC_OP_READ, 10);
+	post(WR_READ, 10);
 	send();
 	auto act = data(OP_READ_RESP_ONLY, 0, 10);
 	EXPECT_EQ(act.kind, RC_REQ_DONE);
@@ -159,7 +159,7 @@ TEST_F(RcReq, LateReadResponseAfterCompletionIsNotPlaced)
 
 TEST_F(RcReq, ReadRetransmissionAfterTimeoutIsOneRequest)
 {
-	post(RC_OP_READ, 256 * 8);
+	post(WR_READ, 256 * 8);
 	send();
 	data(OP_READ_RESP_FIRST, 0, 256);
 	time_out();
@@ -177,20 +177,20 @@ TEST_F(RcReq, ReadRetransmissionAfterTimeoutIsOneRequest)
 
 TEST_F(RcReq, ReadSinkFailureEndsTheQpAfterPriorRequests)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 256 * 2);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_READ, 256 * 2);
+	post(WR_SEND, 10);
 	send();
 	auto act = rx(OP_READ_RESP_FIRST, 1, kAck, 256);
 	ASSERT_EQ(act.kind, RC_REQ_PLACE);
-	rc_req_fail(&q, act.slot, RC_ST_LOC_PROT_ERR);
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, RC_ST_LOC_PROT_ERR}, {2, RC_ST_WR_FLUSH_ERR}}));
+	rc_req_fail(&q, act.slot, WR_ST_LOC_PROT_ERR);
+	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_LOC_PROT_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
 	EXPECT_EQ(q.rd_out, 0u);
 }
 
-TEST_F(RcReq, LargeReadIsAskedForInStretchesOfTheWindow)
+TEST_F(RcReq, LargeReadIsSentAsSeveralRequests)
 {
-	post(RC_OP_READ, 256 * 40 + 1);
+	post(WR_READ, 256 * 40 + 1);
 	std::vector<u32> asked;
 	u32 psn = 0;
 
@@ -214,17 +214,17 @@ TEST_F(RcReq, LargeReadIsAskedForInStretchesOfTheWindow)
 	EXPECT_EQ(q.rd_out, 0u);
 }
 
-TEST_F(RcReq, StretchThatEndsEarlyOrLateIsBad)
+TEST_F(RcReq, ResponseThatEndsEarlyOrLateIsBad)
 {
 	for (u8 op : {OP_READ_RESP_MIDDLE, OP_READ_RESP_LAST}) {
 		start();
-		post(RC_OP_READ, 256 * 40);
+		post(WR_READ, 256 * 40);
 		send();
 		u32 psn = op == OP_READ_RESP_LAST ? 6 : 7;
 		for (u32 i = 0; i < psn; i++)
 			data(OP_READ_RESP_MIDDLE, i, 256);
 		EXPECT_EQ(data(op, psn, 256).kind, RC_REQ_DONE);
-		EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}})) << psn;
+		EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}})) << psn;
 	}
 }
 
@@ -232,11 +232,11 @@ TEST_F(RcReq, ReadOfTwoGibAtPmtu256FitsThePsnSpace)
 {
 	const u32 near = 0x7ffff0; // 16 packets before the end
 
-	post(RC_OP_READ, 0x80000000u);
+	post(WR_READ, 0x80000000u);
 	EXPECT_EQ(send().size(), 2u);
 	EXPECT_EQ(rel(q.psn_next), 0x800000u);
-	post(RC_OP_SEND, 1);
-	// All but the last two stretches have come.
+	post(WR_SEND, 1);
+	// All responses but those of the last two requests have come.
 	q.psn_una = q.psn_max = psn_add(kPsn, near);
 	q.cur_pkt = ring[0].asked_pkts = near;
 	q.rd_out = ring[0].rd_held = 0;
@@ -261,19 +261,19 @@ TEST_F(RcReq, ReadOfTwoGibAtPmtu256FitsThePsnSpace)
 TEST_F(RcReq, NothingBeginsThatWouldWrapThePsnSpace)
 {
 	// The READ takes 2^23 PSNs: it begins alone and nothing begins beside it.
-	for (u8 op : {RC_OP_READ, RC_OP_SEND}) {
+	for (u8 op : {WR_READ, WR_SEND}) {
 		cfg.max_rd_atomic = 16;
 		cfg.window = 1u << 22;
 		start();
-		post(RC_OP_READ, 0x80000000u);
-		post(op, op == RC_OP_READ ? 0x80000000u : 1);
+		post(WR_READ, 0x80000000u);
+		post(op, op == WR_READ ? 0x80000000u : 1);
 		send();
 		EXPECT_EQ(ring[0].state, RC_SQE_ACTIVE);
 		EXPECT_EQ(ring[1].state, RC_SQE_QUEUED);
 	}
 	start();
-	post(RC_OP_SEND, 1);
-	post(RC_OP_READ, 0x80000000u);
+	post(WR_SEND, 1);
+	post(WR_READ, 0x80000000u);
 	send();
 	EXPECT_EQ(ring[1].state, RC_SQE_QUEUED);
 	ack(0);
@@ -285,8 +285,8 @@ TEST_F(RcReq, NothingBeginsThatWouldWrapThePsnSpace)
 
 TEST_F(RcReq, AtomicResultIsPlaced)
 {
-	post(RC_OP_FETCH_ADD, 8);
-	post(RC_OP_CMP_SWAP, 8);
+	post(WR_FETCH_ADD, 8);
+	post(WR_CMP_SWAP, 8);
 	send();
 	auto act = atomic(0, 0x1122334455667788);
 	EXPECT_EQ(act.kind, RC_REQ_PLACE_ATOMIC);
@@ -298,10 +298,10 @@ TEST_F(RcReq, AtomicResultIsPlaced)
 
 TEST_F(RcReq, LostAtomicAckIsAskedForAgain)
 {
-	post(RC_OP_FETCH_ADD, 8);
-	post(RC_OP_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
 	send();
-	// The second one's result does not stand for the first's.
+	// The second result is not taken for the first.
 	EXPECT_EQ(atomic(1, 43).kind, RC_REQ_DONE);
 	EXPECT_EQ(reap(), Completions{});
 	auto runs = send();
@@ -314,15 +314,15 @@ TEST_F(RcReq, LostAtomicAckIsAskedForAgain)
 
 TEST_F(RcReq, AtomicResultToASendIsBad)
 {
-	post(RC_OP_SEND, 8);
+	post(WR_SEND, 8);
 	send();
 	EXPECT_EQ(atomic(0, 1).kind, RC_REQ_DONE);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}}));
 }
 
 TEST_F(RcReq, PlainAckOfAnAtomicIsAnImpliedNak)
 {
-	post(RC_OP_FETCH_ADD, 8);
+	post(WR_FETCH_ADD, 8);
 	send();
 	EXPECT_EQ(ack(0).event, RC_EV_IMPLIED_NAK);
 	EXPECT_EQ(reap(), Completions{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: RNR waits, time-outs, and how often either.
+// RC requester, one behaviour at a time: RNR waits, timeouts, and how many of either.
 #include "rc_req_fixture.h"
 
 namespace {
@@ -11,8 +11,8 @@ TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
 	const u8 field = 14;
 	const u64 wait = rc_rnr_timer_ns(field);
 
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(ack(0, AETH_RNR_NAK | field).event, RC_EV_RNR_NAK);
 	EXPECT_EQ(rc_req_deadline(&q), now + wait);
@@ -31,7 +31,7 @@ TEST_F(RcReq, RnrNakIsWaitedForAndThenResumed)
 
 TEST_F(RcReq, RnrWaitIsOverInTimeThoughTheTimerIsLate)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 14);
 	now += rc_rnr_timer_ns(14);
@@ -40,17 +40,17 @@ TEST_F(RcReq, RnrWaitIsOverInTimeThoughTheTimerIsLate)
 
 TEST_F(RcReq, WorkPostedDuringAnRnrWaitStaysBack)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_TRUE(send().empty());
 }
 
 TEST_F(RcReq, RnrRetriesExhaust)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < cfg.rnr_retry; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -60,12 +60,12 @@ TEST_F(RcReq, RnrRetriesExhaust)
 		EXPECT_EQ(packets(send()), 2u);
 	}
 	ack(0, AETH_RNR_NAK | 1);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RNR_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RNR_RETRY_EXC_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, DuplicateOfAnRnrNakIsOneWaitAndOneRetry)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 5);
 	u64 end = rc_req_deadline(&q);
@@ -80,7 +80,7 @@ TEST_F(RcReq, RnrRetrySevenIsForEver)
 {
 	cfg.rnr_retry = 7;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 100; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -91,7 +91,7 @@ TEST_F(RcReq, RnrRetrySevenIsForEver)
 	}
 }
 
-// Softirqs that do nothing but ask would leave the program no time to become ready.
+// If softirqs only asked, the program would have no time to become ready.
 TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 {
 	u64 wait = rc_rnr_timer_ns(1);
@@ -99,8 +99,8 @@ TEST_F(RcReq, ReceiverThatIsNotReadyAgainAndAgainIsAskedLessOften)
 	cfg.rnr_retry = 7;
 	cfg.max_window = 64;
 	start();
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 20; i++) {
 		ack(0, AETH_RNR_NAK | 1);
@@ -119,7 +119,7 @@ TEST_F(RcReq, LongRnrWaitsStayAsTheyAre)
 {
 	cfg.rnr_retry = 7;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 3; i++) {
 		ack(0, AETH_RNR_NAK | 20);
@@ -131,8 +131,8 @@ TEST_F(RcReq, LongRnrWaitsStayAsTheyAre)
 
 TEST_F(RcReq, ProgressRestoresTheRnrRetries)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
 	now = rc_req_deadline(&q);
@@ -160,12 +160,12 @@ TEST_F(RcReq, AckTimeoutIsFourMicrosecondsToThePower)
 	EXPECT_EQ(rc_ack_timeout_ns(31), 4096ull << 31);
 }
 
-// ---- time-outs ----
+// ---- timeouts ----
 
 TEST_F(RcReq, TimeoutResendsFromTheOldest)
 {
 	for (int i = 0; i < 3; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	ack(0);
 	EXPECT_EQ(time_out(), RC_EV_TIMEOUT);
@@ -176,7 +176,7 @@ TEST_F(RcReq, TimeoutResendsFromTheOldest)
 
 TEST_F(RcReq, EarlyTimerCallDoesNothing)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_timeout(&q, rc_req_deadline(&q) - 1), RC_EV_NONE);
 	EXPECT_TRUE(send().empty());
@@ -185,23 +185,23 @@ TEST_F(RcReq, EarlyTimerCallDoesNothing)
 
 TEST_F(RcReq, RetriesExhaust)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < cfg.retry_cnt; i++) {
 		time_out();
 		ASSERT_EQ(packets(send()), 2u);
 	}
 	time_out();
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RETRY_EXC_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
 TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
 {
 	cfg.retry_cnt = 7;
 	start();
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (u64 wait : {1, 2, 4, 4, 4}) {
 		EXPECT_EQ(rc_req_deadline(&q), now + wait * kTimeout);
@@ -214,8 +214,8 @@ TEST_F(RcReq, WaitsDoubleTwiceUntilProgress)
 
 TEST_F(RcReq, NakDoesNotLengthenTheWait)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 10;
 	ack(1, AETH_NAK_PSN_SEQ);
@@ -225,8 +225,8 @@ TEST_F(RcReq, NakDoesNotLengthenTheWait)
 
 TEST_F(RcReq, ProgressRestoresTheRetries)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	time_out();
 	send();
@@ -238,14 +238,14 @@ TEST_F(RcReq, TimeoutZeroIsNever)
 {
 	cfg.ack_timeout.first_ns = 0;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 }
 
-// ---- a peer that says nothing ----
+// ---- a silent peer ----
 
-// What rdma_cm sets: a time-out of 19, and seven retries.
+// What rdma_cm sets: a timeout of 19, and seven retries.
 class RcReqSilence : public RcReq {
 protected:
 	static constexpr u64 kNominal = 4096ull << 19, kAll = 60000000000;
@@ -257,7 +257,7 @@ protected:
 		start();
 	}
 
-	// How long until it is given up; each wait is as long as it must be.
+	// How long until the peer is given up; each wait has its full length.
 	u64 silence(u64 least)
 	{
 		u64 began = now;
@@ -276,34 +276,34 @@ protected:
 
 TEST_F(RcReqSilence, IsNoLongerThanAllOfIt)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_LE(silence(kNominal), kAll);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_RETRY_EXC_ERR}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_RETRY_EXC_ERR}}));
 }
 
 TEST_F(RcReqSilence, IsWithinItAfterAnswersToo)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 1000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_LE(silence(kNominal), kAll);
 }
 
-// The specification's least comes first.
-TEST_F(RcReqSilence, HasAllAttemptsHoweverLittleItMayLast)
+// The specification's minimum has priority.
+TEST_F(RcReqSilence, MakesAllAttemptsWithinAShortLimit)
 {
 	cfg.ack_timeout.all_ns = 5000000000;
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	EXPECT_EQ(silence(kNominal), 8 * kNominal);
 }
 
 TEST_F(RcReqSilence, EndsWithEachAnswer)
 {
 	for (int i = 0; i < 3; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 6; i++)
 		time_out(), send();
@@ -311,10 +311,10 @@ TEST_F(RcReqSilence, EndsWithEachAnswer)
 	EXPECT_GT(silence(kNominal), 3 * kAll / 4);
 }
 
-TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
+TEST_F(RcReqSilence, IsEndedByASequenceNak)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	for (int i = 0; i < 5; i++)
 		time_out(), send();
@@ -326,62 +326,62 @@ TEST_F(RcReqSilence, OfAPeerThatSaysWhatItMissesIsNone)
 
 TEST_F(RcReqSilence, IsSoonNoticedOfAPeerThatAnswersSoon)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + kAll / 8);
 	now += 1000000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q),
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
-	// An answer to what was sent twice says nothing of how long it takes.
+	// An answer to what was sent twice does not tell how long an answer takes.
 	time_out();
 	send();
 	now += kNominal;
 	ack(1);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q),
 		  now + kNominal + RC_REQ_PEER_OFF_NS + RC_REQ_ANSWER_TIMES * 1000000ull);
 }
 
-// One slow answer is not forgotten for the next twenty.
+// The next twenty answers do not hide one slow answer.
 TEST_F(RcReqSilence, RemembersASlowAnswer)
 {
 	constexpr u64 kSlow = 300000000, kQuick = 1000;
 	start(32);
 	for (u32 i = 0; i < 20; i++) {
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 		send();
 		now += i ? kQuick : kSlow;
 		ack(i);
 	}
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_GE(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + kSlow);
 	EXPECT_LT(rc_req_deadline(&q), now + kNominal + RC_REQ_PEER_OFF_NS + 2 * kSlow);
 }
 
-// Of a usual time-out it takes nothing.
+// It does not shorten a usual timeout.
 TEST_F(RcReqSilence, ShortTimeoutsStayFourTimesAsLong)
 {
 	cfg.ack_timeout = {4 * (4096ull << 14), 4096ull << 14, kAll};
 	start();
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now += 1000;
 	ack(0);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + 4 * (4096ull << 14));
 }
 
 // A coarse clock may seem to go back a little.
-TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
+TEST_F(RcReqSilence, EndsThoughTheClockIsCoarse)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	now -= 500;
 	ack(0);
@@ -391,7 +391,7 @@ TEST_F(RcReqSilence, IsNotForEverByAClockThatIsLate)
 
 TEST_F(RcReq, TimerStopsWhenAllIsAcknowledged)
 {
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 10);
 	send();
 	EXPECT_EQ(rc_req_deadline(&q), now + kTimeout);
 	ack(0);

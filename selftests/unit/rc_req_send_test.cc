@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC requester, one behaviour at a time: what goes out within the window, and its
-// headers.
+// RC requester, one behaviour at a time: what is sent within the window, and its headers.
 #include "pkt_members.h"
 #include "rc_req_fixture.h"
 
@@ -13,7 +12,7 @@ namespace {
 
 TEST_F(RcReq, WindowIsNeverExceeded)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	EXPECT_EQ(packets(send(7)), cfg.window);
 	ack(4);
 	EXPECT_EQ(packets(send(7)), 5u);
@@ -26,7 +25,7 @@ TEST_F(RcReq, WindowOfOneMovesOn)
 {
 	cfg.window = 1;
 	start();
-	post(RC_OP_WRITE, 256 * 3);
+	post(WR_WRITE, 256 * 3);
 	for (u32 i = 0; i < 3; i++) {
 		auto runs = send();
 		ASSERT_EQ(packets(runs), 1u);
@@ -38,7 +37,7 @@ TEST_F(RcReq, WindowOfOneMovesOn)
 
 TEST_F(RcReq, NextWithoutSentIsTheSameRun)
 {
-	post(RC_OP_WRITE, 256 * 3);
+	post(WR_WRITE, 256 * 3);
 	run a, b;
 	ASSERT_TRUE(rc_req_next(&q, now, 2, &a));
 	ASSERT_TRUE(rc_req_next(&q, now, 2, &b));
@@ -53,7 +52,7 @@ TEST_F(RcReq, NextWithoutSentIsTheSameRun)
 
 TEST_F(RcReq, LocalDropResumesAfterWhatWasTaken)
 {
-	post(RC_OP_WRITE, 256 * 4);
+	post(WR_WRITE, 256 * 4);
 	run r;
 	ASSERT_TRUE(rc_req_next(&q, now, 4, &r));
 	ASSERT_EQ(r.npkts, 4u);
@@ -70,7 +69,7 @@ TEST_F(RcReq, LocalDropResumesAfterWhatWasTaken)
 TEST_F(RcReq, MaxPktsIsHonoured)
 {
 	set_window(64);
-	post(RC_OP_WRITE, 256 * 10);
+	post(WR_WRITE, 256 * 10);
 	run r;
 	for (u32 max : {1u, 2u, 3u}) {
 		ASSERT_TRUE(rc_req_next(&q, now, max, &r));
@@ -79,14 +78,14 @@ TEST_F(RcReq, MaxPktsIsHonoured)
 	}
 }
 
-// A transport's batch has room for so many, and that is never a quarter of the window.
+// A transport's batch limits a run, always to less than a quarter of the window.
 TEST_F(RcReq, AcknowledgesAreAskedForThoughNoRunIsTakenWhole)
 {
 	u32 asked = 0, sent = 0;
 	run r;
 
 	set_window(64);
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	while (rc_req_next(&q, now, 64, &r)) {
 		u32 n = std::min(r.npkts, 7u);
 
@@ -101,15 +100,15 @@ TEST_F(RcReq, AcknowledgesAreAskedForThoughNoRunIsTakenWhole)
 	EXPECT_EQ(asked, 4u);
 }
 
-// Whatever was in the run, and in the packet, before.
+// Whatever the run and the packet held before.
 TEST_F(RcReq, RunsAndPacketsSetEveryMember)
 {
-	for (u8 op : {RC_OP_SEND, RC_OP_WRITE, RC_OP_READ, RC_OP_CMP_SWAP, RC_OP_FETCH_ADD}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_CMP_SWAP, WR_FETCH_ADD}) {
 		run zeros, ones;
 		pkt of_zeros, of_ones;
 
 		start();
-		post(op, op >= RC_OP_CMP_SWAP ? 8 : 700, op == RC_OP_SEND ? RC_SQE_IMM : 0);
+		post(op, op >= WR_CMP_SWAP ? 8 : 700, op == WR_SEND ? WR_F_IMM : 0);
 		memset(&zeros, 0, sizeof(zeros));
 		memset(&ones, 1, sizeof(ones));
 		ASSERT_TRUE(rc_req_next(&q, now, 64, &zeros));
@@ -136,7 +135,7 @@ TEST_F(RcReq, RunPayloadIsTheMessageAndNoMore)
 {
 	for (u32 length : {0u, 1u, 255u, 256u, 257u, 512u, 513u}) {
 		start();
-		post(RC_OP_SEND, length);
+		post(WR_SEND, length);
 		u64 bytes = 0;
 		bool seen_last = false;
 		for (const run &r : send(2)) {
@@ -157,9 +156,9 @@ TEST_F(RcReq, RunPayloadIsTheMessageAndNoMore)
 
 TEST_F(RcReq, ZeroLengthOperationsTakeOnePacket)
 {
-	post(RC_OP_SEND);
-	post(RC_OP_WRITE);
-	post(RC_OP_READ);
+	post(WR_SEND);
+	post(WR_WRITE);
+	post(WR_READ);
 	EXPECT_EQ(packets(send()), 3u);
 	ack(1);
 	data(OP_READ_RESP_ONLY, 2, 0);
@@ -174,13 +173,13 @@ TEST_F(RcReq, OpcodesFollowPositionImmediateAndInvalidate)
 		u8 op, flags;
 		u8 first, middle, last, only;
 	} table[] = {
-		{RC_OP_SEND, 0, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY},
-		{RC_OP_SEND, RC_SQE_IMM, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM,
+		{WR_SEND, 0, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST, OP_SEND_ONLY},
+		{WR_SEND, WR_F_IMM, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_IMM,
 		 OP_SEND_ONLY_IMM},
-		{RC_OP_SEND, RC_SQE_INV, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV,
+		{WR_SEND, WR_F_INV, OP_SEND_FIRST, OP_SEND_MIDDLE, OP_SEND_LAST_INV,
 		 OP_SEND_ONLY_INV},
-		{RC_OP_WRITE, 0, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY},
-		{RC_OP_WRITE, RC_SQE_IMM, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM,
+		{WR_WRITE, 0, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST, OP_WRITE_ONLY},
+		{WR_WRITE, WR_F_IMM, OP_WRITE_FIRST, OP_WRITE_MIDDLE, OP_WRITE_LAST_IMM,
 		 OP_WRITE_ONLY_IMM},
 	};
 
@@ -204,7 +203,7 @@ TEST_F(RcReq, OpcodesFollowPositionImmediateAndInvalidate)
 
 TEST_F(RcReq, SolicitedBitIsOnTheLastPacketOnly)
 {
-	post(RC_OP_SEND, 3 * 256, RC_SQE_SOLICITED);
+	post(WR_SEND, 3 * 256, WR_F_SOLICITED);
 	std::vector<bool> bits;
 	for (const run &r : send()) {
 		for (u32 i = 0; i < r.npkts; i++) {
@@ -218,7 +217,7 @@ TEST_F(RcReq, SolicitedBitIsOnTheLastPacketOnly)
 
 TEST_F(RcReq, PsnsWrapThroughAMessage)
 {
-	post(RC_OP_WRITE, 256 * 6);
+	post(WR_WRITE, 256 * 6);
 	std::vector<u32> psns;
 	for (const run &r : send()) {
 		for (u32 i = 0; i < r.npkts; i++) {
@@ -237,7 +236,7 @@ TEST_F(RcReq, SlotIndicesWrapAt32Bits)
 {
 	start(16, 0xfffffffe);
 	for (int i = 0; i < 4; i++)
-		post(RC_OP_SEND, 10);
+		post(WR_SEND, 10);
 	EXPECT_EQ(send().size(), 4u);
 	ack(1, AETH_NAK_PSN_SEQ);
 	EXPECT_EQ(packets(send()), 3u);
@@ -245,16 +244,32 @@ TEST_F(RcReq, SlotIndicesWrapAt32Bits)
 	EXPECT_EQ(reap(), (Completions{{0xfffffffe, 0}, {0xffffffff, 0}, {0, 0}, {1, 0}}));
 }
 
+TEST_F(RcReq, TellsWhatIsNotSent)
+{
+	start(16, 0xfffffffe);
+	EXPECT_FALSE(rc_req_has_unsent(&q));
+	for (int i = 0; i < 3; i++)
+		post(WR_SEND, 10);
+	EXPECT_EQ(rc_req_num_unsent(&q), 3u);
+	EXPECT_TRUE(rc_req_has_sent_before(&q, 0xfffffffe));
+	EXPECT_FALSE(rc_req_has_sent_before(&q, 0xffffffff));
+	send();
+	EXPECT_FALSE(rc_req_has_unsent(&q));
+	EXPECT_TRUE(rc_req_has_sent_before(&q, 1));
+	EXPECT_FALSE(rc_req_has_sent_before(&q, 2));
+	EXPECT_EQ(rc_req_psn(&q), psn_add(kPsn, 3));
+}
+
 // ---- refused by the local network after all ----
 
-TEST_F(RcReq, WhatWasRefusedIsSentAgainAtTheCostOfNoRetry)
+TEST_F(RcReq, RefusedPacketsAreSentAgainWithoutARetry)
 {
 	cfg.retry_cnt = 0;
 	start();
-	post(RC_OP_WRITE, 10);
+	post(WR_WRITE, 10);
 	send();
-	post(RC_OP_WRITE, 3 * 256);
-	post(RC_OP_SEND, 10);
+	post(WR_WRITE, 3 * 256);
+	post(WR_SEND, 10);
 	auto first = send();
 	ASSERT_EQ(packets(first), 4u);
 	rc_req_unsend(&q, first[0].psn);
@@ -265,12 +280,12 @@ TEST_F(RcReq, WhatWasRefusedIsSentAgainAtTheCostOfNoRetry)
 	EXPECT_TRUE(again[0].first);
 	ack(4);
 	EXPECT_EQ(reap(),
-		  (Completions{{0, RC_ST_SUCCESS}, {1, RC_ST_SUCCESS}, {2, RC_ST_SUCCESS}}));
+		  (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_SUCCESS}, {2, WR_ST_SUCCESS}}));
 }
 
 TEST_F(RcReq, RefusedFromTheMiddleOfAMessageGoesOnThere)
 {
-	post(RC_OP_WRITE, 4 * 256);
+	post(WR_WRITE, 4 * 256);
 	auto first = send(2);
 	ASSERT_EQ(first.size(), 2u);
 	rc_req_unsend(&q, first[1].psn);
@@ -284,8 +299,8 @@ TEST_F(RcReq, RefusedFromTheMiddleOfAMessageGoesOnThere)
 
 TEST_F(RcReq, RefusedReadsAndAtomicsAreAskedForAgainAndHoldWhatTheyHeld)
 {
-	post(RC_OP_READ, 2 * 256);
-	post(RC_OP_FETCH_ADD, 8);
+	post(WR_READ, 2 * 256);
+	post(WR_FETCH_ADD, 8);
 	auto first = send();
 	ASSERT_EQ(first.size(), 2u);
 	EXPECT_EQ(q.rd_out, 2u);
@@ -296,12 +311,12 @@ TEST_F(RcReq, RefusedReadsAndAtomicsAreAskedForAgainAndHoldWhatTheyHeld)
 	data(OP_READ_RESP_LAST, 1, 256);
 	atomic(2, 7);
 	EXPECT_EQ(q.rd_out, 0u);
-	EXPECT_EQ(reap(), (Completions{{0, RC_ST_SUCCESS}, {1, RC_ST_SUCCESS}}));
+	EXPECT_EQ(reap(), (Completions{{0, WR_ST_SUCCESS}, {1, WR_ST_SUCCESS}}));
 }
 
 TEST_F(RcReq, NothingIsSentAgainInError)
 {
-	post(RC_OP_WRITE, 10);
+	post(WR_WRITE, 10);
 	auto first = send();
 	rc_req_flush(&q);
 	rc_req_unsend(&q, first[0].psn);

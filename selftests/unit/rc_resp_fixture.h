@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the RC responder share: the peer's packets, the engine, and
- * what it sends back as words. Whole conversations are selftests/sim/.
+ * What the tests of the RC responder share: the peer's packets, the engine, and what it sends back
+ * as words. selftests/sim/ has whole conversations.
  */
 #ifndef TERN_UNIT_RC_RESP_FIXTURE_H
 #define TERN_UNIT_RC_RESP_FIXTURE_H
@@ -70,7 +70,7 @@ protected:
 		return act;
 	}
 
-	// The verdict, carried out.
+	// The verdict, committed.
 	rc_act rx(const pkt &k)
 	{
 		u64 old = counter;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC responder, one behaviour at a time: malformed requests, and what the caller
-// could not do.
+// RC responder, one behaviour at a time: malformed requests, and what the caller could not do.
 #include "rc_resp_fixture.h"
 
 namespace {
@@ -181,13 +180,13 @@ TEST_F(RcResp, RnrNakHasTheTimerAndThePsn)
 	pkt k = packet(OP_SEND_ONLY, 1, 4);
 	judge(k);
 	rc_resp_fail(&r, &k, RC_FAIL_RNR);
-	// What was sent behind it says nothing new.
+	// What was sent behind it tells nothing new.
 	EXPECT_EQ(rx(OP_SEND_ONLY, 2, 4).kind, RC_ACT_NONE);
 	EXPECT_EQ(answers(), (Words{"nak25 1"}));
 	EXPECT_FALSE(r.in_error);
 	EXPECT_EQ(rx(OP_SEND_ONLY, 3, 4).kind, RC_ACT_NONE);
 	EXPECT_EQ(answers(), Words{});
-	// The retransmission is welcome.
+	// The retransmission is accepted.
 	EXPECT_EQ(rx(OP_SEND_ONLY, 1, 4).kind, RC_ACT_RECV);
 	EXPECT_EQ(answers(), (Words{"ack 1"}));
 }
@@ -197,7 +196,7 @@ TEST_F(RcResp, ACopyDoesNotTakeThePlaceOfTheRnrNak)
 	pkt k = packet(OP_SEND_ONLY, 0, 4);
 	judge(k);
 	rc_resp_fail(&r, &k, RC_FAIL_RNR);
-	// Sent again before the NAK was.
+	// Sent again before the NAK was sent.
 	EXPECT_EQ(rx(OP_SEND_ONLY, 0, 4).kind, RC_ACT_NONE);
 	EXPECT_EQ(act.event, RC_EV_DROPPED);
 	EXPECT_EQ(answers(), (Words{"nak25 0"}));
@@ -237,7 +236,7 @@ protected:
 		judge(k);
 	}
 
-	// Is looked at so long after the first try: may it wait longer?
+	// Is looked at after_ns after the first try: may it wait longer?
 	bool waits(u64 after_ns) { return rc_resp_recv_may_wait(&r, kNow + after_ns); }
 	u64 look() { return rc_resp_recv_look_ns(&r) ? rc_resp_recv_look_ns(&r) - kNow : 0; }
 };
@@ -246,7 +245,7 @@ TEST_F(RcRespWait, NothingIsSaidOfItMeanwhile)
 {
 	EXPECT_EQ(look(), 0u);
 	EXPECT_TRUE(waits(0));
-	// But of what was before it.
+	// But the ACK of what was before it.
 	EXPECT_EQ(answers(), (Words{"ack 0"}));
 	EXPECT_EQ(rx(k).kind, RC_ACT_RECV);
 	EXPECT_EQ(look(), 0u);
@@ -263,7 +262,7 @@ TEST_F(RcRespWait, EachLookIsAfterAsLongAsItHasWaited)
 	EXPECT_TRUE(waits(101000));
 	EXPECT_EQ(look(), 202000u);
 	EXPECT_TRUE(waits(202000));
-	EXPECT_EQ(look(), kWait); // no later than that
+	EXPECT_EQ(look(), kWait); // not later than that
 }
 
 TEST_F(RcRespWait, AtTheEndComesTheRnrNakAndTheNextTryWaitsAgain)
@@ -303,7 +302,7 @@ TEST_F(RcRespWait, UcDoesNotWait)
 	EXPECT_EQ(look(), 0u);
 }
 
-// A quarter of the ACK timeout, and no longer than is said to everybody.
+// A quarter of the ACK timeout, and no longer than RC_RESP_RECV_WAIT_NS.
 TEST(RcRespWaitTime, IsLittleOfTheAckTimeout)
 {
 	EXPECT_EQ(rc_resp_recv_wait_ns(0), u64{RC_RESP_RECV_WAIT_NS});
@@ -365,7 +364,7 @@ TEST_F(RcResp, ReplayWhoseMemoryIsGoneIsDropped)
 	EXPECT_FALSE(rc_resp_read_failed(&r, &a));
 	EXPECT_EQ(answers(), Words{});
 	EXPECT_FALSE(r.in_error);
-	// The QP goes on, and should the memory be there again, so does the READ.
+	// The QP goes on, and if the memory is there again, so does the READ.
 	EXPECT_EQ(rx(OP_SEND_ONLY, 2, 4).kind, RC_ACT_RECV);
 	EXPECT_EQ(answers(), (Words{"ack 2"}));
 	read(0, 2 * kPmtu);
@@ -387,7 +386,7 @@ TEST_F(RcResp, DroppedReplayKeepsNoOtherAnswerBack)
 	EXPECT_EQ(answers(), (Words{"read 1 ONLY", "ack 2"}));
 }
 
-// It was asked for again before it was answered: its peer still waits.
+// It was requested again before it was answered: its peer still waits.
 TEST_F(RcResp, ReadAskedForTwiceAndNeverAnsweredEndsInANak)
 {
 	run a;
@@ -402,7 +401,7 @@ TEST_F(RcResp, ReadAskedForTwiceAndNeverAnsweredEndsInANak)
 	EXPECT_TRUE(r.in_error);
 }
 
-// The NAK that is due already is the one that says why.
+// The NAK that is already due gives the reason.
 TEST_F(RcResp, DroppedReplayLeavesAFatalNakAsItIs)
 {
 	run a;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC responder: the table of READs and atomics gets another size while it is in use.
+// RC responder: the table of READs and atomics changes its size while in use.
 #include "rc_resp_fixture.h"
 
 namespace {
 
 class RcRespResize : public RcResp {
 protected:
-	// The new table is full of rubbish.
+	// The new table holds random bytes.
 	bool resize(u8 max)
 	{
 		std::vector<rc_res> table(max ? max : 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// RC responder, one behaviour at a time: messages, duplicates, gaps, the order of
-// answers. rc_resp_nak_test.cc has the rest.
+// RC responder, one behaviour at a time: messages, duplicates, gaps, the order of answers.
+// rc_resp_nak_test.cc has the rest.
 #include "rc_resp_fixture.h"
 
 namespace {
@@ -167,10 +167,10 @@ TEST_F(RcResp, DuplicateReadOutsideTheOriginalIsNotAnswered)
 	} table[] = {
 		{0, 3 * kPmtu, kVa},	     // longer
 		{0, 2 * kPmtu, kVa + 1},     // elsewhere
-		{1, kPmtu, kVa},	     // its PSN says another place
+		{1, kPmtu, kVa},	     // its PSN belongs to another place
 		{1, 2 * kPmtu, kVa + kPmtu}, // beyond the end
 		{0, kPmtu + 1, kVa},	     // ends within a packet
-		{0, 0, kVa},		     // nothing of something
+		{0, 0, kVa},		     // zero bytes of a message that has some
 		{1, 0, kVa + kPmtu},
 		{0, 0x80000000u, kVa},	       // huge
 		{1, 0xffffffffu, kVa + kPmtu}, // more than huge
@@ -407,7 +407,7 @@ TEST_F(RcResp, ReadOfTwoGibAtPmtu256IsAnsweredToItsEnd)
 	EXPECT_EQ(a.bytes, 0x80000000u);
 	rc_resp_sent(&r, &a, a.npkts);
 	EXPECT_EQ(answers(), Words{});
-	// The request again is a duplicate, as far behind as a PSN can be.
+	// The same request is a duplicate, as far behind as a PSN can be.
 	EXPECT_EQ(read(0, 0x80000000u).event, RC_EV_DUPLICATE);
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
 	EXPECT_TRUE(a.first);

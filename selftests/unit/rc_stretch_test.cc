@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Stretches: many packets of a message in one call of an engine. Each test holds
-// them against the same packets one by one, or against a length that cannot be.
+// Stretches: many packets of a message in one call of an engine. Each test compares them with the
+// same packets one by one, or with an impossible length.
 #include "pkt_members.h"
 #include "rc_req_fixture.h"
 
@@ -78,11 +78,11 @@ TEST_F(RcStretch, HasTheHeadersOfItsFirstAndLastPacket)
 		u8 op, flags;
 		u8 whole, begin, end;
 	} kinds[] = {
-		{RC_OP_SEND, 0, OP_SEND_ONLY, OP_SEND_FIRST, OP_SEND_LAST},
-		{RC_OP_SEND, RC_SQE_IMM, OP_SEND_ONLY_IMM, OP_SEND_FIRST, OP_SEND_LAST_IMM},
-		{RC_OP_SEND, RC_SQE_INV, OP_SEND_ONLY_INV, OP_SEND_FIRST, OP_SEND_LAST_INV},
-		{RC_OP_WRITE, 0, OP_WRITE_ONLY, OP_WRITE_FIRST, OP_WRITE_LAST},
-		{RC_OP_WRITE, RC_SQE_IMM, OP_WRITE_ONLY_IMM, OP_WRITE_FIRST, OP_WRITE_LAST_IMM},
+		{WR_SEND, 0, OP_SEND_ONLY, OP_SEND_FIRST, OP_SEND_LAST},
+		{WR_SEND, WR_F_IMM, OP_SEND_ONLY_IMM, OP_SEND_FIRST, OP_SEND_LAST_IMM},
+		{WR_SEND, WR_F_INV, OP_SEND_ONLY_INV, OP_SEND_FIRST, OP_SEND_LAST_INV},
+		{WR_WRITE, 0, OP_WRITE_ONLY, OP_WRITE_FIRST, OP_WRITE_LAST},
+		{WR_WRITE, WR_F_IMM, OP_WRITE_ONLY_IMM, OP_WRITE_FIRST, OP_WRITE_LAST_IMM},
 	};
 
 	set_window(1 << 22);
@@ -110,7 +110,7 @@ TEST_F(RcStretch, HasTheHeadersOfItsFirstAndLastPacket)
 
 		ASSERT_TRUE(rc_req_next(&q, now, 2, &a));
 		run_stretch(&a, &k);
-		EXPECT_EQ(k.opcode, kind.op == RC_OP_SEND ? OP_SEND_MIDDLE : OP_WRITE_MIDDLE);
+		EXPECT_EQ(k.opcode, kind.op == WR_SEND ? OP_SEND_MIDDLE : OP_WRITE_MIDDLE);
 		EXPECT_EQ(rel(k.psn), 2u);
 		rc_req_sent(&q, now, &a, 2);
 
@@ -123,12 +123,12 @@ TEST_F(RcStretch, HasTheHeadersOfItsFirstAndLastPacket)
 
 TEST_F(RcStretch, OfOnePacketIsThatPacket)
 {
-	for (u8 op : {RC_OP_SEND, RC_OP_WRITE, RC_OP_READ, RC_OP_CMP_SWAP, RC_OP_FETCH_ADD}) {
+	for (u8 op : {WR_SEND, WR_WRITE, WR_READ, WR_CMP_SWAP, WR_FETCH_ADD}) {
 		run a;
 		pkt k, one;
 
 		start();
-		post(op, op >= RC_OP_CMP_SWAP ? 8 : 100, RC_SQE_SOLICITED);
+		post(op, op >= WR_CMP_SWAP ? 8 : 100, WR_F_SOLICITED);
 		ASSERT_TRUE(rc_req_next(&q, now, 1000, &a));
 		run_stretch(&a, &k);
 		run_pkt(&a, 0, &one);
@@ -224,7 +224,7 @@ TEST_F(RcStretch, WriteMustMatchItsReth)
 	EXPECT_EQ(judge(k), RC_ACT_FATAL);
 	start_both();
 	k = stretch(OP_WRITE_FIRST, 0, 2, 2 * kPmtu);
-	EXPECT_EQ(judge(k), RC_ACT_FATAL); // nothing would be left for the LAST
+	EXPECT_EQ(judge(k), RC_ACT_FATAL); // no bytes would be left for the LAST
 }
 
 TEST_F(RcStretch, PartOfWhichIsKnownIsADuplicate)
@@ -237,11 +237,11 @@ TEST_F(RcStretch, PartOfWhichIsKnownIsADuplicate)
 	EXPECT_EQ(take(stretch(OP_SEND_ONLY, 1, 4, 4 * kPmtu)), RC_ACT_NONE);
 	EXPECT_EQ(act.event, RC_EV_DUPLICATE);
 	ASSERT_TRUE(rc_resp_next(&r, 1, &a));
-	EXPECT_EQ(rel(a.psn), 1u); // the newest: what is behind it is to be sent again
+	EXPECT_EQ(rel(a.psn), 1u); // the newest: what is behind it must be sent again
 	EXPECT_EQ(expected(), 2u);
 }
 
-TEST_F(RcStretch, BehindAGapIsNakedOnce)
+TEST_F(RcStretch, BehindAGapGetsOneNak)
 {
 	run a;
 
@@ -305,8 +305,8 @@ protected:
 
 TEST_F(RcReadStretch, CompletesTheRead)
 {
-	post(RC_OP_SEND, 10);
-	post(RC_OP_READ, 3 * kPmtu + 7);
+	post(WR_SEND, 10);
+	post(WR_READ, 3 * kPmtu + 7);
 	send();
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 1, 4, 3 * kPmtu + 7), RC_REQ_PLACE);
 	EXPECT_EQ(got.offset, 0u);
@@ -318,7 +318,7 @@ TEST_F(RcReadStretch, CompletesTheRead)
 
 TEST_F(RcReadStretch, MayComeInParts)
 {
-	post(RC_OP_READ, 5 * kPmtu);
+	post(WR_READ, 5 * kPmtu);
 	send();
 	EXPECT_EQ(response(OP_READ_RESP_FIRST, 0, 2, 2 * kPmtu), RC_REQ_PLACE);
 	EXPECT_EQ(response(OP_READ_RESP_MIDDLE, 2, 1, kPmtu), RC_REQ_PLACE);
@@ -342,25 +342,25 @@ TEST_F(RcReadStretch, OfAWrongLengthIsNeverPlaced)
 
 	for (auto w : wrong) {
 		start();
-		post(RC_OP_READ, 3 * kPmtu + 7);
-		post(RC_OP_SEND, 10 * kPmtu); // PSNs behind the READ's are under way
+		post(WR_READ, 3 * kPmtu + 7);
+		post(WR_SEND, 10 * kPmtu); // PSNs behind the READ's are under way
 		send();
 		EXPECT_EQ(response(w.op, 0, w.npkts, w.bytes), RC_REQ_DONE)
 			<< int(w.op) << ": " << w.bytes << " in " << w.npkts;
-		EXPECT_EQ(reap(), (Completions{{0, RC_ST_BAD_RESP_ERR}, {1, RC_ST_WR_FLUSH_ERR}}));
+		EXPECT_EQ(reap(), (Completions{{0, WR_ST_BAD_RESP_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 	}
 }
 
 TEST_F(RcReadStretch, EndsWithTheRequestThatItAnswers)
 {
-	// window 16, two READs: asked for by 8
-	post(RC_OP_READ, 16 * kPmtu);
+	// window 16, two READs: 8 responses per request
+	post(WR_READ, 16 * kPmtu);
 	send();
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 16, 16 * kPmtu), RC_REQ_DONE);
 	EXPECT_EQ(got.event, RC_EV_BAD_RESP);
 
 	start();
-	post(RC_OP_READ, 16 * kPmtu);
+	post(WR_READ, 16 * kPmtu);
 	send();
 	EXPECT_EQ(q.rd_out, 2u);
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 8, 8 * kPmtu), RC_REQ_PLACE);
@@ -371,7 +371,7 @@ TEST_F(RcReadStretch, EndsWithTheRequestThatItAnswers)
 
 TEST_F(RcReadStretch, OldOneIsADuplicate)
 {
-	post(RC_OP_READ, 4 * kPmtu);
+	post(WR_READ, 4 * kPmtu);
 	send();
 	response(OP_READ_RESP_FIRST, 0, 2, 2 * kPmtu);
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 1, 3, 3 * kPmtu), RC_REQ_DONE);
@@ -384,16 +384,16 @@ TEST_F(RcReadStretch, OldOneIsADuplicate)
 
 TEST_F(RcReadStretch, WindowOfAnotherCarriageAppliesToWhatBeginsLater)
 {
-	post(RC_OP_READ, 16 * kPmtu);
+	post(WR_READ, 16 * kPmtu);
 	auto runs = send();
 	ASSERT_EQ(runs.size(), 2u);
 	set_window(1 << 22);
-	post(RC_OP_READ, 64 * kPmtu);
-	// The one that was begun is answered as it was asked for ...
+	post(WR_READ, 64 * kPmtu);
+	// The request that has begun is answered as it was sent ...
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 0, 8, 8 * kPmtu), RC_REQ_PLACE);
 	runs = send();
 	ASSERT_EQ(runs.size(), 1u);
-	EXPECT_EQ(runs[0].dma_bytes, 64u * kPmtu); // ... the next one in a piece
+	EXPECT_EQ(runs[0].dma_bytes, 64u * kPmtu); // ... the next one is not cut
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 8, 8, 8 * kPmtu), RC_REQ_PLACE);
 	EXPECT_EQ(response(OP_READ_RESP_ONLY, 16, 64, 64 * kPmtu), RC_REQ_PLACE);
 	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, 0}}));
@@ -402,12 +402,12 @@ TEST_F(RcReadStretch, WindowOfAnotherCarriageAppliesToWhatBeginsLater)
 TEST_F(RcReadStretch, SmallerWindowWaitsForWhatIsUnderWay)
 {
 	set_window(1 << 22);
-	post(RC_OP_SEND, 100 * kPmtu);
-	post(RC_OP_SEND, 10);
+	post(WR_SEND, 100 * kPmtu);
+	post(WR_SEND, 10);
 	EXPECT_EQ(packets(send(100)), 101u);
 	EXPECT_TRUE(rc_req_answer_is_due(&q));
 	set_window(4);
-	post(RC_OP_SEND, 8 * kPmtu);
+	post(WR_SEND, 8 * kPmtu);
 	EXPECT_EQ(send().size(), 0u);
 	EXPECT_FALSE(rc_req_is_quiet(&q));
 	ack(100);

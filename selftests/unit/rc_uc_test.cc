@@ -31,7 +31,7 @@ protected:
 
 	void post(u8 op, u32 length)
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 
 		wr.op = op;
 		wr.length = length;
@@ -41,11 +41,11 @@ protected:
 
 TEST_F(UcReq, CompletesWhenHandedToTheNetwork)
 {
-	rc_status status;
+	wr_status status;
 	u32 slot, npkts = 0;
 	run r;
 
-	post(RC_OP_SEND, 10 * kPmtu);
+	post(WR_SEND, 10 * kPmtu);
 	while (rc_req_next(&q, 1, 3, &r)) {
 		EXPECT_FALSE(rc_req_reap(&q, &slot, &status));
 		EXPECT_FALSE(r.ack_req);
@@ -55,18 +55,18 @@ TEST_F(UcReq, CompletesWhenHandedToTheNetwork)
 	}
 	EXPECT_EQ(npkts, 10u); // no window
 	ASSERT_TRUE(rc_req_reap(&q, &slot, &status));
-	EXPECT_EQ(status, RC_ST_SUCCESS);
+	EXPECT_EQ(status, WR_ST_SUCCESS);
 	EXPECT_FALSE(rc_req_reap(&q, &slot, &status));
 	EXPECT_EQ(rc_req_deadline(&q), 0u);
 }
 
 TEST_F(UcReq, LocalDropIsNotACompletion)
 {
-	rc_status status;
+	wr_status status;
 	u32 slot;
 	run r;
 
-	post(RC_OP_WRITE, 2 * kPmtu);
+	post(WR_WRITE, 2 * kPmtu);
 	ASSERT_TRUE(rc_req_next(&q, 1, 8, &r));
 	rc_req_sent(&q, 1, &r, 1);
 	EXPECT_FALSE(rc_req_reap(&q, &slot, &status));
@@ -78,12 +78,12 @@ TEST_F(UcReq, LocalDropIsNotACompletion)
 
 TEST_F(UcReq, LocalWaitsForNothingButItsTurn)
 {
-	rc_sqe wr = {};
+	struct wr wr = {};
 	run r;
 
-	post(RC_OP_SEND, 1);
-	wr.op = RC_OP_LOCAL;
-	wr.flags = RC_SQE_WAIT_ALL | RC_SQE_FENCE;
+	post(WR_SEND, 1);
+	wr.op = WR_LOCAL;
+	wr.flags = WR_F_WAIT_ALL | WR_F_FENCE;
 	ASSERT_TRUE(rc_req_post(&q, &wr));
 	ASSERT_TRUE(rc_req_next(&q, 1, 8, &r));
 	EXPECT_EQ(r.kind, RUN_REQUEST);
@@ -108,7 +108,7 @@ protected:
 		rc_resp_init(&r, nullptr, &cfg);
 	}
 
-	// A verdict is committed unless fail is set.
+	// Commits the verdict unless fail is set.
 	rc_act rx(u8 op, u32 psn, u16 bytes = kPmtu, u32 dma_bytes = 2 * kPmtu, bool fail = false)
 	{
 		pkt k = {};
@@ -190,7 +190,7 @@ TEST_F(UcResp, OldPacketsAreNotDeliveredAgain)
 		EXPECT_FALSE(act.restart);
 	}
 	EXPECT_EQ(rx(OP_SEND_FIRST, 2).kind, RC_ACT_NONE);
-	// nor do they disturb the one in progress
+	// nor do they disturb the present one
 	EXPECT_EQ(rx(OP_SEND_LAST, 3, 4).length, kPmtu + 4u);
 	EXPECT_EQ(act.kind, RC_ACT_RECV);
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-// One that holds the requester up.
+// One that is the requester's limit.
 rc_window full_window(u32 pkts, u32 max)
 {
 	rc_window w;
@@ -109,17 +109,17 @@ TEST(RcWindow, BeginsAgainWithOnePacketAfterATimeWithoutAnswer)
 
 	rc_window_restart(&w);
 	EXPECT_EQ(w.pkts, 1u);
-	// Silence goes on: that says nothing more of how much the path takes.
+	// Continued silence says nothing more about what the path can carry.
 	rc_window_restart(&w);
 	EXPECT_EQ(w.pkts, 1u);
-	// By all that is acknowledged up to half of what it was, then by steps.
+	// By all that is acknowledged up to half of the old size, then by steps.
 	rc_window_acked(&w, 1);
 	EXPECT_EQ(w.pkts, 2u);
 	rc_window_acked(&w, 30);
 	EXPECT_EQ(w.pkts, 32u);
 	rc_window_acked(&w, 32);
 	EXPECT_EQ(w.pkts, 64u);
-	// Also if all of what was sent before has only been late.
+	// Even if everything sent before was only late.
 	rc_window_acked(&w, 640);
 	EXPECT_EQ(w.pkts, 320u);
 	rc_window_acked(&w, 320);
@@ -167,7 +167,7 @@ protected:
 		start();
 	}
 
-	// To the first READ, or its first stretch: they are asked for by half a window.
+	// To the first READ, or to its first request: half a window each.
 	void responses(u32 n)
 	{
 		for (u32 i = 0; i < n; i++)
@@ -180,7 +180,7 @@ protected:
 
 TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	EXPECT_EQ(packets(send()), 32u);
 	ack(15);
 	ack(31);
@@ -189,9 +189,9 @@ TEST_F(RcReqWindow, GrowsWhileMoreIsToBeSent)
 	EXPECT_EQ(packets(send()), 100u);
 }
 
-TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
+TEST_F(RcReqWindow, DoesNotGrowWithoutMoreToSend)
 {
-	post(RC_OP_WRITE, 256 * 32);
+	post(WR_WRITE, 256 * 32);
 	EXPECT_EQ(packets(send()), 32u);
 	ack(31);
 	EXPECT_EQ(q.window.pkts, 32u);
@@ -199,15 +199,15 @@ TEST_F(RcReqWindow, DoesNotGrowForWhoHasNoMoreToSend)
 
 TEST_F(RcReqWindow, GrowsWithReads)
 {
-	post(RC_OP_READ, 256 * 100); // by 16
+	post(WR_READ, 256 * 100); // 16 per request
 	EXPECT_EQ(send().size(), 2u);
 	responses(16);
-	// READs may have no more than max_rd_atomic under way, which held this one up
+	// READs are limited by max_rd_atomic, which stopped this one
 	EXPECT_EQ(q.window.pkts, 32u);
 
 	cfg.max_rd_atomic = 4;
 	start();
-	post(RC_OP_READ, 256 * 100);
+	post(WR_READ, 256 * 100);
 	EXPECT_EQ(send().size(), 2u);
 	responses(16);
 	EXPECT_EQ(q.window.pkts, 48u);
@@ -215,7 +215,7 @@ TEST_F(RcReqWindow, GrowsWithReads)
 
 TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	send();
 	ack(31);
 	EXPECT_EQ(packets(send()), 64u);
@@ -226,7 +226,7 @@ TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 	auto runs = send();
 	EXPECT_EQ(rel(runs[0].psn), 40u);
 	EXPECT_EQ(packets(runs), 36u);
-	// asked for often enough for the smaller one
+	// often enough for the smaller one
 	u32 asked = 0;
 	for (auto &r : runs)
 		asked += r.ack_req;
@@ -235,7 +235,7 @@ TEST_F(RcReqWindow, IsHalvedOnceByASequenceNakAndItsRepetition)
 
 TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 {
-	post(RC_OP_WRITE, 256 * 1000);
+	post(WR_WRITE, 256 * 1000);
 	EXPECT_EQ(packets(send()), 32u);
 	time_out();
 	auto runs = send();
@@ -250,15 +250,15 @@ TEST_F(RcReqWindow, BeginsAgainAfterATimeout)
 	EXPECT_EQ(packets(send()), 8u);
 	ack(14);
 	EXPECT_EQ(packets(send()), 16u);
-	// half of what it was: from here by steps
+	// half of the old size: from here on by steps
 	ack(30);
 	EXPECT_EQ(packets(send()), 17u);
 }
 
-// Then nothing of use comes through, and the peer has said once what it misses.
-TEST_F(RcReqWindow, AQueueThatDropsTheFirstOfSeveralEndsNothing)
+// Then nothing useful comes through, and the peer has reported the gap once.
+TEST_F(RcReqWindow, SurvivesAQueueThatDropsTheFirstOfSeveral)
 {
-	post(RC_OP_WRITE, 256 * 40);
+	post(WR_WRITE, 256 * 40);
 	u32 next = 0;
 	for (int i = 0; i < 200 && next < 40; i++) {
 		auto runs = send();
@@ -278,7 +278,7 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 	cfg.max_rd_atomic = 4;
 	start();
 	for (int i = 0; i < 4; i++)
-		post(RC_OP_READ, 256 * 8);
+		post(WR_READ, 256 * 8);
 	EXPECT_EQ(send().size(), 4u);
 	time_out();
 	auto runs = send();
@@ -292,11 +292,11 @@ TEST_F(RcReqWindow, ReadsAreAskedForAgainAsTheSmallerOneAllows)
 
 TEST_F(RcReqWindow, AReadThatBeginsWhileItIsSmallIsNotAskedForPacketByPacket)
 {
-	post(RC_OP_WRITE, 256 * 2);
+	post(WR_WRITE, 256 * 2);
 	send();
 	time_out();
 	EXPECT_EQ(q.window.pkts, 1u);
-	u32 read = post(RC_OP_READ, 256 * 100);
+	u32 read = post(WR_READ, 256 * 100);
 	ack(1);
 	send();
 	EXPECT_EQ(ring[read].read_pkts, RC_WINDOW_MIN / 2u);
@@ -304,7 +304,7 @@ TEST_F(RcReqWindow, AReadThatBeginsWhileItIsSmallIsNotAskedForPacketByPacket)
 
 TEST_F(RcReqWindow, RnrAndTheLocalQueueAreNoLoss)
 {
-	post(RC_OP_SEND, 256 * 100);
+	post(WR_SEND, 256 * 100);
 	send();
 	ack(0, AETH_RNR_NAK | 1);
 	EXPECT_EQ(q.window.pkts, 32u);

@@ -39,9 +39,9 @@ public:
 
 	void post_write(u32 bytes)
 	{
-		iw_sqe wr = {};
+		struct wr wr = {};
 
-		wr.op = IW_OP_WRITE;
+		wr.op = WR_WRITE;
 		wr.length = bytes;
 		wr.va = 0x10000;
 		wr.rkey = 0x55;
@@ -51,7 +51,7 @@ public:
 	// Until all that was posted is complete; returns how many FPDUs that took.
 	u32 run()
 	{
-		iw_status status;
+		wr_status status;
 		u32 fpdus = 0, slot;
 		iw_seg seg;
 
@@ -61,7 +61,7 @@ public:
 			fpdus++;
 		}
 		while (iw_req_reap(&req_, &slot, &status))
-			must(status == IW_ST_SUCCESS);
+			must(status == WR_ST_SUCCESS);
 		must(req_.tail == req_.head);
 		return fpdus;
 	}

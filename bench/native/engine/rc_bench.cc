@@ -43,9 +43,9 @@ public:
 		rc_resp_init(&resp_, res_.data(), &resp);
 	}
 
-	void post(rc_op op, u32 bytes)
+	void post(wr_op op, u32 bytes)
 	{
-		rc_sqe wr = {};
+		struct wr wr = {};
 
 		wr.op = op;
 		wr.length = bytes;
@@ -127,11 +127,11 @@ private:
 
 	void reap()
 	{
-		rc_status status;
+		wr_status status;
 		u32 slot;
 
 		while (rc_req_reap(&req_, &slot, &status))
-			must(status == RC_ST_SUCCESS);
+			must(status == WR_ST_SUCCESS);
 	}
 
 	using run_t = struct run;
@@ -147,7 +147,7 @@ private:
 };
 
 // Arguments: bytes of a message, messages in a batch, path MTU.
-void BM_Rc(benchmark::State &state, rc_op op)
+void BM_Rc(benchmark::State &state, wr_op op)
 {
 	const auto bytes = static_cast<u32>(state.range(0));
 	const auto batch = static_cast<u32>(state.range(1));
@@ -162,7 +162,7 @@ void BM_Rc(benchmark::State &state, rc_op op)
 	state.SetItemsProcessed(static_cast<int64_t>(packets));
 	state.SetLabel("packets");
 }
-BENCHMARK_CAPTURE(BM_Rc, write, RC_OP_WRITE)
+BENCHMARK_CAPTURE(BM_Rc, write, WR_WRITE)
 	->ArgNames({"bytes", "batch", "pmtu"})
 	->Args({64, 1, 4096})
 	->Args({64, 32, 4096})
@@ -171,7 +171,7 @@ BENCHMARK_CAPTURE(BM_Rc, write, RC_OP_WRITE)
 	->Args({65536, 8, 1024})
 	->Args({65536, 1, 4096})
 	->Args({65536, 8, 4096});
-BENCHMARK_CAPTURE(BM_Rc, read, RC_OP_READ)
+BENCHMARK_CAPTURE(BM_Rc, read, WR_READ)
 	->ArgNames({"bytes", "batch", "pmtu"})
 	->Args({64, 1, 4096})
 	->Args({64, 16, 4096})

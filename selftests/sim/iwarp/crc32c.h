@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* CRC32C (Castagnoli, reflected) by tables, as MPA uses it: begin with ~0, invert at the end. */
+/* CRC32C (Castagnoli, reflected) by tables, as in MPA: start with ~0, invert at the end. */
 #ifndef TERN_SIM_IW_CRC32C_H
 #define TERN_SIM_IW_CRC32C_H
 

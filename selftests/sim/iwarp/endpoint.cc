@@ -11,8 +11,8 @@
 namespace sim {
 
 static constexpr uint32_t BUDGET_SEGMENTS = 48; /* per service */
-static constexpr uint32_t SEGMENT_NS = 40;	/* what handling one costs in simulated time */
-static constexpr uint32_t BATCH_NS = 1500;	/* the endpoint is serviced after at most so long */
+static constexpr uint32_t SEGMENT_NS = 40;	/* simulated time to handle one */
+static constexpr uint32_t BATCH_NS = 1500;	/* service after at most this long */
 static constexpr uint32_t IDLE_NS = 20000;
 
 Endpoint::Endpoint(World &world, int index, const EndCfg &cfg, const StreamCfg &stream,
@@ -125,9 +125,9 @@ void Endpoint::run()
 		    (terms.rtr & (terms.rtr - 1)))
 			fail(index_, "the ends do not agree on what they agreed on");
 		if (terms.rtr)
-			rtr_op = terms.rtr == MPA_RTR_SEND  ? IW_OP_SEND :
-				 terms.rtr == MPA_RTR_WRITE ? IW_OP_WRITE :
-							      IW_OP_READ;
+			rtr_op = terms.rtr == MPA_RTR_SEND  ? WR_SEND :
+				 terms.rtr == MPA_RTR_WRITE ? WR_WRITE :
+							      WR_READ;
 	}
 	if (terms.tx_markers != peer_->req.cfg.markers ||
 	    terms.crc != (cfg.offer.crc || peer_->req.cfg.offer.crc))
@@ -143,7 +143,7 @@ void Endpoint::run()
 	wake(world_.now_ns + rng_.below(IDLE_NS) + 1);
 }
 
-/* Segments of another size, from the next one on. */
+/* Segments have another size from the next one on. */
 void Endpoint::follow_mss()
 {
 	const EndCfg &cfg = req.cfg;
@@ -253,7 +253,7 @@ void Endpoint::handle()
 
 /* ---- the end of the stream ---- */
 
-/* The stream ends with code: ours to say, unless it is over anyway. */
+/* End the stream with code, unless it is over. */
 void Endpoint::terminate(int code, const uint8_t *p, uint32_t have, uint32_t ulpdu_bytes)
 {
 	iw_resp_terminate(&resp->r, code, p, have, ulpdu_bytes);
@@ -278,7 +278,7 @@ void Endpoint::lost()
 	out.close();
 }
 
-/* The Terminate that answers what we sent wrongly: it quotes that, as its layer and type allow. */
+/* The Terminate answers our wrong segment: it quotes that, as its layer and type allow. */
 void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 {
 	struct rdmap_term t;
@@ -305,7 +305,7 @@ void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 
 /* ---- sending ---- */
 
-/* Damage the headers as the fault asks for; the CRC will be right. */
+/* Damage the headers as the fault requires; the CRC will match. */
 void Endpoint::spoil(struct iw_seg *seg, const Tag &tag, uint32_t *ulpdu_bytes)
 {
 	uint8_t *h = seg->hdr;
@@ -351,7 +351,7 @@ void Endpoint::spoil(struct iw_seg *seg, const Tag &tag, uint32_t *ulpdu_bytes)
 	}
 }
 
-/* The FPDU of a segment whose payload is in place in plain_; returns its bytes of stream. */
+/* Make the FPDU of a segment whose payload is already in plain_; returns its bytes of stream. */
 uint32_t Endpoint::frame(const struct iw_seg &seg, uint32_t ulpdu_bytes, uint8_t *dst)
 {
 	uint32_t body = MPA_LENGTH_BYTES + ulpdu_bytes + mpa_pad_bytes(ulpdu_bytes);
@@ -380,7 +380,7 @@ bool Endpoint::send_one(bool answer)
 	uint8_t *dst;
 	Tag tag;
 
-	/* Messages do not mix; a Terminate waits for none. */
+	/* Messages do not mix; a Terminate does not wait. */
 	if (answer ? iw_req_in_message(&req.q) && !resp->r.in_error : iw_resp_in_message(&resp->r))
 		return false;
 	if (!(answer ? resp->next(&seg) : req.next(&seg))) {
@@ -477,7 +477,7 @@ void Endpoint::service()
 			n++;
 			continue;
 		}
-		/* The other half may fit where this one did not, or have something at all. */
+		/* The other half may fit where this one did not, or may have something to send. */
 		if ((no_room_ || again_ns_) && rng_.one_in(2))
 			break;
 		if (!out.is_open() || !send_one(!answer))

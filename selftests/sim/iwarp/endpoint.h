@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One end of a connection, as a driver would have it: starts up by MPA's
- * frames, makes FPDUs of the engines' segments and segments of FPDUs, and ends
- * the stream when something is wrong with it.
+ * One end of a connection, as in a driver: exchanges MPA's start-up frames, turns the engines'
+ * segments into FPDUs and FPDUs into segments, and ends the stream after an error.
  */
 #ifndef TERN_SIM_IW_ENDPOINT_H
 #define TERN_SIM_IW_ENDPOINT_H
@@ -20,7 +19,7 @@ class Endpoint {
 public:
 	Endpoint(World &world, int index, const EndCfg &cfg, const StreamCfg &stream,
 		 uint64_t seed);
-	/* The responder needs the peer's ledger, so it comes after both endpoints exist. */
+	/* The responder needs the peer's ledger, so connect when both endpoints exist. */
 	void connect(Endpoint &peer);
 
 	/* From the streams: bytes, room, the end. */
@@ -36,8 +35,8 @@ public:
 	std::unique_ptr<Responder> resp;
 	Stream out;
 	struct mpa_terms terms = {};
-	bool running = false; /* start-up was a success */
-	bool refused = false; /* it was not */
+	bool running = false; /* start-up succeeded */
+	bool refused = false; /* start-up failed */
 	bool dead = false;
 	int detected = TERM_NONE; /* we terminated the stream with this */
 	uint64_t sent = 0;	  /* segments */
@@ -68,11 +67,11 @@ private:
 	uint32_t max_ulpdu_ = 0;
 	uint64_t pos_ = 0;	/* in the outgoing stream, from the first FPDU on */
 	bool may_send_ = false; /* the initiator sends first */
-	bool broken_ = false;	/* nobody knows where the next FPDU begins */
+	bool broken_ = false;	/* the start of the next FPDU is unknown */
 	bool no_room_ = false;
 	uint64_t again_ns_ = 0, wake_ns_ = 0;
 	std::vector<uint8_t> plain_;
-	std::vector<uint8_t> offender_; /* the ULPDU that is wrong, and how long it is */
+	std::vector<uint8_t> offender_; /* the wrong ULPDU, and how long it is */
 	uint32_t offender_bytes_ = 0;
 };
 

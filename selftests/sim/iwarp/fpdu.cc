@@ -29,7 +29,7 @@ void Deframer::unfence() const
 	ASAN_UNPOISON_MEMORY_REGION(data_.data(), data_.size());
 }
 
-/* Markers are of the FPDU that they are in, or before. */
+/* A marker belongs to the FPDU that it is in, or right before. */
 uint32_t Deframer::take_marker(const uint8_t *p, uint32_t n)
 {
 	uint32_t in = (uint32_t)(pos_ % MPA_MARKER_SPACING);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From stream to FPDUs: a receiver that takes markers out and looks at their
- * pointers, gathers what was cut, and computes the CRC as the bytes come.
+ * From stream to FPDUs: removes markers and checks their pointers, joins what was cut, and computes
+ * the CRC as bytes come.
  */
 #ifndef TERN_SIM_IW_FPDU_H
 #define TERN_SIM_IW_FPDU_H
@@ -21,10 +21,10 @@ public:
 	~Deframer();
 
 	void start(bool markers) { markers_ = markers; }
-	/* Take bytes, but none beyond the end of an FPDU; returns how many. */
+	/* Takes bytes, at most to the end of an FPDU; returns how many. */
 	uint32_t take(const uint8_t *p, uint32_t n);
 	bool whole() const { return need_ > MPA_LENGTH_BYTES && have_ == need_; }
-	/* Ready for the next, when one is whole. */
+	/* Get ready for the next, when one is complete. */
 	void next();
 	/* Between two FPDUs? */
 	bool at_rest() const { return !have_; }

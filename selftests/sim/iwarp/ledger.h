@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The truth about one direction of a connection: every work request that was
- * posted, what it must do at the peer and what it must bring back, and what is
- * made to go wrong. The engines never see it.
+ * What really happens in one direction of a connection: every work request that was posted, what it
+ * must do at the peer and what it must bring back, and the deliberate faults. The engines never see
+ * it.
  */
 #ifndef TERN_SIM_IW_LEDGER_H
 #define TERN_SIM_IW_LEDGER_H
@@ -29,13 +29,13 @@ constexpr Layout LAYOUT = {
 };
 constexpr uint32_t LEDGER_ENTRIES = 2048;
 
-/* The peer's keys, as distances from the one that allows everything. */
+/* The peer's keys, as offsets from the one that allows everything. */
 enum Key { KEY_ALL, KEY_NO_RIGHTS, KEY_OTHER_PD, KEY_NONE };
 
-/* The one thing of a connection that goes wrong on purpose. */
+/* The one deliberate fault of a connection. */
 enum Fault : uint8_t {
 	FAULT_NONE,
-	/* a work request names what it may not */
+	/* a work request names what it must not */
 	FAULT_KEY,
 	FAULT_BOUNDS,
 	FAULT_ACCESS,
@@ -62,35 +62,35 @@ enum Fault : uint8_t {
 	FAULT_ANSWER_MSN,
 	FAULT_ANSWER_ID,
 	FAULT_CRC,	 /* a bit of the FPDU, behind its length */
-	FAULT_READ_GONE, /* memory vanishes while the READ is answered */
+	FAULT_READ_GONE, /* memory disappears while the READ is answered */
 	/* at the requester itself */
 	FAULT_GATHER,
 	FAULT_SINK,
 	FAULT_LOCAL,
-	FAULT_ORD, /* more READs at once than the peer lets in */
+	FAULT_ORD, /* more READs at once than the peer allows */
 };
 
 struct Work {
 	uint64_t number;     /* as posted, from 0 */
 	uint64_t net;	     /* among those that reach the network */
-	uint64_t key;	     /* contents: of what is sent, or of what is read */
+	uint64_t key;	     /* contents: what is sent, or what is read */
 	uint32_t key_offset; /* READ: where in that string */
 	uint64_t orig;	     /* atomics: value before, unless shared */
-	struct iw_sqe wr;
+	struct wr wr;
 	uint32_t area; /* it reads, or NO_AREA */
 	uint32_t arena_end;
 	uint32_t taken;	  /* bytes that the stream took */
 	uint32_t arrived; /* bytes that the peer placed */
 	uint32_t came;	  /* bytes that came back */
 	uint64_t result;
-	uint32_t loan; /* if lent: not reaped before that is returned */
+	uint32_t loan; /* if lent: not reaped before the loan is returned */
 	uint8_t pieces;
 	uint8_t fault;
 	bool lent;
 	bool rtr;    /* the first message of a peer-to-peer connection */
 	bool shared; /* atomic on the shared counter */
 	bool begun, body_taken, body_arrived, injected;
-	bool done;     /* the requester may say so */
+	bool done;     /* the requester may complete it */
 	bool executed; /* at the peer */
 	bool reaped;
 	Piece piece[SGE_MAX];
@@ -98,23 +98,26 @@ struct Work {
 
 inline bool is_atomic(uint8_t op)
 {
-	return op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
+	return op == WR_CMP_SWAP || op == WR_FETCH_ADD;
 }
 
 inline bool is_rd(uint8_t op)
 {
-	return op == IW_OP_READ || is_atomic(op);
+	return op == WR_READ || is_atomic(op);
 }
 
 class Ledger : public Image {
 public:
 	Ledger() : Image(LAYOUT), ring_(LEDGER_ENTRIES) {}
 
-	/* Is there room for one more? Those that arrive are still needed after their completion. */
+	/*
+	 * Is there room for one more? Work requests that arrive are needed after their completion,
+	 * too.
+	 */
 	bool has_room()
 	{
 		while (settled_ != posted && at(settled_).reaped &&
-		       (at(settled_).executed || at(settled_).wr.op == IW_OP_LOCAL))
+		       (at(settled_).executed || at(settled_).wr.op == WR_LOCAL))
 			settled_++;
 		return posted - settled_ < LEDGER_ENTRIES;
 	}
@@ -137,27 +140,27 @@ private:
 	uint64_t settled_ = 0;
 };
 
-/* The parameters of one end of a connection, and what is to happen to it. */
+/* The parameters of one end of a connection, and its deliberate faults. */
 struct EndCfg {
 	struct mpa_offer offer = {};
-	bool markers = false;	    /* wants to receive them */
+	bool markers = false;	    /* wants to receive markers */
 	uint16_t private_bytes = 0; /* in its start-up frame */
 	uint32_t emss = 1460;	    /* TCP's segments, at most */
-	uint32_t frames = 1460;	    /* FPDUs, at most, if they may be longer than segments */
-	uint32_t trim = 0;	    /* ULPDUs are so much shorter than they could be */
+	uint32_t frames = 1460;	    /* longest FPDUs, if they may exceed a segment */
+	uint32_t trim = 0;	    /* ULPDUs are shorter than possible by this */
 	uint32_t sq_entries = 64;
-	uint32_t index = 0;	    /* first slot: it runs freely */
-	uint32_t msn = 1;	    /* first of each queue, and of the peer's */
-	double declines = 0.02;	    /* segments that are not taken although they would fit */
-	double lends = 0.05;	    /* segments whose memory the stream is lent */
+	uint32_t index = 0;	    /* first slot, a free-running index */
+	uint32_t msn = 1;	    /* first of each queue, and the peer's first */
+	double declines = 0.02;	    /* segments that are refused although they would fit */
+	double lends = 0.05;	    /* segments whose memory is lent to the stream */
 	uint8_t only_op = 0xff;	    /* all work requests are of this kind */
 	uint64_t quota = ~0ull;	    /* work requests to post */
-	uint8_t fault = FAULT_NONE; /* befalls the first suitable work request ... */
+	uint8_t fault = FAULT_NONE; /* applies to the first suitable work request ... */
 	uint64_t fault_from = 0;    /* ... from this number on */
-	uint16_t ord = 0;	    /* FAULT_ORD: instead of what was agreed on */
+	uint16_t ord = 0;	    /* FAULT_ORD: instead of the agreed one */
 };
 
-/* The code that a fault calls for in a segment of work request w. */
+/* The code of the Terminate that a fault in a segment of work request w causes. */
 int expected_term(const Work &w, uint8_t opcode);
 
 } /* namespace sim */

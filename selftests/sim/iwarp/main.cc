@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwsim: the iWARP engines against each other over simulated byte streams.
- * Prints what happened and how fast; on a failure, the seed and the last
- * events, and exits with 1.
+ * iwsim: two iWARP engines talk over simulated byte streams. Prints what happened and how fast.
+ * After a failure it prints the seed and the last events and exits with 1.
  */
 #include <cinttypes>
 

@@ -26,7 +26,7 @@ void Requester::start(uint16_t ord, uint16_t max_ulpdu, int rtr_op)
 
 	rc.ord = ord;
 	rc.max_ulpdu = max_ulpdu;
-	/* In the middle of a long life. */
+	/* As after a long life. */
 	iw_req_init(&q, ring_.data(), cfg.sq_entries, cfg.index, &rc);
 	q.send_msn = q.read_msn = q.atomic_resp_msn = cfg.msn;
 	loans_ = returned_ = cfg.msn;
@@ -41,7 +41,7 @@ bool Requester::wants_work() const
 {
 	if (dead)
 		return ledger.posted < last_post_;
-	/* Only when it has sent something may the peer begin. */
+	/* The peer may begin only when this end has sent something. */
 	return !ledger.net_posted || (ledger.posted < cfg.quota && !world_.closing());
 }
 
@@ -75,12 +75,12 @@ Work &Requester::work_at(uint32_t slot)
 	return ledger.at(number);
 }
 
-/* The first of it goes out. */
+/* Its first segment is sent. */
 void Requester::begin(Work &w)
 {
 	if (w.number != begun_)
 		fail(ep_, "work request %" PRIu64 " begun, expected %" PRIu64, w.number, begun_);
-	if ((w.wr.flags & IW_SQE_FENCE) && !waiting_.empty())
+	if ((w.wr.flags & WR_F_FENCE) && !waiting_.empty())
 		fail(ep_, "fenced work request %" PRIu64 " begun before READ %" PRIu64, w.number,
 		     waiting_.front());
 	if (is_rd(w.wr.op) && waiting_.size() >= ord_)
@@ -96,14 +96,14 @@ void Requester::done(Work &w)
 		done_upto_++;
 }
 
-void Requester::fail_here(Work &w, uint32_t slot, enum iw_status st)
+void Requester::fail_here(Work &w, uint32_t slot, enum wr_status st)
 {
 	excused_ = true;
 	blamed_ = w.number;
 	blame_ = (uint8_t)st;
 	w.injected = true;
 	local_fault = TERM_LOCAL;
-	if (w.wr.op == IW_OP_LOCAL)
+	if (w.wr.op == WR_LOCAL)
 		iw_req_local_done(&q, other, slot, st);
 	else
 		iw_req_fail(&q, other, slot, st);
@@ -117,18 +117,18 @@ void Requester::run_local(const struct iw_seg &seg)
 {
 	Work &w = work_at(seg.slot);
 
-	if (w.wr.op != IW_OP_LOCAL || w.done)
+	if (w.wr.op != WR_LOCAL || w.done)
 		fail(ep_, "work request %" PRIu64 " is not to be executed", w.number);
 	begin(w);
-	if ((w.wr.flags & IW_SQE_WAIT_ALL) && w.number != done_upto_)
+	if ((w.wr.flags & WR_F_WAIT_ALL) && w.number != done_upto_)
 		fail(ep_, "LOCAL %" PRIu64 " did not wait for %" PRIu64, w.number, done_upto_);
 	world_.trace.add(world_.now_ns, ep_, "local", 0, 0, w.number);
 	if (w.fault == FAULT_LOCAL) {
-		fail_here(w, seg.slot, IW_ST_MW_BIND_ERR);
+		fail_here(w, seg.slot, WR_ST_MW_BIND_ERR);
 		return;
 	}
 	done(w);
-	iw_req_local_done(&q, other, seg.slot, IW_ST_SUCCESS);
+	iw_req_local_done(&q, other, seg.slot, WR_ST_SUCCESS);
 }
 
 bool Requester::next(struct iw_seg *seg)
@@ -165,7 +165,7 @@ bool Requester::gather(const struct iw_seg &seg, uint8_t *to)
 	if (w.fault == FAULT_GATHER && seg.offset + seg.bytes > w.wr.length / 2) {
 		if (!w.begun)
 			begin(w);
-		fail_here(w, seg.slot, IW_ST_LOC_PROT_ERR);
+		fail_here(w, seg.slot, WR_ST_LOC_PROT_ERR);
 		return false;
 	}
 	arena_.gather(w.piece, seg.offset, to, seg.bytes);
@@ -194,7 +194,7 @@ Tag Requester::tag(const struct iw_seg &seg)
 	case FAULT_WRAP:
 		break;
 	case FAULT_NO_RECV:
-		fits = is_imm || (w.wr.op == IW_OP_SEND && !seg.offset);
+		fits = is_imm || (w.wr.op == WR_SEND && !seg.offset);
 		break;
 	case FAULT_INVALIDATE:
 		fits = seg.last;
@@ -230,7 +230,7 @@ Tag Requester::tag(const struct iw_seg &seg)
 void Requester::sent(const struct iw_seg &seg)
 {
 	Work &w = work_at(seg.slot);
-	bool imm = w.wr.op == IW_OP_WRITE && (w.wr.flags & IW_SQE_IMM);
+	bool imm = w.wr.op == WR_WRITE && (w.wr.flags & WR_F_IMM);
 
 	if (!w.begun)
 		begin(w);
@@ -251,7 +251,7 @@ void Requester::sent(const struct iw_seg &seg)
 		lend(w, seg.slot);
 }
 
-/* As part of the last loan, if that is not returned, or of a new one. */
+/* As part of the last loan, unless that is returned, or of a new one. */
 void Requester::lend(Work &w, uint32_t slot)
 {
 	if (returned_ == loans_ || rng_.one_in(4))
@@ -292,13 +292,13 @@ int Requester::rx(const struct ddp_seg &s, const uint8_t *p, const Tag &tag)
 	if (waiting_.empty() || waiting_.front() != w.number || tag.number != w.number)
 		fail(ep_, "response to %" PRIu64 " taken for %" PRIu64, tag.number, w.number);
 	if (act.kind == IW_REQ_PLACE) {
-		if (w.wr.op != IW_OP_READ || act.offset != w.came || act.offset != tag.offset ||
+		if (w.wr.op != WR_READ || act.offset != w.came || act.offset != tag.offset ||
 		    act.bytes != s.payload_bytes || act.bytes > w.wr.length - w.came ||
 		    last != (act.bytes == w.wr.length - w.came))
 			fail(ep_, "%u bytes placed at %u of %u, expected at %u", act.bytes,
 			     act.offset, w.wr.length, w.came);
 		if (w.fault == FAULT_SINK && act.offset + act.bytes > w.wr.length / 2) {
-			fail_here(w, act.slot, IW_ST_LOC_PROT_ERR);
+			fail_here(w, act.slot, WR_ST_LOC_PROT_ERR);
 			return TERM_NONE;
 		}
 		arena_.scatter(w.piece, act.offset, p + s.hdr_bytes, act.bytes);
@@ -335,19 +335,19 @@ static uint8_t blame_for(int code)
 	if (code < 0x2000) {
 		switch (code >> 8 & 0xf) {
 		case 1:
-			return IW_ST_REM_ACCESS_ERR;
+			return WR_ST_REM_ACCESS_ERR;
 		case 2:
-			return code >> 12 ? IW_ST_REM_INV_REQ_ERR : IW_ST_REM_OP_ERR;
+			return code >> 12 ? WR_ST_REM_INV_REQ_ERR : WR_ST_REM_OP_ERR;
 		case 0:
-			return IW_ST_REM_OP_ERR;
+			return WR_ST_REM_OP_ERR;
 		default:
 			break;
 		}
 	}
-	return IW_ST_WR_FLUSH_ERR;
+	return WR_ST_WR_FLUSH_ERR;
 }
 
-/* The oldest incomplete work request of which something has gone out is to blame. */
+/* The oldest incomplete work request that was sent in part is to blame. */
 void Requester::terminated(int code)
 {
 	if (!dead && !iw_req_in_error(&q)) {
@@ -356,7 +356,7 @@ void Requester::terminated(int code)
 			blamed_ = waiting_.front();
 		else if (begun_ && !ledger.at(begun_ - 1).done)
 			blamed_ = begun_ - 1;
-		if (blame_ == IW_ST_WR_FLUSH_ERR)
+		if (blame_ == WR_ST_WR_FLUSH_ERR)
 			blamed_ = ~0ull;
 	}
 	excused_ = true;
@@ -374,7 +374,7 @@ void Requester::check_success(const Work &w)
 		return;
 	if (!w.executed)
 		fail(ep_, "work request %" PRIu64 " succeeded, but was not executed", w.number);
-	if (w.wr.op == IW_OP_READ) {
+	if (w.wr.op == WR_READ) {
 		if (!w.rtr)
 			arena_.check_sink(ep_, w.number, w.piece, w.pieces, w.key, w.key_offset);
 	} else if (w.shared) {
@@ -387,7 +387,7 @@ void Requester::check_success(const Work &w)
 
 void Requester::reap()
 {
-	enum iw_status st;
+	enum wr_status st;
 	uint32_t slot;
 
 	return_some();
@@ -400,14 +400,14 @@ void Requester::reap()
 		world_.trace.add(world_.now_ns, ep_, "complete", w.wr.op, slot, w.number, st);
 		if (is_lent(w))
 			fail(ep_, "work request %" PRIu64 " is complete, and lent", w.number);
-		if (st == IW_ST_SUCCESS) {
+		if (st == WR_ST_SUCCESS) {
 			if (ledger.failed)
 				fail(ep_, "work request %" PRIu64 " succeeded after a failure",
 				     w.number);
 			check_success(w);
 			world_.completed++;
 		} else {
-			uint8_t want = w.number == blamed_ ? blame_ : (uint8_t)IW_ST_WR_FLUSH_ERR;
+			uint8_t want = w.number == blamed_ ? blame_ : (uint8_t)WR_ST_WR_FLUSH_ERR;
 
 			if (!excused_ || st != want)
 				fail(ep_, "work request %" PRIu64 " failed: status %d, expected %d",
@@ -416,7 +416,7 @@ void Requester::reap()
 				fail(ep_, "work request %" PRIu64 " was done, but is flushed",
 				     w.number);
 			ledger.failed = true;
-			if (st != IW_ST_WR_FLUSH_ERR) {
+			if (st != WR_ST_WR_FLUSH_ERR) {
 				fatal_number = w.number;
 				status = (uint8_t)st;
 			}

@@ -30,7 +30,7 @@ void Responder::start(uint16_t ird, uint16_t max_ulpdu)
 	ird_ = ird;
 }
 
-/* As a driver looks a key up: DONE, or why not. */
+/* Looks a key up as a driver does: DONE, or why not. */
 int Responder::region(uint32_t stag, uint64_t va, uint32_t bytes) const
 {
 	uint64_t offset = va - ledger_.va_base;
@@ -44,7 +44,7 @@ int Responder::region(uint32_t stag, uint64_t va, uint32_t bytes) const
 	return offset > mem_.size() || bytes > mem_.size() - offset ? IW_FAIL_BOUNDS : DONE;
 }
 
-/* The work request that a segment belongs to: the next in order, once. */
+/* The work request that a segment belongs to: the next in order, only once. */
 Work &Responder::expected(const Tag &tag)
 {
 	Work &w = ledger_.at(tag.number);
@@ -67,16 +67,16 @@ void Responder::executed(Work &w)
 int Responder::receive(Work &w, const struct ddp_seg &s, const uint8_t *payload, const Tag &tag,
 		       const struct iw_act &act)
 {
-	bool inv = w.wr.flags & IW_SQE_INV;
+	bool inv = w.wr.flags & WR_F_INV;
 
-	if (w.wr.op != IW_OP_SEND || act.begin != !tag.offset || act.offset != tag.offset ||
+	if (w.wr.op != WR_SEND || act.begin != !tag.offset || act.offset != tag.offset ||
 	    act.offset != w.arrived || act.bytes != tag.bytes || act.bytes != s.payload_bytes ||
 	    act.end != (tag.offset + tag.bytes == w.wr.length) ||
 	    act.length != tag.offset + tag.bytes)
 		fail(ep_, "%u bytes at %u of SEND %" PRIu64 ", expected at %u", act.bytes,
 		     act.offset, w.number, w.arrived);
-	if (act.solicited != !!(w.wr.flags & IW_SQE_SOLICITED) || act.invalidate != inv ||
-	    (inv && act.inv_stag != w.wr.inv_stag))
+	if (act.solicited != !!(w.wr.flags & WR_F_SOLICITED) || act.invalidate != inv ||
+	    (inv && act.inv_stag != w.wr.inv_rkey))
 		fail(ep_, "SEND %" PRIu64 ": wrong event or key to invalidate", w.number);
 	switch (tag.fault) {
 	case FAULT_NO_RECV:
@@ -98,7 +98,7 @@ int Responder::receive(Work &w, const struct ddp_seg &s, const uint8_t *payload,
 	if (act.end) {
 		if (!pattern_matches(w.key, 0, recv_.data(), w.wr.length))
 			fail(ep_, "SEND %" PRIu64 ": wrong contents", w.number);
-		/* The first message of a peer-to-peer connection is nobody's. */
+		/* The first message of a peer-to-peer connection does not count. */
 		received += !w.rtr;
 		executed(w);
 	}
@@ -107,10 +107,10 @@ int Responder::receive(Work &w, const struct ddp_seg &s, const uint8_t *payload,
 
 void Responder::immediate(Work &w, const struct iw_act &act)
 {
-	if (w.wr.op != IW_OP_WRITE || !(w.wr.flags & IW_SQE_IMM) || !w.body_arrived)
+	if (w.wr.op != WR_WRITE || !(w.wr.flags & WR_F_IMM) || !w.body_arrived)
 		fail(ep_, "immediate data of operation %u, %" PRIu64, w.wr.op, w.number);
 	if (!act.begin || !act.end || act.imm != w.wr.imm || holding_recv_ ||
-	    act.solicited != !!(w.wr.flags & IW_SQE_SOLICITED))
+	    act.solicited != !!(w.wr.flags & WR_F_SOLICITED))
 		fail(ep_, "WRITE %" PRIu64 ": wrong immediate data", w.number);
 	received++;
 	executed(w);
@@ -119,7 +119,7 @@ void Responder::immediate(Work &w, const struct iw_act &act)
 int Responder::write(Work &w, const struct ddp_seg &s, const uint8_t *payload, const Tag &tag,
 		     const struct iw_act &act)
 {
-	if (w.wr.op != IW_OP_WRITE || w.body_arrived || tag.offset != w.arrived ||
+	if (w.wr.op != WR_WRITE || w.body_arrived || tag.offset != w.arrived ||
 	    act.bytes != tag.bytes || act.bytes != s.payload_bytes ||
 	    (act.kind == IW_ACT_NONE) != !w.wr.length ||
 	    s.last != (tag.offset + tag.bytes == w.wr.length))
@@ -142,7 +142,7 @@ int Responder::write(Work &w, const struct ddp_seg &s, const uint8_t *payload, c
 		if (w.wr.length && memcmp(&mem_[w.wr.va - ledger_.va_base],
 					  &truth_[w.wr.va - ledger_.va_base], w.wr.length))
 			fail(ep_, "WRITE %" PRIu64 ": wrong contents", w.number);
-		if (!(w.wr.flags & IW_SQE_IMM))
+		if (!(w.wr.flags & WR_F_IMM))
 			executed(w);
 	}
 	return DONE;
@@ -152,7 +152,7 @@ int Responder::read(Work &w, const struct iw_act &act)
 {
 	int why = act.length ? region(act.stag, act.va, act.length) : DONE;
 
-	if (w.wr.op != IW_OP_READ || act.va != w.wr.va || act.stag != w.wr.rkey ||
+	if (w.wr.op != WR_READ || act.va != w.wr.va || act.stag != w.wr.rkey ||
 	    act.length != w.wr.length)
 		fail(ep_, "READ %" PRIu64 " of something else", w.number);
 	return why;
@@ -164,7 +164,7 @@ int Responder::atomic(Work &w, const struct iw_act &act, uint64_t *orig)
 	uint64_t now, *shared = &world_.shared.value;
 	size_t at = act.va - ledger_.va_base;
 
-	if (!is_atomic(w.wr.op) || act.atomic.cmp_swap != (w.wr.op == IW_OP_CMP_SWAP) ||
+	if (!is_atomic(w.wr.op) || act.atomic.cmp_swap != (w.wr.op == WR_CMP_SWAP) ||
 	    act.va != w.wr.va || act.stag != w.wr.rkey || act.atomic.swap_add != w.wr.swap_add ||
 	    (act.atomic.cmp_swap && act.atomic.compare != w.wr.compare) ||
 	    !atomic_op_is_plain(&act.atomic))
@@ -186,7 +186,7 @@ int Responder::atomic(Work &w, const struct iw_act &act, uint64_t *orig)
 	if (*orig != w.orig)
 		fail(ep_, "atomic %" PRIu64 " finds %" PRIx64 ", expected %" PRIx64, w.number,
 		     *orig, w.orig);
-	now = w.wr.op == IW_OP_FETCH_ADD ? w.orig + w.wr.swap_add :
+	now = w.wr.op == WR_FETCH_ADD ? w.orig + w.wr.swap_add :
 	      w.orig == w.wr.compare	 ? w.wr.swap_add :
 					   w.orig;
 	memcpy(&truth_[at], &now, 8);
@@ -309,9 +309,9 @@ Tag Responder::tag(const struct iw_seg &seg)
 	t.number = w.number;
 	t.offset = answered_;
 	t.bytes = seg.bytes;
-	if ((seg.kind == IW_SEG_READ_RESP) != (w.wr.op == IW_OP_READ))
+	if ((seg.kind == IW_SEG_READ_RESP) != (w.wr.op == WR_READ))
 		fail(ep_, "wrong kind of answer to %" PRIu64, w.number);
-	if (w.wr.op == IW_OP_READ && (seg.bytes > w.wr.length - answered_ ||
+	if (w.wr.op == WR_READ && (seg.bytes > w.wr.length - answered_ ||
 				      seg.last != (seg.bytes == w.wr.length - answered_) ||
 				      seg.stag != w.wr.rkey || seg.va != w.wr.va + answered_))
 		fail(ep_, "%u bytes answer READ %" PRIu64 " at %u of %u", seg.bytes, w.number,
@@ -351,7 +351,7 @@ void Responder::sent(const struct iw_seg &seg)
 	}
 }
 
-/* All memory is what the ledger says, and nothing around it was touched. */
+/* All memory is as the ledger says, and nothing around it was touched. */
 void Responder::check_end(bool dead)
 {
 	for (size_t i = 0; mem_ != truth_ && i < mem_.size(); i++)

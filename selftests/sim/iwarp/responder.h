@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receiving half of an endpoint: carries out what iw_resp.c decides on
- * real memory, and holds every verdict against the ledger of the peer. What
- * the memory should be is kept beside it.
+ * The receiving half of an endpoint: executes what iw_resp.c decides on real memory, and checks
+ * every verdict against the peer's ledger. What the memory should hold is kept beside it.
  */
 #ifndef TERN_SIM_IW_RESPONDER_H
 #define TERN_SIM_IW_RESPONDER_H
@@ -22,9 +21,9 @@ public:
 	Responder(World &world, int endpoint, const EndCfg &cfg, Ledger &ledger, uint64_t seed);
 
 	void start(uint16_t ird, uint16_t max_ulpdu);
-	/* A segment that is no response; TERM_NONE, or what it was refused with. */
+	/* A segment that is not a response; TERM_NONE, or the code it was refused with. */
 	int rx(const struct ddp_seg &s, const uint8_t *p, uint32_t have, const Tag &tag);
-	/* False: nothing to send now. Once this fails a READ, gone is set. */
+	/* False: nothing to send now. If this fails a READ, gone is set. */
 	bool next(struct iw_seg *seg);
 	void gather(const struct iw_seg &seg, uint8_t *to) const;
 	Tag tag(const struct iw_seg &seg);
@@ -35,7 +34,7 @@ public:
 
 	struct iw_resp r = {};
 	bool gone = false;
-	std::vector<uint8_t> rest; /* of the READ that it failed: a request for that */
+	std::vector<uint8_t> rest; /* of the failed READ: a request for it */
 	int peer_term = TERM_NONE; /* the peer's Terminate */
 	uint64_t received = 0;	   /* receive completions */
 
@@ -61,7 +60,7 @@ private:
 	std::vector<struct iw_irq> irq_;
 	uint32_t ird_ = 0;
 	bool holding_recv_ = false;
-	std::deque<uint64_t> answers_;		 /* work requests that wait for one */
+	std::deque<uint64_t> answers_;		 /* work requests that wait for an answer */
 	std::deque<std::vector<uint8_t>> asked_; /* their segments */
 	uint32_t answered_ = 0;			 /* bytes, of the first */
 };

@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-/* Both ends of a connection, and what lies between. */
+/* Both ends of a connection, and the streams between them. */
 struct Pair {
 	EndCfg end[2];
 	StreamCfg stream[2];
@@ -56,7 +56,7 @@ Pair random_pair(Rng &rng, const Options &o)
 	struct mpa_offer &b = (p.end[1] = random_end(rng, o)).offer;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		/* An end has markers in the direction of the other. */
+		/* An end's markers are in the direction of the other. */
 		p.end[i ^ 1].markers = o.markers ? *o.markers >> i & 1 : rng.one_in(3);
 		p.stream[i] = random_stream(rng, o, p.end[i]);
 	}
@@ -138,7 +138,7 @@ void tight(World &w, const Options &o)
 	w.run();
 }
 
-/* Nothing but connections, some of which find no first message that both know. */
+/* Only connections, some without a first message that both know. */
 void start_up(World &w, const Options &o)
 {
 	Rng rng(o.seed);
@@ -192,7 +192,7 @@ void connect_faulty(World &w, const Options &o, uint8_t fault)
 	}
 }
 
-/* It ended each stream, with one Terminate that arrived. */
+/* Did it end each stream, with one Terminate that arrived? */
 void check_faulty(World &w, bool here)
 {
 	for (size_t i = 0; i < w.ep.size(); i++) {
@@ -216,7 +216,7 @@ void check_faulty(World &w, bool here)
 	}
 }
 
-/* The peer refuses it, or what the peer answers is refused. */
+/* The peer refuses it, or this end refuses the answer. */
 template <uint8_t fault> void refused(World &w, const Options &o)
 {
 	connect_faulty(w, o, fault);
@@ -241,7 +241,7 @@ void ord_exceeded(World &w, const Options &o)
 		Pair p = random_pair(rng, o);
 
 		p.end[0].fault = FAULT_ORD;
-		p.end[0].only_op = IW_OP_READ;
+		p.end[0].only_op = WR_READ;
 		p.end[0].quota = 2000;
 		p.end[0].sq_entries = 64;
 		p.end[0].offer.ord = p.end[1].offer.ird = (uint16_t)rng.range(1, 3);
@@ -253,7 +253,7 @@ void ord_exceeded(World &w, const Options &o)
 	check_faulty(w, false);
 }
 
-/* Connections are reset, each at some time. */
+/* Every connection is reset at some time. */
 void aborts(World &w, const Options &o)
 {
 	Rng rng(o.seed);
@@ -306,10 +306,10 @@ void flush(World &w, const Options &o)
 
 const Scenario scenarios[] = {
 	{"mixed", "all operations, both directions", mixed},
-	{"sends", "SEND only", only<IW_OP_SEND>},
-	{"writes", "RDMA WRITE only", only<IW_OP_WRITE>},
-	{"reads", "RDMA READ only", only<IW_OP_READ>},
-	{"atomics", "FETCH_ADD only", only<IW_OP_FETCH_ADD>},
+	{"sends", "SEND only", only<WR_SEND>},
+	{"writes", "RDMA WRITE only", only<WR_WRITE>},
+	{"reads", "RDMA READ only", only<WR_READ>},
+	{"atomics", "FETCH_ADD only", only<WR_FETCH_ADD>},
 	{"crumbs", "a few bytes at a time", crumbs},
 	{"tight", "room for one FPDU, one READ at a time", tight},
 	{"start-up", "short connections, some refused", start_up},

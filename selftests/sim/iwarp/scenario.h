@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The named situations that the simulator can put the iWARP engines in. */
+/* The named scenarios of the iWARP simulator. */
 #ifndef TERN_SIM_IW_SCENARIO_H
 #define TERN_SIM_IW_SCENARIO_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One direction of a connection, as TCP gives it: a send buffer of limited
- * room, bytes that arrive late but in order, cut anywhere, down to one at a
- * time. Beside the bytes, what each FPDU is in truth, for the oracles alone.
+ * One direction of a connection, as TCP provides it: a limited send buffer, bytes that arrive late
+ * but in order, cut anywhere, down to one at a time. Beside the bytes, what each FPDU really is,
+ * for the oracles alone.
  */
 #ifndef TERN_SIM_IW_STREAM_H
 #define TERN_SIM_IW_STREAM_H
@@ -20,13 +20,13 @@ struct StreamCfg {
 	uint32_t room = 65536; /* send buffer, bytes */
 	uint32_t delay_ns = 2000;
 	uint32_t jitter_ns = 400;
-	uint32_t stall_ns = 40000; /* now and then, at most */
+	uint32_t stall_ns = 40000; /* of some deliveries, at most */
 	uint32_t cut = 0;	   /* most bytes in a delivery; 0: any number */
 };
 
 enum TagKind : uint8_t {
 	TAG_REQUEST, /* of the sender's work request number */
-	TAG_ANSWER,  /* to the receiver's */
+	TAG_ANSWER,  /* to the receiver's work request */
 	TAG_TERMINATE,
 };
 
@@ -35,21 +35,21 @@ struct Tag {
 	uint32_t offset = 0, bytes = 0; /* of the payload in its message */
 	TagKind kind = TAG_REQUEST;
 	uint8_t fault = 0;
-	int expect = -1; /* the code that it must be terminated with, or TERM_NONE */
+	int expect = -1; /* the code it must be terminated with, or TERM_NONE */
 };
 
 class Stream {
 public:
 	Stream(World &world, uint32_t to_endpoint, const StreamCfg &cfg, uint64_t seed);
 
-	/* Bytes that would be taken now. */
+	/* Bytes that it accepts now. */
 	uint32_t room() const { return cfg_.room - (uint32_t)(written - delivered); }
-	/* Where n bytes may be put, at most room(); commit() sends them. */
+	/* Where to put n bytes, at most room(); commit() sends them. */
 	uint8_t *reserve(uint32_t n);
 	void commit(uint32_t n);
 	/* Nothing follows what was written; the end is delivered, too. */
 	void close();
-	/* Nothing is delivered any more. */
+	/* Nothing more is delivered. */
 	void abort() { aborted_ = true; }
 	/* EV_DELIVER */
 	void deliver();

@@ -8,7 +8,7 @@ namespace sim {
 int expected_term(const Work &w, uint8_t opcode)
 {
 	bool tagged = opcode == RDMAP_WRITE || opcode == RDMAP_READ_RESP;
-	bool write = w.wr.op == IW_OP_WRITE;
+	bool write = w.wr.op == WR_WRITE;
 
 	switch (w.fault) {
 	case FAULT_KEY:
@@ -23,7 +23,7 @@ int expected_term(const Work &w, uint8_t opcode)
 		return write ? TERM_DDP_STREAM : TERM_PROT_STREAM;
 	case FAULT_WRAP:
 		return write		     ? TERM_DDP_WRAP :
-		       w.wr.op == IW_OP_READ ? TERM_PROT_WRAP :
+		       w.wr.op == WR_READ ? TERM_PROT_WRAP :
 					       TERM_OP_STREAM;
 	case FAULT_NO_RECV:
 	case FAULT_ORD:
@@ -83,22 +83,22 @@ uint8_t Workload::draw_op()
 	if (cfg_.only_op != 0xff)
 		return cfg_.only_op;
 	if (r < 26)
-		return IW_OP_SEND;
+		return WR_SEND;
 	if (r < 55)
-		return IW_OP_WRITE;
+		return WR_WRITE;
 	if (r < 60)
-		return IW_OP_LOCAL;
+		return WR_LOCAL;
 	if (r < 80)
-		return IW_OP_READ;
-	return r < 89 ? IW_OP_CMP_SWAP : IW_OP_FETCH_ADD;
+		return WR_READ;
+	return r < 89 ? WR_CMP_SWAP : WR_FETCH_ADD;
 }
 
 uint32_t Workload::draw_length(uint8_t op)
 {
-	uint32_t header = op == IW_OP_SEND ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES;
+	uint32_t header = op == WR_SEND ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES;
 	uint32_t most = max_ulpdu_ - header, r = rng_.below(1000), n;
 
-	if (op == IW_OP_LOCAL)
+	if (op == WR_LOCAL)
 		return 0;
 	if (is_atomic(op))
 		return 8;
@@ -126,34 +126,34 @@ bool Workload::fault_fits(uint8_t op) const
 	case FAULT_STREAM:
 	case FAULT_WRAP:
 	case FAULT_LAST:
-		return op == IW_OP_WRITE || is_rd(op);
+		return op == WR_WRITE || is_rd(op);
 	case FAULT_NO_RECV:
 	case FAULT_GATHER:
-		return op == IW_OP_SEND || op == IW_OP_WRITE;
+		return op == WR_SEND || op == WR_WRITE;
 	case FAULT_TOO_LONG:
 	case FAULT_INVALIDATE:
 	case FAULT_RECV_LOCAL:
-		return op == IW_OP_SEND;
+		return op == WR_SEND;
 	case FAULT_ANSWER_STAG:
 	case FAULT_ANSWER_TO:
 	case FAULT_ANSWER_LAST:
 	case FAULT_READ_GONE:
 	case FAULT_SINK:
-		return op == IW_OP_READ;
+		return op == WR_READ;
 	case FAULT_ANSWER_MSN:
 	case FAULT_ANSWER_ID:
 		return is_atomic(op);
 	case FAULT_LOCAL:
-		return op == IW_OP_LOCAL;
+		return op == WR_LOCAL;
 	case FAULT_NONE:
 	case FAULT_ORD:
 		return false;
 	default:
-		return op != IW_OP_LOCAL;
+		return op != WR_LOCAL;
 	}
 }
 
-/* What the work request itself has wrong. */
+/* Make the work request itself wrong. */
 void Workload::spoil(Work &w)
 {
 	switch (w.fault) {
@@ -173,15 +173,15 @@ void Workload::spoil(Work &w)
 		w.wr.va = is_atomic(w.wr.op) ? w.wr.va + rng_.range(1, 7) : ~0ull;
 		break;
 	case FAULT_INVALIDATE:
-		w.wr.flags |= IW_SQE_INV;
+		w.wr.flags |= WR_F_INV;
 		break;
 	case FAULT_NO_RECV:
 	case FAULT_MSN:
 	case FAULT_MO:
 	case FAULT_QN:
 	case FAULT_LAST:
-		if (w.wr.op == IW_OP_WRITE)
-			w.wr.flags |= IW_SQE_IMM;
+		if (w.wr.op == WR_WRITE)
+			w.wr.flags |= WR_F_IMM;
 		break;
 	default:
 		break;
@@ -208,10 +208,10 @@ Work *Workload::draw()
 	w.key = mix64(ledger_.static_key + 1 + w.number);
 	if (!faulted_ && w.number >= cfg_.fault_from && fault_fits(op)) {
 		w.fault = cfg_.fault;
-		if (w.wr.length < 2 && op != IW_OP_LOCAL)
+		if (w.wr.length < 2 && op != WR_LOCAL)
 			w.wr.length = 100;
 	}
-	if (op != IW_OP_LOCAL) {
+	if (op != WR_LOCAL) {
 		int pieces = arena_.cut(rng_, w.wr.length, is_rd(op), w.key, w.piece, &w.arena_end);
 
 		if (!pieces)
@@ -222,41 +222,41 @@ Work *Workload::draw()
 	faulted_ = faulted_ || w.fault;
 
 	if (rng_.one_in(16))
-		w.wr.flags |= IW_SQE_FENCE;
+		w.wr.flags |= WR_F_FENCE;
 	if (rng_.one_in(4))
-		w.wr.flags |= IW_SQE_SOLICITED;
+		w.wr.flags |= WR_F_SOLICITED;
 	switch (op) {
-	case IW_OP_SEND:
+	case WR_SEND:
 		if (rng_.one_in(4))
-			w.wr.flags |= IW_SQE_INV;
+			w.wr.flags |= WR_F_INV;
 		break;
-	case IW_OP_WRITE:
+	case WR_WRITE:
 		if (rng_.one_in(4))
-			w.wr.flags |= IW_SQE_IMM;
-		ledger_.aim_write(rng_, w, IW_SQE_FENCE);
+			w.wr.flags |= WR_F_IMM;
+		ledger_.aim_write(rng_, w, WR_F_FENCE);
 		break;
-	case IW_OP_READ:
+	case WR_READ:
 		ledger_.aim_read(rng_, w);
 		break;
-	case IW_OP_CMP_SWAP:
-	case IW_OP_FETCH_ADD:
-		ledger_.aim_atomic(rng_, w, IW_OP_FETCH_ADD);
+	case WR_CMP_SWAP:
+	case WR_FETCH_ADD:
+		ledger_.aim_atomic(rng_, w, WR_FETCH_ADD);
 		break;
 	default:
 		if (rng_.one_in(2))
-			w.wr.flags |= IW_SQE_WAIT_ALL;
+			w.wr.flags |= WR_F_WAIT_ALL;
 		break;
 	}
 	spoil(w);
-	/* No bytes, no memory: any key will do. */
+	/* Zero bytes use no memory: any key is fine. */
 	if (!w.wr.length && rng_.one_in(2)) {
 		w.wr.rkey = (uint32_t)rng_.next();
 		w.wr.va = rng_.next();
 	}
 	w.wr.imm = (__be32)(uint32_t)w.key;
-	w.wr.inv_stag = (uint32_t)(w.key >> 32);
+	w.wr.inv_rkey = (uint32_t)(w.key >> 32);
 	w.net = ledger_.net_posted;
-	ledger_.net_posted += op != IW_OP_LOCAL;
+	ledger_.net_posted += op != WR_LOCAL;
 	return &ledger_.append(w);
 }
 
@@ -275,7 +275,7 @@ Work *Workload::draw_rtr(uint8_t op)
 void Workload::release(const Work &w)
 {
 	ledger_.read_done(w);
-	if (w.wr.op != IW_OP_LOCAL && !w.rtr)
+	if (w.wr.op != WR_LOCAL && !w.rtr)
 		arena_.put_until(w.arena_end);
 	if (ledger_.reaped == ledger_.posted)
 		arena_.put_all();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Draws work requests: operation, size, flags, pieces of the requester's
- * memory, and a target in the peer's such that the outcome is known beforehand.
+ * Draws work requests: operation, size, flags, pieces of the requester's memory, and a target in
+ * the peer's, so that the outcome is known beforehand.
  */
 #ifndef TERN_SIM_IW_WORKLOAD_H
 #define TERN_SIM_IW_WORKLOAD_H
@@ -14,13 +14,13 @@ class Workload {
 public:
 	Workload(const EndCfg &cfg, Ledger &ledger, Arena &arena, uint64_t seed);
 
-	/* What was agreed on with the peer. */
+	/* What the two ends agreed on. */
 	void start(uint32_t ord, uint32_t max_ulpdu);
 	/* Draw and record one; nullptr if there is no room for it now. */
 	Work *draw();
 	/* The empty message that opens a peer-to-peer connection. */
 	Work *draw_rtr(uint8_t op);
-	/* Give back what a completed one held. */
+	/* Free what a completed one held. */
 	void release(const Work &w);
 
 private:

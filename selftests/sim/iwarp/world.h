@@ -14,8 +14,8 @@ enum EventKind : uint8_t {
 };
 
 struct WorldCfg {
-	uint64_t segments = 100000;   /* work is posted until so many have arrived */
-	uint64_t stall_ns = 50000000; /* without progress for so long: livelock */
+	uint64_t segments = 100000;   /* work is posted until this many have arrived */
+	uint64_t stall_ns = 50000000; /* longest time without progress; beyond: livelock */
 	bool may_die = false;	      /* streams may end */
 };
 
