@@ -14,7 +14,7 @@
 
 #include "objects.h"
 #include "proto/ack_hold.h"
-#include "icrc.h"
+#include "roce/wire/icrc.h"
 #include "proto/pkt.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"

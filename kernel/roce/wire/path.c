@@ -9,7 +9,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 
 /* An AV may leave the hop limit open (0); routers would drop that. */
 #define DEFAULT_HOP_LIMIT	64

@@ -24,7 +24,7 @@
 #include <rdma/ib_addr.h>
 
 #include "charged.h"
-#include "net.h"
+#include "roce/wire/net.h"
 #include "transport.h"
 
 struct roce_group {

@@ -8,7 +8,7 @@
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 
 static struct roce_dev *roce_dev_of(struct device *device)
 {

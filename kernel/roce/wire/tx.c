@@ -37,9 +37,9 @@
 
 #include "charged.h"
 #include "crc.h"
-#include "icrc.h"
+#include "roce/wire/icrc.h"
 #include "mem/page.h"
-#include "net.h"
+#include "roce/wire/net.h"
 
 /* Of one, until roce_tx_try_batch() has seen that more are treated rightly. */
 u32 roce_tx_list_pkts __ro_after_init = 1;

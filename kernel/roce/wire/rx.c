@@ -20,8 +20,8 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include "icrc.h"
-#include "net.h"
+#include "roce/wire/icrc.h"
+#include "roce/wire/net.h"
 #include "uncleared.h"
 
 /*

@@ -20,8 +20,8 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
-#include "gate.h"
-#include "roce.h"
+#include "roce/wire/gate.h"
+#include "roce/roce.h"
 
 #define ROCE_GID_HASH_BITS	7
 /* So many addresses have a socket of their own. */

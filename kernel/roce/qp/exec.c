@@ -18,7 +18,7 @@
 #include <linux/sched/signal.h>
 
 #include "roce/exec.h"
-#include "roce/tick.h"
+#include "roce/qp/tick.h"
 #include "uncleared.h"
 
 /* How often others than posters go on with copying, and how many QPs one call runs besides its own. */

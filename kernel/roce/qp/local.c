@@ -17,7 +17,7 @@
  * peer's own receive path never answers.
  */
 #include "roce/exec.h"
-#include "roce/net.h"
+#include "roce/wire/net.h"
 #include "uncleared.h"
 
 /* Payload of no more than this is gathered on the stack. */

@@ -12,7 +12,7 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 
 bool roce_source_ok(const struct roce_source *src, u32 n)
 {

@@ -4,7 +4,7 @@
 #include <net/sch_generic.h>
 #include <net/sock.h>
 
-#include "roce/gate.h"
+#include "roce/wire/gate.h"
 
 /*
  * A QP that has nothing in the stack may send so little before those who wait, if not

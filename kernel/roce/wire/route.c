@@ -11,7 +11,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 
 static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)
 {

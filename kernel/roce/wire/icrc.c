@@ -3,7 +3,7 @@
  * ICRC of skbs, linear or not.
  */
 #include "crc.h"
-#include "icrc.h"
+#include "roce/wire/icrc.h"
 
 #define MEMOS	16
 

@@ -14,7 +14,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 #include "transport.h"
 
 struct roce_gid {

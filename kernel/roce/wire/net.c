@@ -10,7 +10,7 @@
 #include <net/netns/generic.h>
 #include <net/udp_tunnel.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 
 static unsigned int roce_net_id;
 

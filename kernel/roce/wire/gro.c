@@ -14,7 +14,7 @@
 #include <linux/udp.h>
 #include <net/gro.h>
 
-#include "net.h"
+#include "roce/wire/net.h"
 #include "proto/ip_follows.h"
 
 /* As many as a driver hands up at a time. */
