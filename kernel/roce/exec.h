@@ -10,7 +10,13 @@
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 
-#include "roce/roce.h"
+#include "proto/run.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/state.h"
+#include "roce/wire/build.h"
+#include "roce/wire/room.h"
+
+#define ROCE_RX_BACKLOG_MAX	4096	/* skbs queued to a busy QP before drops */
 
 /* Packets that one holder of the run lock sends or takes in before it lets others on. */
 #define ROCE_BUDGET_SOFTIRQ	128
@@ -76,7 +82,7 @@ u64 roce_tick_ns(void);
  */
 static inline u64 roce_ack_timer_from(struct roce_qp *qp)
 {
-	u64 wait = qp->req.cfg.ack_timeout.first_ns;
+	u64 wait = rc_req_first_wait_ns(&qp->req);
 
 	if (qp->now_ns || (wait && wait < ROCE_MANY_TICKS * (u64)TICK_NSEC))
 		return roce_now(qp);
@@ -218,7 +224,7 @@ static inline void roce_local_let_go(struct roce_qp *qp)
 /* The end of the batch. */
 static inline void roce_local_close(struct roce_qp *qp)
 {
-	qp->local.abroad = false;
+	qp->local.wire_settled = false;
 	roce_local_let_go(qp);
 }
 
@@ -278,12 +284,9 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init);
 int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 		   enum ib_qp_state cur, enum ib_qp_state next);
 void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask);
+/* To a multicast group. */
+int roce_qp_attach(struct tern_qp *base, const union ib_gid *mgid);
 void roce_qp_quiesce(struct tern_qp *base);
 void roce_qp_release(struct tern_qp *base);
-
-static inline bool roce_is_connected(const struct roce_qp *qp)
-{
-	return qp->base.type == IB_QPT_RC || qp->base.type == IB_QPT_UC;
-}
 
 #endif

@@ -7,6 +7,10 @@
 #include <linux/sched.h>
 
 #include "roce/exec.h"
+#include "roce/wire/mcast.h"
+#include "roce/wire/net.h"
+#include "roce/wire/port.h"
+#include "roce/wire/sysfs.h"
 #include "transport.h"
 
 static const struct tern_limits limits = {
@@ -93,7 +97,7 @@ const struct tern_transport_ops tern_roce_transport = {
 	.qp_release = roce_qp_release,
 	.qp_doorbell = roce_qp_doorbell,
 	.ah_init = roce_ah_init,
-	.mcast_attach = roce_mcast_attach,
+	.mcast_attach = roce_qp_attach,
 	.mcast_detach = roce_mcast_detach,
 };
 

@@ -14,11 +14,13 @@
  * the host, all that it has posted: its time, its priority, its cgroup.
  */
 #include <linux/ktime.h>
+#include <linux/prefetch.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
 #include "roce/exec.h"
 #include "roce/qp/tick.h"
+#include "roce/wire/upcalls.h"
 #include "uncleared.h"
 
 /* How often others than posters go on with copying, and how many QPs one call runs besides its own. */
@@ -39,10 +41,10 @@ static void queue_backlog(struct roce_qp *qp, struct roce_rx *rx)
 	struct sk_buff *skb;
 
 	if (skb_queue_len_lockless(&qp->backlog) >= ROCE_RX_BACKLOG_MAX) {
-		roce_rx_done(rx);
+		roce_skb_done(rx);
 		goto dropped;
 	}
-	skb = roce_rx_keep(rx);
+	skb = roce_skb_keep(rx);
 	if (unlikely(!skb))
 		goto dropped;
 	skb_queue_tail(&qp->backlog, skb);
@@ -87,7 +89,7 @@ void roce_rx_one(struct roce_qp *qp, const struct roce_rx *rx)
 		roce_ud_rx(qp, rx);
 	} else if (rx->k.op_flags & OPF_REQUEST) {
 		/* Answers go back the way the newest request came. */
-		WRITE_ONCE(qp->local.resp, !rx->skb);
+		WRITE_ONCE(qp->local.resp, roce_rx_is_local(rx));
 		if (unlikely(!skb_queue_empty(&qp->kept)))
 			roce_resp_rx_behind(qp, rx);
 		else
@@ -109,7 +111,7 @@ static bool rx_backlog(struct roce_qp *qp, u32 *budget)
 		if (!skb)
 			return false;
 		--*budget;
-		if (roce_rx_parse(qp->base.dev, skb, &rx))
+		if (roce_skb_parse(qp->base.dev, skb, &rx))
 			roce_rx_one(qp, &rx);
 		napi_consume_skb(skb, 1);
 	}
@@ -158,7 +160,7 @@ bool roce_batch_make_room(struct roce_qp *qp, const struct run *run)
  */
 static void arm_timer(struct roce_qp *qp)
 {
-	u64 want = qp->retry_tx_ns;
+	u64 want = qp->retry_tx_ns, held;
 
 	if (roce_is_connected(qp) && qp->req_ready) {
 		u64 deadline = rc_req_deadline(&qp->req);
@@ -167,10 +169,11 @@ static void arm_timer(struct roce_qp *qp)
 			want = deadline;
 	}
 	/* a NAK or a READ response may have taken the place of the ACK that waited */
-	if (!qp->resp.ack_due)
-		qp->hold.until_ns = 0;
-	if (qp->hold.until_ns && (!want || qp->hold.until_ns < want))
-		want = qp->hold.until_ns;
+	if (!rc_resp_owes_ack(&qp->resp))
+		ack_hold_cancel(&qp->hold);
+	held = ack_hold_deadline(&qp->hold);
+	if (held && (!want || held < want))
+		want = held;
 	if (unlikely(!skb_queue_empty(&qp->kept))) {
 		u64 look = rc_resp_recv_look_ns(&qp->resp);
 
@@ -211,10 +214,10 @@ static bool run(struct roce_qp *qp, u32 budget)
 		bool ack_waits;
 
 		more |= roce_resp_send(qp, &budget);
-		ack_waits = qp->hold.until_ns;
+		ack_waits = ack_hold_waits(&qp->hold);
 		more |= roce_req_send(qp, &budget);
 		/* for the reply, which was posted only after we looked */
-		if (ack_waits && !qp->hold.until_ns)
+		if (ack_waits && !ack_hold_waits(&qp->hold))
 			more |= roce_resp_send(qp, &budget);
 		roce_batch_send(qp);
 		unreaped = roce_req_reap(qp);
@@ -253,7 +256,7 @@ static bool goes_on(const struct roce_qp *qp, struct visit *visit)
 		return !need_resched() && ++visit->rounds < ROCE_LOCAL_ROUNDS;
 	if (!visit->rounds++)
 		visit->until = READ_ONCE(qp->base.sq.ring->hdr->prod);
-	return (s32)(visit->until - qp->req.cur) > 0 && !signal_pending(current);
+	return !rc_req_has_sent_before(&qp->req, visit->until) && !signal_pending(current);
 }
 
 u32 roce_run_unlock(struct roce_qp *qp, struct roce_qp **next) __releases(&qp->base.run_lock)
@@ -390,8 +393,25 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 	run_next(next, ROCE_BUDGET_PROCESS);
 }
 
-void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_rx *rx)
+void roce_qp_prefetch(const struct tern_qp *base, const struct roce_rx *rx)
 {
+	const struct roce_qp *qp = container_of(base, struct roce_qp, base);
+
+	prefetch(&base->run_lock);
+	prefetch(&base->mem);
+	prefetch(&qp->path);
+	prefetch(&qp->tx.batch);
+	prefetch(&qp->local);
+	if (rx->k.op_flags & OPF_REQUEST)
+		rc_resp_prefetch(&qp->resp);
+	else
+		rc_req_prefetch(&qp->req);
+}
+
+void roce_qp_rx(struct roce_rx_series *series, struct tern_qp *base, struct roce_rx *rx)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+
 	lockdep_assert_in_softirq();
 	if (series->qp != qp) {
 		roce_rx_series_end(series);
@@ -402,13 +422,13 @@ void roce_qp_rx(struct roce_rx_series *series, struct roce_qp *qp, struct roce_r
 	}
 	if (series->qp && skb_queue_empty(&qp->backlog) && !qp->base.dead) {
 		roce_rx_one(qp, rx);
-		roce_rx_done(rx);
+		roce_skb_done(rx);
 		return;
 	}
 	/* Strangers are not to fill the backlog. */
 	if (!takes(qp, rx)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
-		roce_rx_done(rx);
+		roce_skb_done(rx);
 		return;
 	}
 	queue_backlog(qp, rx);

@@ -17,7 +17,7 @@
  * peer's own receive path never answers.
  */
 #include "roce/exec.h"
-#include "roce/wire/net.h"
+#include "roce/wire/route.h"
 #include "uncleared.h"
 
 /* Payload of no more than this is gathered on the stack. */
@@ -139,7 +139,7 @@ void roce_local_await(const struct roce_qp *qp)
 {
 	u32 n;
 
-	for (n = 0; n < ROCE_LOCAL_AWAIT && READ_ONCE(qp->local.brief); n++)
+	for (n = 0; n < ROCE_LOCAL_AWAIT && READ_ONCE(qp->local.short_held); n++)
 		cpu_relax();
 }
 
@@ -147,7 +147,7 @@ void roce_local_await(const struct roce_qp *qp)
 static void unlock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	other->now_ns = 0;
-	WRITE_ONCE(other->local.brief, false);
+	WRITE_ONCE(other->local.short_held, false);
 	__acquire(&other->base.run_lock);
 	if (roce_run_unlock(other, &qp->local.next) && refcount_inc_not_zero(&other->base.ref))
 		run_after(other, &qp->local.next);
@@ -245,7 +245,7 @@ static void change_way(struct roce_qp *qp, bool local)
 	if (local) {
 		struct rc_window window;
 
-		qp->local.wire_window = qp->req.window;
+		qp->local.wire_window = rc_req_get_window(&qp->req);
 		rc_window_init(&window, ROCE_LOCAL_WINDOW_PKTS, 0);
 		rc_req_set_window(&qp->req, &window);
 	} else {
@@ -267,11 +267,11 @@ enum roce_way roce_local_way(struct roce_qp *qp, const struct run *run)
 
 	if (qp->local.open)
 		return ROCE_WAY_LOCAL;
-	if (qp->local.abroad)
+	if (qp->local.wire_settled)
 		return ROCE_WAY_WIRE;
 	dev = roce_tx_peer_dev(&qp->tx, &qp->path);
 	if (!dev) {
-		qp->local.abroad = !qp->local.req;
+		qp->local.wire_settled = !qp->local.req;
 		if (!qp->local.req)
 			return ROCE_WAY_WIRE;
 		change_way(qp, false);
@@ -358,7 +358,7 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, const struct r
 
 	qp->local.unanswered = 0;
 	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
-		if (to->local.resp && roce_source_from_path(src, &to->path)) {
+		if (to->local.resp && roce_path_is_back(&to->path, src->path)) {
 			if (to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
 				take_ack(qp, to);
 				*budget -= min(*budget, 1u);
@@ -447,7 +447,7 @@ int roce_local_request(struct roce_qp *qp, const struct run *run, u32 *budget)
 	if (reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
 	if (to && to != qp)
-		WRITE_ONCE(to->local.brief, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
+		WRITE_ONCE(to->local.short_held, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
 	if (to)
 		deliver(to, &rx);
 	if (src.refused)

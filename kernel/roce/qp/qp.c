@@ -10,6 +10,7 @@
 #include "charged.h"
 #include "mem/page.h"
 #include "roce/exec.h"
+#include "roce/wire/mcast.h"
 #include "transport.h"
 
 /*
@@ -32,10 +33,14 @@ static u32 max_window(u32 pmtu, bool cut)
 
 void roce_window_suit(struct roce_qp *qp)
 {
-	struct rc_window *window = qp->local.req ? &qp->local.wire_window : &qp->req.window;
+	u32 max;
 
 	qp->window_cut = qp->tx.cut_max_bytes;
-	rc_window_limit(window, max_window(qp->req.cfg.pmtu, qp->window_cut));
+	max = max_window(rc_req_pmtu(&qp->req), qp->window_cut);
+	if (qp->local.req)
+		rc_window_limit(&qp->local.wire_window, max);
+	else
+		rc_req_limit_window(&qp->req, max);
 }
 
 /*
@@ -92,7 +97,7 @@ void roce_qp_quiesce(struct tern_qp *base)
 {
 	struct roce_qp *qp = to_roce_qp(base);
 
-	roce_mcast_detach_all(base);
+	roce_mcast_detach_all(base, &qp->memberships);
 	spin_lock_bh(&base->run_lock);
 	roce_resp_wait_no_more(qp);
 	base->dead = true;
@@ -124,7 +129,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
 	qp->last_wqe_told = false;
-	qp->hold = (struct ack_hold){ 0 };
+	ack_hold_init(&qp->hold);
 	qp->recv_called = false;
 	tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
@@ -164,7 +169,7 @@ static void start_responder(struct roce_qp *qp)
 	};
 
 	rc_resp_init(&qp->resp, qp->res, &cfg);
-	qp->hold = (struct ack_hold){ 0 };
+	ack_hold_init(&qp->hold);
 	qp->resp_ready = true;
 }
 
@@ -205,11 +210,11 @@ static void update_running(struct roce_qp *qp, int mask)
 
 	if (qp->resp_ready) {
 		if (mask & IB_QP_ACCESS_FLAGS)
-			qp->resp.cfg.access = resp_access(attr->qp_access_flags);
+			rc_resp_set_access(&qp->resp, resp_access(attr->qp_access_flags));
 		if (mask & IB_QP_MIN_RNR_TIMER)
-			qp->resp.cfg.min_rnr_timer = attr->min_rnr_timer;
+			rc_resp_set_min_rnr_timer(&qp->resp, attr->min_rnr_timer);
 		if (mask & IB_QP_TIMEOUT)
-			qp->resp.cfg.recv_wait_ns = rc_resp_recv_wait_ns(attr->timeout);
+			rc_resp_set_recv_wait(&qp->resp, rc_resp_recv_wait_ns(attr->timeout));
 	}
 	if (qp->req_ready) {
 		if (mask & IB_QP_TIMEOUT) {
@@ -220,7 +225,7 @@ static void update_running(struct roce_qp *qp, int mask)
 		if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 			rc_req_set_retries(&qp->req, attr->retry_cnt, attr->rnr_retry);
 		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-			qp->req.cfg.max_rd_atomic = attr->max_rd_atomic;
+			rc_req_set_max_rd_atomic(&qp->req, attr->max_rd_atomic);
 	}
 }
 
@@ -236,7 +241,7 @@ static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_sta
 		break;
 	case IB_QPS_RTS:
 		if (roce_is_connected(qp) && cur == IB_QPS_SQE)
-			base->attr.sq_psn = qp->req.psn_next;	/* goes on counting */
+			base->attr.sq_psn = rc_req_psn(&qp->req);	/* goes on counting */
 		if (roce_is_connected(qp) && (cur == IB_QPS_RTR || cur == IB_QPS_SQE))
 			start_requester(qp);
 		if (!roce_is_connected(qp) && cur == IB_QPS_SQE)
@@ -369,6 +374,11 @@ int roce_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask
 	return ret;
 }
 
+int roce_qp_attach(struct tern_qp *base, const union ib_gid *mgid)
+{
+	return roce_mcast_attach(base, &to_roce_qp(base)->memberships, mgid);
+}
+
 void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 {
 	struct roce_qp *qp = to_roce_qp(base);
@@ -379,8 +389,8 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 	attr->cur_qp_state = base->state;
 	/* Query shows where the sequence stands now (IBTA 11.2.5.3). */
 	if (qp->req_ready)
-		attr->sq_psn = qp->req.psn_next;
+		attr->sq_psn = rc_req_psn(&qp->req);
 	if (qp->resp_ready)
-		attr->rq_psn = qp->resp.epsn;
+		attr->rq_psn = rc_resp_psn(&qp->resp);
 	roce_qp_unlock(qp);
 }

@@ -88,7 +88,7 @@ static void take_posted(struct roce_qp *qp)
 	u32 n = 0;
 	int ret;
 
-	while (req->head - req->cur < ROCE_BUDGET_WQES &&
+	while (rc_req_num_unsent(req) < ROCE_BUDGET_WQES &&
 	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
 		if (ret == -EOVERFLOW) {
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
@@ -195,7 +195,7 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 	bool blocked = false;
 	struct run run TERN_UNCLEARED;
 
-	if (!may_send(qp) || (req->cur == req->head && tern_sq_is_idle(sq)))
+	if (!may_send(qp) || (!rc_req_has_unsent(req) && tern_sq_is_idle(sq)))
 		return false;
 	tern_sq_draining(sq, true);
 	for (;;) {
@@ -207,18 +207,18 @@ static bool send_requests(struct roce_qp *qp, u32 *budget)
 			take_posted(qp);
 		if (!may_send(qp))
 			return false;
-		if (!*budget && req->cur != req->head)
+		if (!*budget && rc_req_has_unsent(req))
 			return true;	/* draining stays on: the work queue goes on */
-		max_pkts = qp->local.req ? roce_local_pkts(*budget, req->cfg.pmtu) :
-					   roce_tx_pkts(&qp->tx, req->cfg.pmtu, *budget);
-		if (req->cur == req->head ||
+		max_pkts = qp->local.req ? roce_local_pkts(*budget, rc_req_pmtu(req)) :
+					   roce_tx_pkts(&qp->tx, rc_req_pmtu(req), *budget);
+		if (!rc_req_has_unsent(req) ||
 		    !rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0, max_pkts, &run)) {
-			if (roce_local_settle(qp, budget) && req->cur != req->head)
+			if (roce_local_settle(qp, budget) && rc_req_has_unsent(req))
 				continue;
 			/* The peer's own work need not wait until ours is complete. */
 			roce_local_let_go(qp);
 			/* Nothing new will be looked at before the peer or a timer wakes us. */
-			blocked = req->cur != req->head;
+			blocked = rc_req_has_unsent(req);
 			if (blocked)
 				break;
 			tern_sq_draining(sq, false);
@@ -347,7 +347,7 @@ void roce_req_timer(struct roce_qp *qp)
 	if (!qp->req_ready || !may_send(qp))
 		return;
 	/* It may be another since. */
-	qp->req.cfg.ack_timeout.all_ns = roce_peer_timeout_ns(qp);
+	rc_req_set_peer_timeout(&qp->req, roce_peer_timeout_ns(qp));
 	count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
 }
 

@@ -156,13 +156,13 @@ static void keep(struct roce_qp *qp, const struct roce_rx *rx, bool first)
 {
 	struct sk_buff *skb;
 
-	if (!rx->skb) {
+	if (roce_rx_is_local(rx)) {
 		/* Who brings it brings it again. */
 		rx->src->waits = true;
 		qp->local.peer_waits = !qp->base.srq;
 		return;
 	}
-	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_rx_ref(rx) : NULL;
+	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
 	if (!skb)
 		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
 	else if (first)
@@ -229,7 +229,7 @@ bool roce_resp_resume(struct roce_qp *qp, u32 *budget)
 			return true;
 		--*budget;
 		skb = __skb_dequeue(&qp->kept);
-		if (takes_requests(qp) && roce_rx_parse(qp->base.dev, skb, &rx))
+		if (takes_requests(qp) && roce_skb_parse(qp->base.dev, skb, &rx))
 			roce_resp_rx(qp, &rx);
 		napi_consume_skb(skb, 1);
 		if (rc_resp_recv_look_ns(&qp->resp))
@@ -265,7 +265,7 @@ static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
-	if (k->ack_req && qp->base.type == IB_QPT_RC && rx->skb && ack_hold_watches(&qp->hold))
+	if (k->ack_req && qp->base.type == IB_QPT_RC && !roce_rx_is_local(rx) && ack_hold_watches(&qp->hold))
 		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
@@ -396,9 +396,9 @@ static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sen
 /* Will a request go with the ACK, or may it wait for one? It does not within a message. */
 static bool ack_may_wait(struct roce_qp *qp)
 {
-	if (!ack_hold_is_for(&qp->hold) || qp->resp.in_msg || tern_sq_pending(&qp->base.sq) ||
+	if (!ack_hold_is_for(&qp->hold) || rc_resp_in_message(&qp->resp) || tern_sq_pending(&qp->base.sq) ||
 	    qp->base.state == IB_QPS_ERR) {
-		qp->hold.until_ns = 0;
+		ack_hold_cancel(&qp->hold);
 		return false;
 	}
 	return ack_hold_may_wait(&qp->hold, roce_now(qp));
@@ -438,8 +438,8 @@ static int send_run(struct roce_qp *qp, const struct run *run, u32 *sent)
 
 static u32 max_pkts(const struct roce_qp *qp, u32 budget)
 {
-	return qp->local.open ? roce_local_pkts(budget, qp->resp.cfg.pmtu) :
-				roce_tx_pkts(&qp->tx, qp->resp.cfg.pmtu, max(budget, 1u));
+	return qp->local.open ? roce_local_pkts(budget, rc_resp_pmtu(&qp->resp)) :
+				roce_tx_pkts(&qp->tx, rc_resp_pmtu(&qp->resp), max(budget, 1u));
 }
 
 static bool send_responses(struct roce_qp *qp, u32 *budget)
@@ -487,7 +487,7 @@ bool roce_resp_send(struct roce_qp *qp, u32 *budget)
 	 * In ERR only the NAK that says why is still sent, after the responses due before it,
 	 * or an ACK that waited.
 	 */
-	if (qp->base.state == IB_QPS_ERR && !qp->resp.nak_due && !qp->hold.until_ns)
+	if (qp->base.state == IB_QPS_ERR && !rc_resp_owes_nak(&qp->resp) && !ack_hold_waits(&qp->hold))
 		return false;
 	if (qp->local.resp && !qp->local.open) {
 		enum roce_way way = roce_local_answer_way(qp);
@@ -506,9 +506,9 @@ void roce_resp_wait_no_more(struct roce_qp *qp)
 {
 	u32 budget = ROCE_BUDGET_SOFTIRQ;
 
-	if (!qp->hold.until_ns)
+	if (!ack_hold_waits(&qp->hold))
 		return;
-	qp->hold = (struct ack_hold){ 0 };
+	ack_hold_init(&qp->hold);
 	roce_resp_send(qp, &budget);
 	roce_batch_send(qp);
 }

@@ -2,7 +2,7 @@
 /*
  * Generic receive offload: packets of a flow that a driver hands up together go
  * through the stack together, the later ones on the first one's frag_list, as
- * roce/tx.c makes them; rx.c takes them apart. They may differ in all that is behind
+ * build.c makes them; apart.c takes them apart. They may differ in all that is behind
  * the UDP header. Of the IP headers a filter sees the first one alone.
  *
  * Should the stack send such a batch on after all, as a bridge would, it numbers
@@ -14,13 +14,16 @@
 #include <linux/udp.h>
 #include <net/gro.h>
 
-#include "roce/wire/net.h"
 #include "proto/ip_follows.h"
+#include "roce/wire/gid.h"
+#include "roce/wire/gro.h"
+#include "roce/wire/net.h"
+#include "roce/wire/tx.h"
 
 /* As many as a driver hands up at a time. */
 #define ROCE_GRO_PKTS	64
 
-/* Of the packets that come by this socket: none takes both, see net.c. */
+/* Of the packets that come by this socket: none takes both, see socket.c. */
 static bool is_ipv6(const struct sock *sk)
 {
 	return sk->sk_family == AF_INET6;
@@ -65,7 +68,7 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const vo
 }
 
 /* Does what is said of p's packets, by the first one's IP header, hold for skb too? */
-static bool follows(const struct sock *sk, const struct sk_buff *p, struct sk_buff *skb)
+static bool may_follow(const struct sock *sk, const struct sk_buff *p, struct sk_buff *skb)
 {
 	const u8 *held = p->data + ip_at(sk, skb);
 	const u8 *ip = ip_of(sk, skb);
@@ -77,7 +80,7 @@ static bool follows(const struct sock *sk, const struct sk_buff *p, struct sk_bu
 }
 
 /* p: the first of the batch; skb: its offset is behind the UDP header. */
-static void append(struct sk_buff *p, struct sk_buff *skb)
+static void append_packet(struct sk_buff *p, struct sk_buff *skb)
 {
 	skb_pull(skb, skb_gro_offset(skb));
 	/* a transmitter on the same host is charged for what they were, no more and no less */
@@ -119,12 +122,6 @@ static struct sk_buff *find_held(struct list_head *head)
 	return NULL;
 }
 
-/*
- * gro_receive of the UDP sockets: skb's offset is behind the UDP header; of the
- * packets held those with same_flow have its addresses and ports. Returns the one
- * that is to be let go, if any; skb is held then, unless its flush is set. Who calls has
- * seen to the UDP checksum, if there is one.
- */
 struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb)
 {
 	struct sk_buff *p;
@@ -140,16 +137,15 @@ struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct
 	p = find_held(head);
 	if (!p)
 		return NULL;
-	if (NAPI_GRO_CB(skb)->flush || !follows(sk, p, skb) ||
+	if (NAPI_GRO_CB(skb)->flush || !may_follow(sk, p, skb) ||
 	    p->len + skb_gro_len(skb) > U16_MAX - sizeof(struct ipv6hdr) ||
 	    !pskb_may_pull(skb, skb_gro_offset(skb)) ||
 	    (NAPI_GRO_CB(p)->count == 1 && !is_for_us(sk, p, p->data + ip_at(sk, skb))))
 		return p;
-	append(p, skb);
+	append_packet(p, skb);
 	return NAPI_GRO_CB(p)->count < ROCE_GRO_PKTS ? NULL : p;
 }
 
-/* gro_complete: skb, with more than itself on its list, goes to the stack. nhoff: as for receive. */
 int roce_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 {
 	skb_shinfo(skb)->gso_type = ROCE_GSO_TYPE;

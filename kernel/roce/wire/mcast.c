@@ -9,7 +9,7 @@
  * and so are QPs.
  *
  * Programs choose groups, so they are found in a table that grows, by a hash that
- * nobody can foresee; and what a QP is attached to is on a list of its own.
+ * nobody can foresee. What a QP is attached to is on a list of its own.
  *
  * Memberships are those of the device's own netdev. A program that uses a
  * group through a VLAN on it joins by itself or by rdma_cm; its packets are
@@ -24,7 +24,11 @@
 #include <rdma/ib_addr.h>
 
 #include "charged.h"
+#include "roce/wire/gid.h"
+#include "roce/wire/mcast.h"
 #include "roce/wire/net.h"
+#include "roce/wire/skb.h"
+#include "roce/wire/upcalls.h"
 #include "transport.h"
 
 struct roce_group {
@@ -39,9 +43,9 @@ struct roce_group {
 
 struct roce_member {
 	struct hlist_node node;
-	struct list_head qp_node;	/* roce_qp.memberships */
+	struct list_head qp_node;	/* in the QP's memberships */
 	struct rcu_head rcu;
-	struct roce_qp *qp;
+	struct tern_qp *qp;
 	struct roce_group *group;
 };
 
@@ -109,7 +113,7 @@ static void leave6(struct roce_dev *rd, struct roce_group *group)
 	release_sock(sk);
 }
 
-static int group_join(struct roce_dev *rd, struct roce_group *group)
+static int join_group(struct roce_dev *rd, struct roce_group *group)
 {
 	bool ipv6 = !roce_gid_is_ip4(&group->mgid);
 	int err;
@@ -128,7 +132,7 @@ static int group_join(struct roce_dev *rd, struct roce_group *group)
 	return err;
 }
 
-static void group_leave(struct roce_dev *rd, struct roce_group *group)
+static void leave_group(struct roce_dev *rd, struct roce_group *group)
 {
 	rtnl_lock();
 	if (roce_gid_is_ip4(&group->mgid))
@@ -140,7 +144,7 @@ static void group_leave(struct roce_dev *rd, struct roce_group *group)
 
 /* ---- groups, under mcast_lock ---- */
 
-static struct roce_group *group_find(struct roce_dev *rd, const union ib_gid *mgid)
+static struct roce_group *find_group(struct roce_dev *rd, const union ib_gid *mgid)
 {
 	struct rhlist_head *list, *pos;
 	struct roce_group *group;
@@ -156,7 +160,7 @@ found:
 	return group;
 }
 
-static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *mgid)
+static struct roce_group *create_group(struct roce_dev *rd, const union ib_gid *mgid)
 {
 	struct roce_group *group;
 	int err;
@@ -169,7 +173,7 @@ static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *
 	group->mgid = *mgid;
 	group->dev = rd->dev;
 
-	err = group_join(rd, group);
+	err = join_group(rd, group);
 	if (err)
 		goto free;
 	err = rhltable_insert(&rd->rn->groups, &group->node, group_params);
@@ -178,32 +182,32 @@ static struct roce_group *group_create(struct roce_dev *rd, const union ib_gid *
 	rd->num_groups++;
 	return group;
 leave:
-	group_leave(rd, group);
+	leave_group(rd, group);
 free:
 	kfree(group);
 	return ERR_PTR(err);
 }
 
-static void group_destroy(struct roce_dev *rd, struct roce_group *group)
+static void destroy_group(struct roce_dev *rd, struct roce_group *group)
 {
 	rhltable_remove(&rd->rn->groups, &group->node, group_params);
 	rd->num_groups--;
-	group_leave(rd, group);
+	leave_group(rd, group);
 	kfree_rcu(group, rcu);
 }
 
-static struct roce_member *member_find(struct roce_group *group, const struct tern_qp *qp)
+static struct roce_member *find_member(struct roce_group *group, const struct tern_qp *qp)
 {
 	struct roce_member *member;
 
 	hlist_for_each_entry(member, &group->members, node)
-		if (&member->qp->base == qp)
+		if (member->qp == qp)
 			return member;
 	return NULL;
 }
 
 /* The group goes with its last member. */
-static void member_remove(struct roce_dev *rd, struct roce_member *member)
+static void remove_member(struct roce_dev *rd, struct roce_member *member)
 {
 	struct roce_group *group = member->group;
 
@@ -211,12 +215,12 @@ static void member_remove(struct roce_dev *rd, struct roce_member *member)
 	hlist_del_rcu(&member->node);
 	kfree_rcu(member, rcu);
 	if (!--group->num_members)
-		group_destroy(rd, group);
+		destroy_group(rd, group);
 }
 
-/* ---- verbs; process context, sleeping. Attaching twice is attaching once. ---- */
+/* ---- verbs ---- */
 
-int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
+int roce_mcast_attach(struct tern_qp *qp, struct list_head *memberships, const union ib_gid *mgid)
 {
 	struct roce_dev *rd = to_roce_dev(qp->dev);
 	struct roce_member *member;
@@ -228,14 +232,14 @@ int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
 	member = kzalloc(sizeof(*member), TERN_GFP_CHARGED);
 	if (!member)
 		return -ENOMEM;
-	member->qp = to_roce_qp(qp);
+	member->qp = qp;
 
 	mutex_lock(&rd->mcast_lock);
-	group = group_find(rd, mgid);
-	if (group && member_find(group, qp))
+	group = find_group(rd, mgid);
+	if (group && find_member(group, qp))
 		goto out;
 	if (!group)
-		group = group_create(rd, mgid);
+		group = create_group(rd, mgid);
 	if (IS_ERR(group)) {
 		err = PTR_ERR(group);
 		goto out;
@@ -246,7 +250,7 @@ int roce_mcast_attach(struct tern_qp *qp, const union ib_gid *mgid)
 	}
 	group->num_members++;
 	member->group = group;
-	list_add(&member->qp_node, &member->qp->memberships);
+	list_add(&member->qp_node, memberships);
 	hlist_add_head_rcu(&member->node, &group->members);
 	member = NULL;
 out:
@@ -262,24 +266,23 @@ int roce_mcast_detach(struct tern_qp *qp, const union ib_gid *mgid)
 	struct roce_group *group;
 
 	mutex_lock(&rd->mcast_lock);
-	group = group_find(rd, mgid);
+	group = find_group(rd, mgid);
 	if (group)
-		member = member_find(group, qp);
+		member = find_member(group, qp);
 	if (member)
-		member_remove(rd, member);
+		remove_member(rd, member);
 	mutex_unlock(&rd->mcast_lock);
 	return member ? 0 : -EINVAL;
 }
 
-void roce_mcast_detach_all(struct tern_qp *qp)
+void roce_mcast_detach_all(struct tern_qp *qp, struct list_head *memberships)
 {
-	struct list_head *memberships = &to_roce_qp(qp)->memberships;
 	struct roce_dev *rd = to_roce_dev(qp->dev);
 
-	/* Nobody attaches it any more. Others have their turn in between. */
+	/* Others have their turn in between. */
 	while (!list_empty(memberships)) {
 		mutex_lock(&rd->mcast_lock);
-		member_remove(rd, list_first_entry(memberships, struct roce_member, qp_node));
+		remove_member(rd, list_first_entry(memberships, struct roce_member, qp_node));
 		mutex_unlock(&rd->mcast_lock);
 	}
 }
@@ -341,5 +344,5 @@ void roce_mcast_deliver(struct roce_net *rn, const union ib_gid *mgid, int iif,
 		hlist_for_each_entry_rcu(member, &group->members, node)
 			deliver_clone(rx, group, member, series);
 	}
-	roce_rx_done(rx);
+	roce_skb_done(rx);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * From an address vector to what goes into the headers of a packet. Routes are
- * looked up when a packet is sent (tx.c), so a path says where to, not how.
+ * looked up when a packet is sent (route.c), so a path says where to, not how.
  */
 #include <linux/inetdevice.h>
 #include <net/ipv6.h>
@@ -9,7 +9,9 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
-#include "roce/wire/net.h"
+#include "objects.h"
+#include "roce/wire/gid.h"
+#include "roce/wire/path.h"
 
 /* An AV may leave the hop limit open (0); routers would drop that. */
 #define DEFAULT_HOP_LIMIT	64
@@ -91,4 +93,14 @@ void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes)
 	ip->hop_limit = path->hop_limit;
 	ip->saddr = path->v6.saddr;
 	ip->daddr = path->v6.daddr;
+}
+
+bool roce_path_is_back(const struct roce_path *back, const struct roce_path *path)
+{
+	if (back->ipv6 != path->ipv6)
+		return false;
+	if (path->ipv6)
+		return ipv6_addr_equal(&path->v6.saddr, &back->v6.daddr) &&
+		       ipv6_addr_equal(&path->v6.daddr, &back->v6.saddr);
+	return path->v4.saddr == back->v4.daddr && path->v4.daddr == back->v4.saddr;
 }

@@ -11,9 +11,15 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "objects.h"
+#include "proto/pkt.h"
+#include "roce/wire/gid.h"
 #include "roce/wire/net.h"
+#include "roce/wire/path.h"
+#include "roce/wire/route.h"
+#include "roce/wire/tx.h"
 
-static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path)
+static struct dst_entry *find_route4(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct net *net = tx->dev->net;
 	struct flowi4 fl4 = {
@@ -43,7 +49,7 @@ static struct dst_entry *route4(struct roce_tx *tx, const struct roce_path *path
 	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
 }
 
-static struct dst_entry *route6(struct roce_tx *tx, const struct roce_path *path)
+static struct dst_entry *find_route6(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct flowi6 fl6 = {
 		.saddr = path->v6.saddr,
@@ -77,7 +83,7 @@ static struct dst_entry *route6(struct roce_tx *tx, const struct roce_path *path
 	return dst;
 }
 
-static void path_addrs(const struct roce_path *path, struct in6_addr *saddr, struct in6_addr *daddr)
+static void get_addrs(const struct roce_path *path, struct in6_addr *saddr, struct in6_addr *daddr)
 {
 	if (path->ipv6) {
 		*saddr = path->v6.saddr;
@@ -95,7 +101,7 @@ static bool is_routed(struct roce_tx *tx, const struct roce_path *path)
 
 	if (likely(tx->route.serial == path->serial))
 		return true;
-	path_addrs(path, &saddr, &daddr);
+	get_addrs(path, &saddr, &daddr);
 	if (tx->route.oif != path->oif || !ipv6_addr_equal(&tx->route.daddr, &daddr) ||
 	    !ipv6_addr_equal(&tx->route.saddr, &saddr))
 		return false;
@@ -112,12 +118,12 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 	if (likely(dst && is_routed(tx, path) && dst_check(dst, tx->route.cookie)))
 		return dst;
 
-	dst = path->ipv6 ? route6(tx, path) : route4(tx, path);
+	dst = path->ipv6 ? find_route6(tx, path) : find_route4(tx, path);
 	if (IS_ERR(dst)) {
 		sk_dst_reset(sk);
 		return dst;
 	}
-	path_addrs(path, &tx->route.saddr, &tx->route.daddr);
+	get_addrs(path, &tx->route.saddr, &tx->route.daddr);
 	tx->route.oif = path->oif;
 	tx->route.serial = path->serial;
 	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;

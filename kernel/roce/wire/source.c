@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What comes from a QP of this host without a packet, as a receiver sees it:
- * payload straight out of the sender's memory, and the addresses and headers
- * that the packet would have had. rx.c asks here if there is no skb.
+ * Payload straight out of the sender's memory, and the addresses and headers that
+ * the packet would have had.
  *
  * Spans of the source live within one call. So they are gone before the
  * receiver invalidates a key, which may be theirs (see mem.h).
@@ -12,7 +11,11 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 
-#include "roce/wire/net.h"
+#include "mem/mem.h"
+#include "proto/opcode.h"
+#include "queue/cq.h"
+#include "roce/wire/path.h"
+#include "roce/wire/source.h"
 
 bool roce_source_ok(const struct roce_source *src, u32 n)
 {
@@ -35,7 +38,7 @@ struct sink {
 	int err;
 };
 
-static int to_sink(void *arg, const void *p, size_t n)
+static int put_in_sink(void *arg, const void *p, size_t n)
 {
 	struct sink *sink = arg;
 
@@ -47,17 +50,17 @@ static int to_sink(void *arg, const void *p, size_t n)
 	return sink->err;
 }
 
-static int copy(struct roce_source *src, u32 off, u32 n, struct sink *sink)
+static int copy_to_sink(struct roce_source *src, u32 off, u32 n, struct sink *sink)
 {
 	struct tern_sgl sgl;
 	int err;
 
 	if (src->flat)
-		return to_sink(sink, src->flat + src->off + off, n);
+		return put_in_sink(sink, src->flat + src->off + off, n);
 	if (src->span)
-		return tern_span_walk(src->span, src->off + off, n, to_sink, sink);
+		return tern_span_walk(src->span, src->off + off, n, put_in_sink, sink);
 	tern_sgl_begin(&sgl, src->mem, src->sge, src->num_sge, 0);
-	err = tern_sgl_walk(&sgl, src->off + off, n, to_sink, sink);
+	err = tern_sgl_walk(&sgl, src->off + off, n, put_in_sink, sink);
 	tern_sgl_end(&sgl);
 	if (err && !sink->err)
 		src->refused = true;
@@ -69,14 +72,14 @@ int roce_source_to_span(struct roce_source *src, u32 off, const struct tern_span
 {
 	struct sink sink = { .span = span, .off = span_off };
 
-	return copy(src, off, n, &sink);
+	return copy_to_sink(src, off, n, &sink);
 }
 
 int roce_source_to_sgl(struct roce_source *src, u32 off, struct tern_sgl *sgl, u64 sgl_off, u32 n)
 {
 	struct sink sink = { .sgl = sgl, .off = sgl_off };
 
-	return copy(src, off, n, &sink);
+	return copy_to_sink(src, off, n, &sink);
 }
 
 /* From the IP header to the ICRC. */
@@ -112,16 +115,4 @@ void roce_source_fill_cqe(const struct roce_source *src, const struct pkt *k, st
 	cqe->sl = 0;
 	if (k->op_flags & OPF_DETH)
 		cqe->src_qp = k->sqpn;
-}
-
-bool roce_source_from_path(const struct roce_source *src, const struct roce_path *path)
-{
-	const struct roce_path *from = src->path;
-
-	if (path->ipv6 != from->ipv6)
-		return false;
-	if (path->ipv6)
-		return ipv6_addr_equal(&from->v6.saddr, &path->v6.daddr) &&
-		       ipv6_addr_equal(&from->v6.daddr, &path->v6.saddr);
-	return from->v4.saddr == path->v4.daddr && from->v4.daddr == path->v4.saddr;
 }

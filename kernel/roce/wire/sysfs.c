@@ -9,6 +9,7 @@
 #include <linux/sysfs.h>
 
 #include "roce/wire/net.h"
+#include "roce/wire/sysfs.h"
 
 static struct roce_dev *roce_dev_of(struct device *device)
 {
