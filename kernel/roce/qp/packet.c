@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Payload out of what a QP is given, into spans and lists, whatever it came in.
+ */
 #include "mem/mem.h"
 #include "roce/qp/packet.h"
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC and UC requester: feeds posted WQEs to the engine, executes its runs
- * (packets and local operations), places READ data and atomic results, and
- * turns its completions into CQEs.
+ * Posted WQEs into the requester's engine, its verdicts carried out. The runs that it
+ * hands out are sent by carry.c.
  */
-#include "roce/exec.h"
-#include "uncleared.h"
+#include "mem/mem.h"
+#include "roce/qp/error.h"
+#include "roce/qp/local.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/req.h"
+#include "roce/qp/time.h"
+#include "roce/wire/room.h"
 
 /* ---- WQEs into the engine ---- */
 
@@ -95,7 +99,7 @@ static void take_posted(struct roce_qp *qp)
 			return;
 		}
 		if (ret < 0) {
-			/* Fails when execute_local() comes to it. */
+			/* Fails when roce_req_next() comes to it. */
 			wqe = tern_sq_wqe(sq, sq->head - 1);
 			wqe->opcode = TERN_WR_OPCODES;
 			s = (struct rc_sqe){ .op = RC_OP_LOCAL, .flags = RC_SQE_WAIT_ALL };
@@ -109,180 +113,40 @@ static void take_posted(struct roce_qp *qp)
 		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
 }
 
-/* ---- executing runs ---- */
+/* ---- runs out of the engine ---- */
 
-/* Where a request's payload comes from. */
-struct payload {
-	struct roce_qp *qp;
-	struct tern_send_wqe *wqe;
-	bool in_pieces;		/* read more than once, so by sgl */
-	struct tern_sgl sgl;
-};
-
-static void payload_begin(struct payload *p, struct roce_qp *qp, const struct run *run)
+static u32 max_pkts(const struct roce_qp *qp, u32 budget)
 {
-	p->qp = qp;
-	p->wqe = tern_sq_wqe(&qp->base.sq, run->slot);
-	p->in_pieces = run->npkts > 1 && !(p->wqe->flags & TERN_SEND_INLINE);
-	if (p->in_pieces)
-		tern_sgl_begin(&p->sgl, &qp->base.mem, tern_wqe_sge(p->wqe), p->wqe->num_sge, 0);
+	return qp->local.req ? roce_local_pkts(budget, rc_req_pmtu(&qp->req)) :
+			       roce_tx_pkts(&qp->tx, rc_req_pmtu(&qp->req), budget);
 }
 
-static void payload_end(struct payload *p)
-{
-	if (p->in_pieces)
-		tern_sgl_end(&p->sgl);
-}
-
-static int payload_read(struct payload *p, u64 off, void *dst, u32 n)
-{
-	if (p->in_pieces)
-		return tern_sgl_read(&p->sgl, off, dst, n);
-	if (!(p->wqe->flags & TERN_SEND_INLINE))
-		return tern_sges_read(&p->qp->base.mem, tern_wqe_sge(p->wqe), p->wqe->num_sge,
-				      off, dst, n);
-	memcpy(dst, (u8 *)tern_wqe_inline(p->wqe) + off, n);
-	return 0;
-}
-
-/*
- * Batch the packets of a request run; *sent of them, 0: as many as fit; -EFAULT: the
- * WQE's memory refuses; -EAGAIN: none now.
- */
-static int send_request_run(struct roce_qp *qp, const struct run *run, u32 *sent)
-{
-	struct payload payload TERN_UNCLEARED;
-	struct pkt k TERN_UNCLEARED;
-	int ret = 0;
-	u32 i;
-
-	payload_begin(&payload, qp, run);
-	for (i = 0; i < run->npkts; i++) {
-		void *dst;
-
-		run_pkt(run, i, &k);
-		if (!roce_tx_fits(&qp->tx, &k))
-			break;
-		dst = roce_tx_begin(&qp->tx, &qp->path, &k);
-		if (!dst) {
-			roce_tx_later(qp, NSEC_PER_MSEC);
-			ret = -EAGAIN;
-			break;
-		}
-		if (k.payload_bytes &&
-		    payload_read(&payload, run->offset + (u64)i * run->pmtu, dst,
-				 k.payload_bytes)) {
-			roce_tx_cancel(&qp->tx);
-			ret = -EFAULT;
-			break;
-		}
-		roce_tx_end(&qp->tx, &qp->path, &k);
-	}
-	payload_end(&payload);
-	*sent = i;
-	return ret;
-}
-
-static bool may_send(const struct roce_qp *qp)
-{
-	return qp->req_ready && (qp->base.state == IB_QPS_RTS || qp->base.state == IB_QPS_SQD);
-}
-
-static bool send_requests(struct roce_qp *qp, u32 *budget)
+enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct rc_req *req = &qp->req;
-	bool blocked = false;
-	struct run run TERN_UNCLEARED;
 
-	if (!may_send(qp) || (!rc_req_has_unsent(req) && tern_sq_is_idle(sq)))
-		return false;
-	tern_sq_draining(sq, true);
 	for (;;) {
-		u32 sent, max_pkts;
-		enum roce_way way;
-		int ret;
-
 		if (tern_sq_pending(sq))
 			take_posted(qp);
-		if (!may_send(qp))
-			return false;
-		if (!*budget && rc_req_has_unsent(req))
-			return true;	/* draining stays on: the work queue goes on */
-		max_pkts = qp->local.req ? roce_local_pkts(*budget, rc_req_pmtu(req)) :
-					   roce_tx_pkts(&qp->tx, rc_req_pmtu(req), *budget);
-		if (!rc_req_has_unsent(req) ||
-		    !rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0, max_pkts, &run)) {
-			if (roce_local_settle(qp, budget) && rc_req_has_unsent(req))
-				continue;
-			/* The peer's own work need not wait until ours is complete. */
-			roce_local_let_go(qp);
-			/* Nothing new will be looked at before the peer or a timer wakes us. */
-			blocked = rc_req_has_unsent(req);
-			if (blocked)
-				break;
-			tern_sq_draining(sq, false);
-			if (!tern_sq_pending(sq))
-				break;
-			tern_sq_draining(sq, true);
-			continue;
-		}
-		if (run.kind == RUN_LOCAL) {
-			rc_req_local_done(req, run.slot,
-					  /* the values of enum ib_wc_status are rc_status' */
-					  (enum rc_status)tern_qp_execute_local(
-						  &qp->base, tern_sq_wqe(sq, run.slot)));
-			--*budget;
-			continue;
-		}
-		way = roce_local_way(qp, &run);
-		if (way == ROCE_WAY_CHANGED)
-			continue;
-		if (way == ROCE_WAY_WAIT)
-			break;
-		if (way == ROCE_WAY_LOCAL) {
-			ret = roce_local_request(qp, &run, budget);
-			if (ret == -EAGAIN)
-				break;
-			if (ret)
-				rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
-			continue;
-		}
-		if (!roce_batch_room(qp, &run))
-			return false;
-		if (roce_tx_full(&qp->tx, run.bytes))
-			return false;
-		ret = send_request_run(qp, &run, &sent);
-		if (rc_req_is_resent(req, &run))
-			tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, sent);
-		if (qp->base.type == IB_QPT_UC) {
-			/* complete once it is sent, so it must be */
-			if (!roce_batch_send(qp))
-				return false;
-		} else if (sent && !qp->batch.has_requests) {
-			qp->batch.has_requests = true;
-			qp->batch.psn = run.psn;
-			ack_hold_reply(&qp->hold, ack_hold_is_asked(&qp->hold) ? roce_now(qp) : 0);
-		}
-		rc_req_sent(req, roce_ack_timer_from(qp), &run, sent);
-		*budget -= min(*budget, sent + 1);
-		if (ret == -EFAULT) {
-			rc_req_fail(req, run.slot, RC_ST_LOC_PROT_ERR);
-			continue;
-		}
-		if (ret == -EAGAIN)
-			break;
+		/* An error is flushed at the end of the run. */
+		if (!roce_req_may_send(qp))
+			return ROCE_BLOCKED;
+		if (!rc_req_has_unsent(req))
+			return ROCE_DONE;
+		if (!*budget)
+			return ROCE_MORE;
+		if (!rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0,
+				 max_pkts(qp, *budget), run))
+			return ROCE_BLOCKED;
+		if (run->kind != RUN_LOCAL)
+			return ROCE_NEXT;
+		rc_req_local_done(req, run->slot,
+				  /* the values of enum ib_wc_status are rc_status' */
+				  (enum rc_status)tern_qp_execute_local(
+					  &qp->base, tern_sq_wqe(sq, run->slot)));
+		--*budget;
 	}
-	return false;
-}
-
-bool roce_req_send(struct roce_qp *qp, u32 *budget)
-{
-	bool more = send_requests(qp, budget);
-
-	roce_local_settle(qp, budget);
-	roce_local_close(qp);
-	return more;
 }
 
 /* ---- packets and time ---- */
@@ -305,7 +169,7 @@ static void count_event(struct roce_qp *qp, enum rc_event event)
 		tern_count(qp->base.dev, event_counter[event]);
 }
 
-static int place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
+static int place_response(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
 {
 	struct tern_send_wqe *wqe = tern_sq_wqe(&qp->base.sq, act->slot);
 	struct tern_sgl sgl;
@@ -326,7 +190,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	struct rc_req_act act;
 	u64 now;
 
-	if (!may_send(qp) || qp->base.type != IB_QPT_RC) {
+	if (!roce_req_may_send(qp) || qp->base.type != IB_QPT_RC) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
@@ -336,7 +200,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	count_event(qp, act.event);
 	if (act.kind == RC_REQ_DONE)
 		return;
-	if (place(qp, rx, &act))
+	if (place_response(qp, rx, &act))
 		rc_req_fail(&qp->req, act.slot, RC_ST_LOC_PROT_ERR);
 	else
 		rc_req_placed(&qp->req, now, &act);
@@ -344,21 +208,21 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 void roce_req_timer(struct roce_qp *qp)
 {
-	if (!qp->req_ready || !may_send(qp))
+	if (!roce_req_may_send(qp))
 		return;
 	/* It may be another since. */
 	rc_req_set_peer_timeout(&qp->req, roce_peer_timeout_ns(qp));
 	count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
 }
 
-bool roce_req_reap(struct roce_qp *qp)
+enum roce_step roce_req_reap(struct roce_qp *qp)
 {
 	u32 left = ROCE_BUDGET_WQES;
 	enum rc_status status;
 	u32 slot;
 
 	if (!qp->req_ready)
-		return false;
+		return ROCE_DONE;
 	while (left && rc_req_reap(&qp->req, &slot, &status)) {
 		/* enum rc_status has the values of enum ib_wc_status */
 		roce_complete_send(qp, slot, (enum ib_wc_status)status);
@@ -380,17 +244,5 @@ bool roce_req_reap(struct roce_qp *qp)
 	} else if (left) {
 		roce_check_drained(qp);
 	}
-	return !left;
-}
-
-void roce_check_drained(struct roce_qp *qp)
-{
-	if (qp->base.state != IB_QPS_SQD || !qp->base.attr.sq_draining)
-		return;
-	/* A UD WQE is begun and complete at once. */
-	if (roce_is_connected(qp) && !rc_req_is_drained(&qp->req))
-		return;
-	qp->base.attr.sq_draining = 0;
-	if (qp->base.attr.en_sqd_async_notify)
-		tern_qp_event(&qp->base, IB_EVENT_SQ_DRAINED);
+	return left ? ROCE_DONE : ROCE_MORE;
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC and UC responder: carries out the engine's verdicts on requests. Takes
- * receive WQEs, checks keys, moves payload, executes atomics, completes
- * receives, and sends READ responses and acknowledges.
+ * Verdicts of the responder's engine carried out: memory written and read, receives
+ * completed. What the engine then owes is sent by carry.c.
  */
-#include "roce/exec.h"
+#include "mem/mem.h"
+#include "proto/atomic.h"
+#include "roce/qp/error.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/receive.h"
+#include "roce/qp/resp.h"
+#include "roce/qp/time.h"
 #include "uncleared.h"
 
 static void count_request(struct roce_qp *qp, const struct pkt *k)
@@ -41,17 +46,16 @@ static void count_event(struct roce_qp *qp, enum rc_event event)
 }
 
 /*
- * The request cannot be carried out. RC: NAK and, except for RNR, the end of
- * the QP once the NAK is on its way; UC: the message is forgotten.
+ * The request cannot be carried out. RC: a NAK is due and, except for RNR, the QP
+ * ends, in which state the NAK is still sent; UC: the message is forgotten.
  */
-static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
+static void fail_request(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
 {
 	static const enum ib_event_type event[] = {
 		[RC_FAIL_INVALID_REQ] = IB_EVENT_QP_REQ_ERR,
 		[RC_FAIL_ACCESS] = IB_EVENT_QP_ACCESS_ERR,
 		[RC_FAIL_OP] = IB_EVENT_QP_FATAL,
 	};
-	u32 budget = ROCE_BUDGET_SOFTIRQ;
 
 	rc_resp_fail(&qp->resp, k, why);
 	if (why == RC_FAIL_RNR)
@@ -59,9 +63,6 @@ static void fail(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
 	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
 	if (qp->base.type == IB_QPT_UC)
 		return;
-	/* Who delivered without a packet fetches it. */
-	if (!qp->local.resp)
-		roce_resp_send(qp, &budget);
 	roce_qp_fatal(qp, event[why]);
 }
 
@@ -72,7 +73,7 @@ static void fail_recv(struct roce_qp *qp, const struct pkt *k, enum ib_wc_status
 	struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
 
 	roce_complete_recv(qp, &cqe, status, true);
-	fail(qp, k, why);
+	fail_request(qp, k, why);
 }
 
 /* Payload of a SEND packet. False: the request failed. */
@@ -119,7 +120,7 @@ static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const stru
 		}
 	}
 	if (ret && !roce_rx_is_void(rx))
-		fail(qp, &rx->k, RC_FAIL_ACCESS);
+		fail_request(qp, &rx->k, RC_FAIL_ACCESS);
 	return !ret;
 }
 
@@ -141,118 +142,19 @@ static void complete_recv(struct roce_qp *qp, const struct pkt *k, const struct 
 	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
 }
 
-/* ---- requests that wait for a receive WQE, and those behind them ---- */
-
-/* Is who posts a receive to ring? In ERR he does anyway. Nobody rings for a shared queue. */
-static void call_for_recv(struct roce_qp *qp, bool on)
-{
-	if (qp->recv_called == on || qp->base.srq || qp->base.state == IB_QPS_ERR)
-		return;
-	qp->recv_called = on;
-	tern_rq_kick_wanted(&qp->base.rq, on);
-}
-
-static void keep(struct roce_qp *qp, const struct roce_rx *rx, bool first)
-{
-	struct sk_buff *skb;
-
-	if (roce_rx_is_local(rx)) {
-		/* Who brings it brings it again. */
-		rx->src->waits = true;
-		qp->local.peer_waits = !qp->base.srq;
-		return;
-	}
-	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
-	if (!skb)
-		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
-	else if (first)
-		__skb_queue_head(&qp->kept, skb);
-	else
-		__skb_queue_tail(&qp->kept, skb);
-}
-
-void roce_resp_rx_behind(struct roce_qp *qp, const struct roce_rx *rx)
-{
-	keep(qp, rx, false);
-}
-
-/* As roce_take_recv(), but -EAGAIN: there is none, and the request waits. */
-static int take_recv(struct roce_qp *qp, const struct roce_rx *rx)
-{
-	int ret = roce_take_recv(qp);
-
-	if (likely(ret)) {
-		if (unlikely(qp->recv_called) && skb_queue_empty(&qp->kept))
-			call_for_recv(qp, false);
-		return ret;
-	}
-	if (!rc_resp_recv_look_ns(&qp->resp))
-		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
-	if (!rc_resp_recv_may_wait(&qp->resp, roce_now(qp))) {
-		call_for_recv(qp, false);
-		return 0;
-	}
-	call_for_recv(qp, true);
-	ret = roce_take_recv(qp);	/* posted before it could be seen that we call */
-	if (ret)
-		return ret;
-	keep(qp, rx, true);
-	return -EAGAIN;
-}
-
-static bool takes_requests(const struct roce_qp *qp)
-{
-	return qp->base.state >= IB_QPS_RTR && qp->base.state != IB_QPS_ERR;
-}
-
-/* A QP of this host waits to bring its request again. */
-static void resume_peer(struct roce_qp *qp)
-{
-	if (takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) &&
-	    !tern_qp_recv_is_posted(&qp->base))
-		return;
-	qp->local.peer_waits = false;
-	call_for_recv(qp, false);
-	roce_local_call_peer(qp);
-}
-
-bool roce_resp_resume(struct roce_qp *qp, u32 *budget)
-{
-	struct roce_rx rx TERN_UNCLEARED;
-
-	if (qp->local.peer_waits)
-		resume_peer(qp);
-	while (!skb_queue_empty(&qp->kept)) {
-		struct sk_buff *skb;
-
-		if (!*budget)
-			return true;
-		--*budget;
-		skb = __skb_dequeue(&qp->kept);
-		if (takes_requests(qp) && roce_skb_parse(qp->base.dev, skb, &rx))
-			roce_resp_rx(qp, &rx);
-		napi_consume_skb(skb, 1);
-		if (rc_resp_recv_look_ns(&qp->resp))
-			return false;
-	}
-	if (!qp->local.peer_waits)
-		call_for_recv(qp, false);
-	return false;
-}
-
 /* ---- requests ---- */
 
-static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
 	const struct pkt *k = &rx->k;
 
 	if (act->take_recv) {
-		int ret = take_recv(qp, rx);
+		int ret = roce_take_recv_or_wait(qp, rx);
 
 		if (ret == -EAGAIN)
 			return;
 		if (ret <= 0) {
-			fail(qp, k, ret == 0 ? RC_FAIL_RNR : RC_FAIL_OP);
+			fail_request(qp, k, ret == 0 ? RC_FAIL_RNR : RC_FAIL_OP);
 			return;
 		}
 	}
@@ -271,14 +173,14 @@ static void do_place(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 		complete_recv(qp, k, act);
 }
 
-static void do_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+static void carry_out_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
 {
 	struct tern_span span;
 
 	/* The responses look again; this is the answer to the request as a whole. */
 	if (tern_span_get(&qp->base.mem, act->rkey, act->va, act->length, IB_ACCESS_REMOTE_READ,
 			  &span)) {
-		fail(qp, k, RC_FAIL_ACCESS);
+		fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}
 	tern_span_put(&span);
@@ -286,7 +188,7 @@ static void do_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act
 	rc_resp_commit(&qp->resp, k, act, 0);
 }
 
-static void do_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+static void carry_out_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
 {
 	struct tern_span span;
 	u64 orig = 0;
@@ -302,7 +204,7 @@ static void do_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_a
 		tern_span_put(&span);
 	}
 	if (ret) {
-		fail(qp, k, RC_FAIL_ACCESS);
+		fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}
 	count_request(qp, k);
@@ -313,7 +215,6 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	const struct pkt *k = &rx->k;
 	struct rc_act act TERN_UNCLEARED;
-	u32 budget;
 
 	if (!qp->comm_est && qp->base.state == IB_QPS_RTR) {
 		qp->comm_est = true;
@@ -328,187 +229,18 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	switch (act.kind) {
 	case RC_ACT_RECV:
 	case RC_ACT_WRITE:
-		do_place(qp, rx, &act);
+		carry_out_place(qp, rx, &act);
 		break;
 	case RC_ACT_READ:
-		do_read(qp, k, &act);
+		carry_out_read(qp, k, &act);
 		break;
 	case RC_ACT_ATOMIC:
-		do_atomic(qp, k, &act);
+		carry_out_atomic(qp, k, &act);
 		break;
 	case RC_ACT_FATAL:
-		budget = ROCE_BUDGET_SOFTIRQ;
-		if (!qp->local.resp)
-			roce_resp_send(qp, &budget);
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
 		break;
 	default:
 		break;
 	}
-}
-
-/* ---- sending back ---- */
-
-/*
- * As send_request_run() in req.c, from remotely readable memory or none: a READ's
- * responses, a NAK, an atomic's result.
- */
-static int send_response_run(struct roce_qp *qp, const struct run *run, u32 *sent)
-{
-	struct tern_span span = {};
-	struct pkt k TERN_UNCLEARED;
-	int ret = 0;
-	u32 i;
-
-	*sent = 0;
-	if (run->bytes && roce_tx_full(&qp->tx, run->bytes))
-		return -EAGAIN;
-	if (!roce_batch_room(qp, run))
-		return -EAGAIN;
-	if (run->bytes &&
-	    tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
-			  IB_ACCESS_REMOTE_READ, &span))
-		return -EFAULT;
-	for (i = 0; i < run->npkts; i++) {
-		void *dst;
-
-		run_pkt(run, i, &k);
-		if (!roce_tx_fits(&qp->tx, &k))
-			break;
-		dst = roce_tx_begin(&qp->tx, &qp->path, &k);
-		if (!dst) {
-			roce_tx_later(qp, NSEC_PER_MSEC);
-			ret = -EAGAIN;
-			break;
-		}
-		if (k.payload_bytes)
-			tern_span_read(&span, (u64)i * run->pmtu, dst, k.payload_bytes);
-		roce_tx_end(&qp->tx, &qp->path, &k);
-	}
-	if (run->bytes)
-		tern_span_put(&span);
-	if (!roce_batch_send(qp))
-		return -EAGAIN;
-	*sent = i;
-	return ret;
-}
-
-/* Will a request go with the ACK, or may it wait for one? It does not within a message. */
-static bool ack_may_wait(struct roce_qp *qp)
-{
-	if (!ack_hold_is_for(&qp->hold) || rc_resp_in_message(&qp->resp) || tern_sq_pending(&qp->base.sq) ||
-	    qp->base.state == IB_QPS_ERR) {
-		ack_hold_cancel(&qp->hold);
-		return false;
-	}
-	return ack_hold_may_wait(&qp->hold, roce_now(qp));
-}
-
-/* It waits in the batch for the requests that may follow it. True: budget spent. */
-static bool send_ack(struct roce_qp *qp, u32 *budget)
-{
-	struct pkt k TERN_UNCLEARED;
-
-	if (!*budget)
-		return true;
-	if (ack_may_wait(qp))
-		return false;
-	--*budget;
-	rc_resp_take_ack(&qp->resp, &k);
-	if (!roce_tx_fits(&qp->tx, &k) && !roce_batch_send(qp))
-		goto not_now;
-	if (!roce_tx_begin(&qp->tx, &qp->path, &k)) {
-		roce_tx_later(qp, NSEC_PER_MSEC);
-		goto not_now;
-	}
-	roce_tx_end(&qp->tx, &qp->path, &k);
-	qp->batch.has_ack = true;
-	return false;
-
-not_now:
-	rc_resp_unsend_ack(&qp->resp);
-	return false;
-}
-
-static int send_run(struct roce_qp *qp, const struct run *run, u32 *sent)
-{
-	return qp->local.open ? roce_local_respond(qp, run, sent) :
-				send_response_run(qp, run, sent);
-}
-
-static u32 max_pkts(const struct roce_qp *qp, u32 budget)
-{
-	return qp->local.open ? roce_local_pkts(budget, rc_resp_pmtu(&qp->resp)) :
-				roce_tx_pkts(&qp->tx, rc_resp_pmtu(&qp->resp), max(budget, 1u));
-}
-
-static bool send_responses(struct roce_qp *qp, u32 *budget)
-{
-	struct run run TERN_UNCLEARED;
-
-	while (rc_resp_owes(&qp->resp)) {
-		u32 sent;
-		int ret;
-
-		if (rc_resp_owes_ack_only(&qp->resp) && !qp->local.open)
-			return send_ack(qp, budget);
-		if (!*budget)
-			return true;
-		if (!rc_resp_next(&qp->resp, max_pkts(qp, *budget), &run))
-			return false;
-		ret = send_run(qp, &run, &sent);
-		rc_resp_sent(&qp->resp, &run, sent);
-		*budget -= min(*budget, qp->local.open ? roce_local_cost(run.bytes) : sent + 1);
-		if (ret == -EFAULT) {
-			if (!rc_resp_read_failed(&qp->resp, &run))
-				continue;
-			tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
-			if (rc_resp_next(&qp->resp, 1, &run)) {
-				send_run(qp, &run, &sent);
-				rc_resp_sent(&qp->resp, &run, sent);
-			}
-			roce_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
-			return false;
-		}
-		if (ret == -EAGAIN)
-			return false;
-	}
-	return false;
-}
-
-bool roce_resp_send(struct roce_qp *qp, u32 *budget)
-{
-	bool opened = false;
-	bool more;
-
-	if (!qp->resp_ready || qp->base.type != IB_QPT_RC || !rc_resp_owes(&qp->resp))
-		return false;
-	/*
-	 * In ERR only the NAK that says why is still sent, after the responses due before it,
-	 * or an ACK that waited.
-	 */
-	if (qp->base.state == IB_QPS_ERR && !rc_resp_owes_nak(&qp->resp) && !ack_hold_waits(&qp->hold))
-		return false;
-	if (qp->local.resp && !qp->local.open) {
-		enum roce_way way = roce_local_answer_way(qp);
-
-		if (way == ROCE_WAY_WAIT)
-			return false;
-		opened = way == ROCE_WAY_LOCAL;
-	}
-	more = send_responses(qp, budget);
-	if (opened)
-		roce_local_close(qp);
-	return more;
-}
-
-void roce_resp_wait_no_more(struct roce_qp *qp)
-{
-	u32 budget = ROCE_BUDGET_SOFTIRQ;
-
-	if (!ack_hold_waits(&qp->hold))
-		return;
-	ack_hold_init(&qp->hold);
-	roce_resp_send(qp, &budget);
-	roce_batch_send(qp);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The time, roughly, for next to nothing: asked for once a tick, and kept. To ask the
- * kernel for its own time of the last tick takes longer than to look here. And that one
- * must not be kept: jiffies go on a moment before it does, so that a CPU may still
- * find it as old as the machine was idle, and would believe that for a whole tick.
+ * kernel for its own time of the last tick takes longer than to look here. The kernel's
+ * must not be kept: jiffies advance a moment before it does, so a CPU may still find it
+ * as old as the machine was idle, and would believe that for a whole tick.
  */
-#ifndef TERN_ROCE_TICK_H
-#define TERN_ROCE_TICK_H
+#ifndef TERN_ROCE_QP_TICK_H
+#define TERN_ROCE_QP_TICK_H
 
 #include <linux/jiffies.h>
 #include <linux/ktime.h>

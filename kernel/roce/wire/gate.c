@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What is in the stack counted, turns given, and taken back from QPs whose packets are
+ * kept there.
+ */
 #include <linux/cpumask.h>
 #include <linux/netdevice.h>
 #include <net/sch_generic.h>

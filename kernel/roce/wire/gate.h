@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who of a device's QPs may put packets into the IP stack. All of them together
+ * Which of a device's QPs may put packets into the IP stack. All of them together
  * have some hundred KiB there for each transmit queue of the netdev: enough that
  * none runs dry, and little enough that queueing disciplines neither overflow nor
  * drop what stayed too long (RFC 8289). QPs beyond that wait outside, in turn, and
@@ -10,8 +10,8 @@
  * several. While others wait that counts for a time only. Then the QP is a slow one: it sends
  * nothing until that is gone, and a little at a time until a little has left soon.
  */
-#ifndef TERN_ROCE_GATE_H
-#define TERN_ROCE_GATE_H
+#ifndef TERN_ROCE_WIRE_GATE_H
+#define TERN_ROCE_WIRE_GATE_H
 
 #include <linux/atomic.h>
 #include <linux/list.h>
@@ -94,7 +94,7 @@ static inline bool roce_turn_is_slow(const struct roce_turn *turn)
 void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize);
 /* Skbs of sk ended. In RCU, any context. */
 void roce_turn_freed(struct roce_turn *turn, const struct sock *sk);
-/* The QP's run is over: who comes next may use what is left of its turn. */
+/* The QP's run is over: the next one may use what is left of its turn. */
 void roce_turn_end(struct roce_turn *turn);
 
 #endif

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of GIDs that a received packet's address is looked up in.
+ */
 #include <linux/hash.h>
 
 #include "roce/wire/gid.h"

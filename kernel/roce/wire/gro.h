@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Generic receive offload of the UDP sockets: packets of a flow become a batch.
+ */
 #ifndef TERN_ROCE_WIRE_GRO_H
 #define TERN_ROCE_WIRE_GRO_H
 

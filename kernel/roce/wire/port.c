@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * GIDs added and deleted as ib_core says, and the port's capability flags.
+ */
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/bonding.h>

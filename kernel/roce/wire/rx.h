@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Received packets: from the UDP sockets to a QP.
+ */
 #ifndef TERN_ROCE_WIRE_RX_H
 #define TERN_ROCE_WIRE_RX_H
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A RoCE device's own files in /sys/class/infiniband/DEV/.
+ */
 #ifndef TERN_ROCE_WIRE_SYSFS_H
 #define TERN_ROCE_WIRE_SYSFS_H
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completions of a RoCE QP, flushing, and the ways into the error states.
- * Which status a work request gets is decided by the engines and by req.c,
- * resp.c, ud.c; the CQE itself is verbs/'.
+ * CQEs, flushing and the ways into the error states.
  */
-#include "roce/exec.h"
+#include "roce/qp/error.h"
 
 void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)
 {
@@ -19,19 +17,7 @@ void roce_complete_recv(struct roce_qp *qp, struct tern_cqe *cqe, enum ib_wc_sta
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 }
 
-int roce_take_recv(struct roce_qp *qp)
-{
-	int ret = tern_qp_take_recv(&qp->base);
-
-	if (ret == -EINVAL) {
-		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
-
-		roce_complete_recv(qp, &cqe, IB_WC_LOC_QP_OP_ERR, true);
-	}
-	return ret;
-}
-
-static bool flush_send(struct roce_qp *qp, u32 *budget)
+static enum roce_step flush_send(struct roce_qp *qp, u32 *budget)
 {
 	struct tern_sq *sq = &qp->base.sq;
 	struct tern_send_wqe *wqe;
@@ -44,35 +30,36 @@ static bool flush_send(struct roce_qp *qp, u32 *budget)
 		roce_complete_send(qp, index, IB_WC_WR_FLUSH_ERR);
 	}
 	for (; *budget; --*budget) {
-		/* There is nobody to tell, and no end if somebody goes on posting. */
+		/* No CQE is read, and a program that goes on posting would leave no end. */
 		if (tern_cq_is_dead(qp->base.scq))
-			return false;
+			return ROCE_DONE;
 		ret = tern_sq_take(sq, qp->base.type, &wqe);
 		if (ret == 0 || ret == -EOVERFLOW)
-			return false;
+			return ROCE_DONE;
 		roce_complete_send(qp, sq->head - 1, IB_WC_WR_FLUSH_ERR);
 		qp->ud_sending = sq->head;
 	}
-	return true;
+	return ROCE_MORE;
 }
 
-bool roce_flush(struct roce_qp *qp, u32 *budget)
+enum roce_step roce_flush(struct roce_qp *qp, u32 *budget)
 {
-	bool more;
+	enum roce_step step;
 
-	/* Nobody drains a dead queue by itself: posters must ring. */
+	/* A dead queue is not drained by itself: posters must ring. */
 	tern_sq_draining(&qp->base.sq, false);
-	more = flush_send(qp, budget);
+	step = flush_send(qp, budget);
 	if (qp->base.state != IB_QPS_ERR)
-		return more;
-	/* Requests that waited for a receive: nobody looks at them any more. */
+		return step;
+	/* Requests that waited for a receive: they are not looked at any more. */
 	__skb_queue_purge(&qp->kept);
-	more |= tern_qp_flush_recv(&qp->base, budget);
+	if (tern_qp_flush_recv(&qp->base, budget))
+		step = ROCE_MORE;
 	if (qp->base.srq && !qp->last_wqe_told) {
 		qp->last_wqe_told = true;
 		tern_qp_event(&qp->base, IB_EVENT_QP_LAST_WQE_REACHED);
 	}
-	return more;
+	return step;
 }
 
 void roce_qp_error(struct roce_qp *qp)
@@ -103,4 +90,16 @@ void roce_sq_error(struct roce_qp *qp)
 	qp->base.attr.qp_state = IB_QPS_SQE;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
+}
+
+void roce_check_drained(struct roce_qp *qp)
+{
+	if (qp->base.state != IB_QPS_SQD || !qp->base.attr.sq_draining)
+		return;
+	/* A UD WQE is begun and complete at once. */
+	if (roce_is_connected(qp) && !rc_req_is_drained(&qp->req))
+		return;
+	qp->base.attr.sq_draining = 0;
+	if (qp->base.attr.en_sqd_async_notify)
+		tern_qp_event(&qp->base, IB_EVENT_SQ_DRAINED);
 }
