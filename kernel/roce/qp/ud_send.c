@@ -18,7 +18,7 @@
 
 /* Path and headers of a WQE. False: it cannot be sent (AH gone or of another PD). */
 static bool make_datagram(struct roce_qp *qp, const struct tern_send_wqe *wqe, struct roce_path *path,
-		    struct pkt *k)
+			  struct pkt *k)
 {
 	const struct tern_av *av;
 	bool ok;

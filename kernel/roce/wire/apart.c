@@ -37,20 +37,6 @@ bool roce_skb_take_apart(struct sk_buff *skb, struct sk_buff **rest)
 	return true;
 }
 
-struct sk_buff *roce_skb_segment(struct sk_buff *segment, __be16 protocol,
-				 const struct roce_skb_cb *cb)
-{
-	segment = skb_share_check(segment, GFP_ATOMIC | __GFP_NOWARN);
-	if (unlikely(!segment))
-		return NULL;
-	skb_mark_not_on_list(segment);
-	__skb_push(segment, sizeof(struct udphdr));
-	segment->protocol = protocol;
-	segment->dev = NULL;
-	*roce_skb_cb(segment) = *cb;
-	return segment;
-}
-
 void roce_skb_cut_headers(const struct sk_buff *skb, u8 *headers, u32 bytes, u32 before)
 {
 	struct udphdr *udp = (struct udphdr *)(headers + skb_network_header_len(skb));

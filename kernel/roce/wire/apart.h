@@ -7,8 +7,9 @@
 #define TERN_ROCE_WIRE_APART_H
 
 #include <linux/skbuff.h>
+#include <linux/udp.h>
 
-struct roce_skb_cb;
+#include "roce/wire/skb.h"
 
 /* Of the kind that build.c and gro.c make: whole packets on a list? */
 static inline bool roce_skb_is_list(const struct sk_buff *skb)
@@ -34,8 +35,19 @@ bool roce_skb_take_apart(struct sk_buff *skb, struct sk_buff **rest);
  * What was the batch's becomes this packet's own; cb is the first packet's. Its data is
  * then at the UDP header. Consumes segment. NULL: no memory.
  */
-struct sk_buff *roce_skb_segment(struct sk_buff *segment, __be16 protocol,
-				 const struct roce_skb_cb *cb);
+static inline struct sk_buff *roce_skb_segment(struct sk_buff *segment, __be16 protocol,
+					       const struct roce_skb_cb *cb)
+{
+	segment = skb_share_check(segment, GFP_ATOMIC | __GFP_NOWARN);
+	if (unlikely(!segment))
+		return NULL;
+	skb_mark_not_on_list(segment);
+	__skb_push(segment, sizeof(struct udphdr));
+	segment->protocol = protocol;
+	segment->dev = NULL;
+	*roce_skb_cb(segment) = *cb;
+	return segment;
+}
 
 /*
  * headers: those of an uncut skb. Make them those of the packet to be that comes behind

@@ -119,7 +119,7 @@ static bool accept_packet(const struct roce_rx *rx)
 
 /* To its QP, if it has one. Ends rx. */
 static __always_inline void deliver_packet(struct roce_net *rn, const struct rx_dest *to,
-				       struct roce_rx *rx, struct roce_rx_series *series)
+					   struct roce_rx *rx, struct roce_rx_series *series)
 {
 	struct tern_qp *qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 
@@ -148,7 +148,7 @@ drop:
 
 /* One packet to dev; skb->data is at the UDP header. */
 static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
-		      struct sk_buff *skb, struct roce_rx_series *series)
+			struct sk_buff *skb, struct roce_rx_series *series)
 {
 	struct roce_rx rx TERN_UNCLEARED;
 
@@ -162,7 +162,7 @@ static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct 
 
 /* Each of the packets where it is. skb->data is at the UDP header. Frees skb. */
 static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
-		     struct sk_buff *skb, struct roce_rx_series *series)
+		       struct sk_buff *skb, struct roce_rx_series *series)
 {
 	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + PKT_HDR_MAX_BYTES] __aligned(8);
 	u32 net_bytes = skb_network_header_len(skb) + sizeof(struct udphdr);
@@ -221,7 +221,8 @@ static void take_all(struct roce_net *rn, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (skb_is_gso(skb) && !roce_skb_is_uncut(skb) && unlikely(!roce_skb_is_list(skb) || !roce_skb_take_apart(skb, &next))) {
+	if (skb_is_gso(skb) && !roce_skb_is_uncut(skb) &&
+	    unlikely(!roce_skb_is_list(skb) || !roce_skb_take_apart(skb, &next))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);
 		return;

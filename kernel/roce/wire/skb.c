@@ -41,19 +41,6 @@ void roce_skb_detach(struct sk_buff *skb, bool loopback, bool mcast)
 	skb->dev = NULL;
 }
 
-bool roce_skb_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
-{
-	rx->dev = dev;
-	rx->skb = skb;
-	rx->at = 0;
-	rx->bytes = skb->len;
-	rx->headers = skb_network_header(skb);
-	rx->src = NULL;
-	rx->mcast = roce_skb_cb(skb)->mcast;
-	rx->uncut = false;
-	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
-}
-
 /* A copy of one of several, as roce_skb_parse() takes it. */
 static struct sk_buff *copy_of(const struct roce_rx *rx)
 {

@@ -67,7 +67,18 @@ void roce_skb_detach(struct sk_buff *skb, bool loopback, bool mcast);
  * Parse a detached skb, whose data is at the BTH; again when it comes from a QP's queue.
  * False cannot happen for queued ones.
  */
-bool roce_skb_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx);
+static inline bool roce_skb_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
+{
+	rx->dev = dev;
+	rx->skb = skb;
+	rx->at = 0;
+	rx->bytes = skb->len;
+	rx->headers = skb_network_header(skb);
+	rx->src = NULL;
+	rx->mcast = roce_skb_cb(skb)->mcast;
+	rx->uncut = false;
+	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
+}
 
 /* The packet as an skb of its own, for a queue of the QP's. NULL: no memory. Ends rx. */
 struct sk_buff *roce_skb_keep(struct roce_rx *rx);
