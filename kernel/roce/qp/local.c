@@ -119,7 +119,7 @@ void roce_local_answer(struct roce_qp *qp, const struct run *run, struct roce_so
 }
 
 /*
- * Datagrams wait for nobody: if the other QP is busy, or packets wait for it,
+ * Datagrams do not wait: if the other QP is busy, or packets wait for it,
  * this one goes by the stack, and so does the rest of the batch behind it.
  */
 int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,

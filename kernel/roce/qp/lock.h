@@ -3,7 +3,7 @@
  * The run lock (base.run_lock), its marks and its waiters. Its holder, with BHs off,
  * owns the QP's state and does all the work there is.
  *
- * The rule: whoever leaves work leaves a mark. A context that brings work (a doorbell,
+ * The rule: a context that leaves work leaves a mark. One that brings work (a doorbell,
  * a packet, a timer) marks the QP first, then tries the lock. If it fails, the holder
  * sees the mark: it looks at the marks after it let go, with a full barrier between.
  * A holder that lets go with work left over leaves a mark too, or the work item: the
@@ -11,7 +11,7 @@
  * may come before the lock is free, on another CPU. It then leaves a mark of its own
  * (WORK), which even a holder that has handed off looks at. A context that needs the
  * lock of a second QP and does not get it waits on a list of that QP (peer.h);
- * whoever lets go of the lock runs the waiters. So no event is lost and nobody spins.
+ * the holder that lets go of the lock runs the waiters. So no event is lost and no CPU spins.
  *
  * roce_run_unlock() is the one way to let go. selftests/unit/run_lock_test.cc is a model
  * of this, in which all orders of these steps are searched: keep it in step.

@@ -10,7 +10,7 @@
 /* Looks at a run lock that will soon be free: some microseconds at most. */
 #define AWAIT_LOOKS	50
 
-/* False: another context has it, and whoever lets go of it runs qp. */
+/* False: another context has it, and runs qp when it lets go of it. */
 static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 {
 	if (qp < other) {
@@ -42,7 +42,7 @@ void roce_peer_unlock(struct roce_qp *qp, struct roce_qp *other)
 }
 
 /*
- * Do both name each other? A packet does not say which QP sent it, so by the wire whoever
+ * Do both name each other? A packet does not say which QP sent it, so by the wire a sender that
  * has the peer's address and knows QPN and PSN is taken for the peer. Here it is known.
  * While the other is not locked it may just become one, or cease to be.
  */

@@ -5,7 +5,7 @@
  *
  * The rule of order: of two run locks the one of the QP at the higher address is waited
  * for. The other way round it is tried; if that fails, the QP waits on the other's list
- * (lock.h) and its run ends. So nobody waits in a circle and no run is forgotten. The
+ * (lock.h) and its run ends. So no wait is circular and no run is forgotten. The
  * peer's lock is let go of as soon as there is no more to send, before completions are
  * written: the peer's program may have seen what came, and be about to post.
  *
@@ -17,7 +17,7 @@
 #include "roce/qp/state.h"
 
 /*
- * Lock qp's peer on dev and keep it in local.to (NULL: nobody there would take anything from
+ * Lock qp's peer on dev and keep it in local.to (NULL: no QP there would take anything from
  * qp) until roce_peer_close() or roce_peer_let_go(). False: busy, and qp is run when it is not.
  */
 bool roce_peer_open(struct roce_qp *qp, struct tern_dev *dev);

@@ -80,8 +80,8 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct rc_sqe *s)
 }
 
 /*
- * What is posted goes to the engine, whose ring is as large as the queue; but no more of it than
- * one run may send.
+ * What is posted goes to the engine. Its ring is as large as the queue, but it gets no more at a
+ * time than one run may send.
  */
 static void take_posted(struct roce_qp *qp)
 {

@@ -81,7 +81,7 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 	return more ? ROCE_MORE : ROCE_DONE;
 }
 
-/* The runs of one QP by one caller, until there is no more to do, or somebody else goes on. */
+/* The runs of one QP by one caller, until there is no more to do, or another context goes on. */
 struct visit {
 	u32 budget;		/* of each */
 	u32 rounds;		/* by which it went on by itself */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who runs a QP, and when. Doorbells, packets, timers and the local stack's "room
- * again" all end in the functions here. A context that gets the run lock does all
+ * Which context runs a QP, and when. Doorbells, packets, timers and the local stack's
+ * "room again" all end in the functions here. A context that gets the run lock does all
  * the work there is; one that does not leaves a mark (lock.h).
  *
  * A holder works to a budget; beyond it the work queue goes on, so that

@@ -23,7 +23,7 @@ struct roce_local {
 	bool resp;		/* the last request came so: answers go back so */
 	bool ud_wire;		/* UD: a packet of this batch went by the stack, so the rest does */
 	bool wire_settled;	/* this batch of requests goes by the wire; not asked again */
-	bool open;		/* deliver to `to`, locked besides this QP; NULL: nobody is there */
+	bool open;		/* deliver to `to`, locked besides this QP; NULL: there is none */
 	struct roce_qp *to;
 	bool peer_waits;	/* with a request, for a receive WQE */
 	bool waits_for_recv;	/* the peer has none for ours */

@@ -26,7 +26,7 @@ static u32 ip_bytes(const struct roce_path *path)
 	return path->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 }
 
-/* For so many bytes, network header first; the rest of a piece of a page that was used before. */
+/* Room for `bytes`, network header first, on a piece of a page that was used before. */
 static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
 {
 	/* the route may lead through a VLAN on the netdev */
@@ -100,7 +100,7 @@ void roce_tx_cancel(struct roce_tx *tx)
 }
 
 /*
- * The network header and UDP's of a packet with so many bytes behind them. The UDP
+ * The network header and UDP's of a packet with `bytes` behind them. The UDP
  * checksum is zero: the ICRC does better (RoCEv2 annex).
  */
 static __always_inline void build_headers(struct roce_tx *tx, const struct roce_path *path,

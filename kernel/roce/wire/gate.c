@@ -11,7 +11,7 @@
 #include "roce/wire/gate.h"
 
 /*
- * A QP that has nothing in the stack may send so little before those who wait, if not
+ * A QP that has nothing in the stack may send this little before those that wait, if not
  * too many do so.
  */
 #define GATE_SMALL_BYTES	1024
@@ -24,7 +24,7 @@
  * long and not used. (iWARP's turns are no longer either.)
  */
 #define GATE_MAX		(HZ / 10)
-/* The timer looks at so many turns: a thousand QPs that are stuck are found in a second or two. */
+/* Turns that the timer looks at: a thousand QPs that are stuck are found in a second or two. */
 #define GATE_LOOK		128
 #define GATE_LOOK_EVERY		(HZ / 10 + 1)
 
@@ -95,9 +95,9 @@ static int limit_queues(struct net_device *netdev, struct netdev_nested_priv *mo
 }
 
 /*
- * What all may have in the stack: so much a transmit queue, of this netdev and those below it.
- * Where none has any, the CPU that sends carries on what it sent. More queues than CPUs nobody
- * fills.
+ * What all may have in the stack: a share for each transmit queue, of this netdev and those below
+ * it. Where none has any, the CPU that sends carries on what it sent. CPUs fill no more queues than
+ * there are CPUs.
  */
 static int budget(const struct roce_gate *gate)
 {
@@ -111,13 +111,13 @@ static int budget(const struct roce_gate *gate)
 	return queues * ROCE_GATE_QUEUE_BYTES;
 }
 
-/* Those whose turn it is go on. True: `self` is one of them, and not called. */
+/* The QPs whose turn it is go on. True: `self` is one of them, and not called. */
 static bool let_in(struct roce_gate *gate, const struct roce_turn *self)
 {
 	bool is_in = false;
 	int most;
 
-	/* what left before who waits; the reverse in roce_turn_waits() */
+	/* what left before the waiters; the reverse in roce_turn_waits() */
 	smp_mb();
 	if (likely(list_empty(&gate->waiters)))
 		return false;
@@ -146,7 +146,7 @@ static int in_stack(const struct sock *sk)
 	return round_down(sk_wmem_alloc_get(sk), ROCE_GATE_ENDS_BYTES + 1);
 }
 
-/* From so much on its way to so much. */
+/* `before` bytes were on their way, `now` are. */
 static void note_move(struct roce_turn *turn, int before, int now)
 {
 	if (before && now >= before)
@@ -178,7 +178,7 @@ static void count(struct roce_turn *turn, const struct sock *sk)
 		if (after != before)
 			atomic_add(counted_of(after) - counted_of(before), &turn->gate->bytes);
 		before = after;
-		/* who has counted less, or more, meanwhile finds that here, or we do */
+		/* another context that has counted meanwhile finds the difference here, or we do */
 	} while (unlikely(in_stack(sk) != now));
 }
 
@@ -279,7 +279,7 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 	if (!timer_pending(&gate->timer))
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
 	spin_unlock_bh(&gate->lock);
-	/* If it is, the timer may have taken it back by now, and nobody will call. */
+	/* If it is, the timer may have taken it back by now, and no call comes. */
 	return !let_in(gate, turn) && atomic_read(&turn->granted) <= 0;
 }
 

@@ -32,7 +32,7 @@ struct sock;
 /* An skb on its end, in sock_wfree(), still counts 1. So many at a time there will not be. */
 #define ROCE_GATE_ENDS_BYTES	63
 
-/* A packet is charged with no less, for small ones take a netdev about as long as larger ones. */
+/* A packet is charged with no less: small ones take a netdev about as long as larger ones. */
 #define ROCE_GATE_PKT_BYTES	2048
 
 /* A slow QP's payload in the stack: a packet of the largest path MTU, with which every QP can go on. */
@@ -80,7 +80,7 @@ void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space
 void roce_turn_uninit(struct roce_turn *turn);
 
 /*
- * Must the QP wait, with so many bytes of payload? True: space() comes. By the
+ * Must the QP wait, with this many bytes of payload? True: space() comes. By the
  * owner of the QP's run lock, as roce_turn_sends() and roce_turn_end().
  */
 bool roce_turn_waits(struct roce_turn *turn, u32 bytes);

@@ -7,7 +7,7 @@
 #include "roce/wire/gid.h"
 #include "roce/wire/net.h"
 
-/* Addresses of one host differ in the second half, if anywhere, and are nobody else's choice. */
+/* Addresses of one host differ in the second half, if anywhere, and others do not choose them. */
 static u32 gid_hash(const union ib_gid *gid)
 {
 	return hash_64((__force u64)gid->global.interface_id, ROCE_GID_HASH_BITS);

@@ -101,8 +101,8 @@ static void append_packet(struct sk_buff *p, struct sk_buff *skb)
 }
 
 /*
- * The sender's netdev was to cut skb, and nobody has, as it is one between virtual
- * machines. The stack would do it in front of the socket, but for what tunnels carry.
+ * The sender's netdev was to cut skb and has not, as it is one between virtual
+ * machines. The stack would do it in front of the socket, except for what tunnels carry.
  */
 static void let_pass_uncut(const struct sock *sk, struct sk_buff *skb)
 {

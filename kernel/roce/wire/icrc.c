@@ -11,8 +11,8 @@
 #define MEMOS	16
 
 /*
- * Of what came last, for each CPU: where packets of several QPs take turns, or
- * requests and answers do, they mostly find their own.
+ * What came last, for each CPU. Where packets of several QPs, or requests and
+ * answers, take turns, they mostly find their own.
  */
 static DEFINE_PER_CPU(struct icrc_memo [MEMOS], memos);
 

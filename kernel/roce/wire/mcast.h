@@ -26,7 +26,7 @@ void roce_mcast_dev_uninit(struct roce_dev *rd);
  */
 int roce_mcast_attach(struct tern_qp *qp, struct list_head *memberships, const union ib_gid *mgid);
 int roce_mcast_detach(struct tern_qp *qp, const union ib_gid *mgid);
-/* The QP is being destroyed: nobody attaches it any more. */
+/* The QP is being destroyed, and is not attached any more. */
 void roce_mcast_detach_all(struct tern_qp *qp, struct list_head *memberships);
 
 /* A device with members in the group, for accounting what comes next. Under RCU. */

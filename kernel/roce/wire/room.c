@@ -34,7 +34,7 @@ struct roce_tx_room {
 };
 
 /*
- * sk_write_space: an skb was freed, wherever the stack does that, but for the 1 that
+ * sk_write_space: an skb was freed, wherever the stack does that, except for the 1 that
  * sock_wfree() takes off later. The callback lock lets roce_tx_uninit() wait for a
  * space() in progress.
  */
@@ -116,8 +116,8 @@ void roce_tx_uninit(struct roce_tx *tx)
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, NULL);
 	/*
-	 * Skbs may outlive us and the module. Accepted race: whoever has read
-	 * the old pointer calls into the module yet. roce_net_exit() waits a
+	 * Skbs may outlive us and the module. Accepted race: a context that has
+	 * read the old pointer calls into the module yet. roce_net_exit() waits a
 	 * grace period, which is short of proof only for a preemptible caller
 	 * that stays preempted between that read and its call all the while.
 	 */

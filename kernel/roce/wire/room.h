@@ -26,10 +26,10 @@ void roce_tx_uninit(struct roce_tx *tx);
 
 /*
  * By the owner of the run lock, BHs off, as the rest. True: others are to send before this
- * QP sends so much payload (gate.h), or it has enough in the stack; space() comes.
+ * QP sends `bytes` of payload (gate.h), or it has enough in the stack; space() comes.
  */
 bool roce_tx_full(struct roce_tx *tx, u32 bytes);
-/* So many packets of so much payload may the next run have, of a budget. */
+/* Packets that the next run may have, of a budget. */
 u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget);
 /* At the end of each run of the QP. */
 void roce_tx_end_turn(struct roce_tx *tx);

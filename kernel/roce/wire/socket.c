@@ -112,7 +112,7 @@ static int bind_address(struct socket *sock, const union ib_gid *gid)
 	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
 
-	/* IPv6 addresses come while nobody knows yet whether they are in use elsewhere */
+	/* IPv6 addresses come before duplicate address detection is done */
 	ip_sock_set_freebind(sock->sk);
 	if (roce_gid_is_ip4(gid)) {
 		sin.sin_addr.s_addr = roce_gid_ip4(gid);

@@ -13,7 +13,7 @@ union ib_gid;
 
 /* Those for all addresses. rn->lock held. Sleeps. Errors are logged. */
 int roce_sockets_open(struct net *net, struct roce_net *rn);
-/* rn->lock held, or nobody else has rn. Sleeps. */
+/* rn->lock held, or rn has no other user. Sleeps. */
 void roce_sockets_close(struct roce_net *rn);
 
 /*

@@ -23,7 +23,7 @@ struct roce_source {
 	const struct roce_path *path;	/* the sender's: where from and where to */
 	u16 ip_id;			/* of the IPv4 packet that it would have been */
 	bool refused;			/* set: it could not be read, so nothing came */
-	bool waits;			/* set: it did not come, for want of a receive WQE: bring it again */
+	bool waits;			/* set: there was no receive WQE: bring it again */
 	const u8 *flat;
 	const struct tern_mem_ctx *mem;
 	const struct tern_sge *sge;

@@ -2,7 +2,7 @@
 /*
  * A RoCE device's own files in /sys/class/infiniband/DEV/: local, the switch
  * of traffic within the host without packets. It is read at each batch.
- * The others are verbs/'.
+ * The files that every transport's devices have are elsewhere (TERN_DEV_ATTRS).
  */
 #include <linux/device.h>
 #include <linux/kstrtox.h>

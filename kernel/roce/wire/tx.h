@@ -55,12 +55,12 @@ struct roce_tx_open {
 struct roce_tx {
 	struct tern_dev *dev;
 	struct sock *sk;		/* of a socket of its own; NULL: none */
-	struct roce_tx_room *room;	/* who is told of room in the queue (room.c) */
+	struct roce_tx_room *room;	/* room.c's */
 	struct roce_tx_batch batch;
 	struct roce_tx_open open;
 	/*
-	 * A packet to be cut may have so much; 0: the netdev cuts none. As of the last flush,
-	 * or of a new path.
+	 * The most that a packet to be cut may have; 0: the netdev cuts none. As of the last
+	 * flush, or of a new path.
 	 */
 	u32 cut_max_bytes;
 	u16 cut_max_pkts;
