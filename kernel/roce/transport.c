@@ -9,7 +9,18 @@
 #include "core/av.h"
 #include "core/qp.h"
 #include "core/transport.h"
-#include "roce/exec.h"
+#include "roce/qp/lock.h"
+#include "roce/qp/modify.h"
+#include "roce/qp/peer.h"
+#include "roce/qp/qp.h"
+#include "roce/qp/run.h"
+#include "roce/qp/state.h"
+#include "roce/qp/way.h"
+#include "roce/wire/mcast.h"
+#include "roce/wire/net.h"
+#include "roce/wire/port.h"
+#include "roce/wire/sysfs.h"
+#include "roce/wire/tx.h"
 
 static const struct tern_limits limits = {
 	.max_qp = 65536,
@@ -58,7 +69,7 @@ static void roce_qp_doorbell(struct tern_qp *base)
 		roce_kick(qp, TERN_QP_MARK_SEND);
 		return;
 	}
-	roce_local_await(qp);
+	roce_peer_await(qp);
 	roce_kick_posted(qp);
 }
 
@@ -90,12 +101,12 @@ const struct tern_transport_ops tern_roce_transport = {
 	.qp_may_modify = ib_modify_qp_is_ok,
 	.qp_modify = roce_qp_modify,
 	.qp_query = roce_qp_query,
-	.qp_way = roce_local_name,
+	.qp_way = roce_way_name,
 	.qp_quiesce = roce_qp_quiesce,
 	.qp_release = roce_qp_release,
 	.qp_doorbell = roce_qp_doorbell,
 	.ah_init = roce_ah_init,
-	.mcast_attach = roce_mcast_attach,
+	.mcast_attach = roce_qp_attach,
 	.mcast_detach = roce_mcast_detach,
 };
 
@@ -105,23 +116,17 @@ int __init tern_roce_init(void)
 
 	if (!roce_tx_try_batch())
 		pr_info("this kernel accounts for GSO lists wrongly: RoCE packets go to it one by one\n");
-	/*
-	 * Per CPU: a QP goes on where it was interrupted, with warm caches. One worker of a CPU at a
-	 * time, of a program's priority: what programs have it do takes no more of a CPU than one of
-	 * them may, with however many QPs. No work waits for another's. Writeback to storage behind a
-	 * QP waits for it: it allocates nothing that would wait for that.
-	 */
-	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_CPU_INTENSIVE | WQ_MEM_RECLAIM, 1);
-	if (!roce_wq)
-		return -ENOMEM;
+	ret = roce_wq_create();
+	if (ret)
+		return ret;
 	ret = roce_net_init();
 	if (ret)
-		destroy_workqueue(roce_wq);
+		roce_wq_destroy();
 	return ret;
 }
 
 void tern_roce_exit(void)
 {
 	roce_net_exit();
-	destroy_workqueue(roce_wq);
+	roce_wq_destroy();
 }

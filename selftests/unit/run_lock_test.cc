@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A model of who runs a RoCE QP (kernel/roce/exec.c and local.c): two QPs of one
+ * A model of who runs a RoCE QP (kernel/roce/qp/: lock.h, run.c, peer.c, carry.c): two QPs of one
  * host that deliver to each other, posters that ring only if DRAINING is not
  * set or, with IRQs off or in a completion handler, always and by a work item, one
  * who queries, a softirq that brings packets, and work items, in every interleaving
@@ -36,21 +36,21 @@ enum class At : uint8_t {
 	kLookAtFlags, /* rings, or relies on whoever drains */
 	kQueryLock,   /* one who queries: waits for the run lock */
 	kPacket,      /* roce_qp_rx(): takes the lock, or ... */
-	kBacklog,     /* ... queue_backlog() */
+	kBacklog,     /* ... roce_backlog_add() */
 	kQueueWork,   /* roce_kick(), with IRQs off */
-	kMark,	      /* leave_marks(), run_next() */
+	kMark,	      /* roce_mark_and_try() */
 	kTryLock,     /* visit_qp() */
-	kTakeMarks,   /* run() */
-	kTakeBacklog, /* rx_backlog() */
-	kLookForWork, /* send_requests(): is anything posted, may more be sent? */
+	kTakeMarks,   /* run_qp() */
+	kTakeBacklog, /* roce_backlog_take() */
+	kLookForWork, /* roce_req_next(): is anything posted, may more be sent? */
 	kLockOther,   /* lock_other() */
-	kWaitFor,     /* wait_for() */
+	kWaitFor,     /* roce_wait_for() */
 	kTryOther,    /* the try after it */
 	kDeliver,
 	kUnlockOther,	 /* roce_run_unlock() of the other */
 	kOtherWaiters,	 /* who waited for it */
 	kOtherMarks,	 /* what it was left */
-	kNoMoreDraining, /* nothing posted: DRAINING off ... */
+	kNoMoreDraining, /* roce_req_rest(): DRAINING off ... */
 	kLookAgain,	 /* ... and a look at prod */
 	kLeave,		 /* what is left over: a mark, or the work item */
 	kUnlock,	 /* roce_run_unlock() */
@@ -155,7 +155,7 @@ private:
 		return "";
 	}
 
-	/* run_after(): qp is to be run by c, after what it runs now, or by a work item. */
+	/* roce_run_after(): qp is to be run by c, after what it runs now, or by a work item. */
 	static void run_after(State *s, Context *c, int8_t qp)
 	{
 		if (c->next == kNone)
@@ -363,7 +363,7 @@ void Model::step_run(State s, int who)
 		c->at = At::kUnlock;
 		if (more && who < kPosters && c->rounds < 1) {
 			/*
-			 * goes_on() says yes (once is enough here); or no, for there is somebody
+			 * may_go_on() says yes (once is enough here); or no, for there is somebody
 			 * else to be run, or a signal.
 			 */
 			State by_item = s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The time of a tick, over clocks of the test's own (fake/).
-#include "roce/tick.h"
+#include "roce/qp/tick.h"
 
 #include <gtest/gtest.h>
 

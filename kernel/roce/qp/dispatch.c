@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What came for a QP, to the engine that it is for. The engines judge it; wire/rx.c has
+ * checked what can be checked without a QP.
+ */
+#include "core/stats.h"
+#include "roce/qp/dispatch.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/receive.h"
+#include "roce/qp/req.h"
+#include "roce/qp/resp.h"
+#include "roce/qp/ud_recv.h"
+#include "uncleared.h"
+
+bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
+{
+	static const u8 service[] = {
+		[IB_QPT_GSI] = BTH_UD,
+		[IB_QPT_RC] = BTH_RC,
+		[IB_QPT_UC] = BTH_UC,
+		[IB_QPT_UD] = BTH_UD,
+	};
+	enum ib_qp_state state = READ_ONCE(qp->base.state);
+	const struct pkt *k = &rx->k;
+
+	if (state < IB_QPS_RTR || state == IB_QPS_ERR ||
+	    (k->opcode & BTH_SERVICE_MASK) != service[qp->base.type] ||
+	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
+		return false;
+	if (roce_is_connected(qp))
+		return qp->resp_ready && roce_rx_from_path(rx, &qp->path);
+	return k->qkey == (qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey);
+}
+
+void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	if (!roce_takes(qp, rx)) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	if (!roce_is_connected(qp)) {
+		roce_ud_rx(qp, rx);
+	} else if (rx->k.op_flags & OPF_REQUEST) {
+		/* Answers go back the way the newest request came. */
+		WRITE_ONCE(qp->local.resp, roce_rx_is_local(rx));
+		if (unlikely(!skb_queue_empty(&qp->kept)))
+			roce_keep_behind(qp, rx);
+		else
+			roce_resp_rx(qp, rx);
+	} else {
+		roce_req_rx(qp, rx);
+	}
+}
+
+void roce_backlog_add(struct roce_qp *qp, struct roce_rx *rx)
+{
+	struct sk_buff *skb;
+
+	if (skb_queue_len_lockless(&qp->backlog) >= ROCE_RX_BACKLOG_MAX) {
+		roce_skb_done(rx);
+		goto dropped;
+	}
+	skb = roce_skb_keep(rx);
+	if (unlikely(!skb))
+		goto dropped;
+	skb_queue_tail(&qp->backlog, skb);
+	tern_count(qp->base.dev, TERN_CNT_RX_WAITED);
+	return;
+dropped:
+	tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+}
+
+enum roce_step roce_backlog_take(struct roce_qp *qp, u32 *budget)
+{
+	while (*budget) {
+		struct sk_buff *skb = skb_dequeue(&qp->backlog);
+		struct roce_rx rx;
+
+		if (!skb)
+			return ROCE_DONE;
+		--*budget;
+		if (roce_skb_parse(qp->base.dev, skb, &rx))
+			roce_dispatch(qp, &rx);
+		napi_consume_skb(skb, 1);
+	}
+	return skb_queue_empty(&qp->backlog) ? ROCE_DONE : ROCE_MORE;
+}
+
+enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
+{
+	struct roce_rx rx TERN_UNCLEARED;
+
+	if (qp->local.peer_waits)
+		roce_resume_peer(qp);
+	while (!skb_queue_empty(&qp->kept)) {
+		struct sk_buff *skb;
+
+		if (!*budget)
+			return ROCE_MORE;
+		--*budget;
+		skb = __skb_dequeue(&qp->kept);
+		if (roce_takes_requests(qp) && roce_skb_parse(qp->base.dev, skb, &rx))
+			roce_resp_rx(qp, &rx);
+		napi_consume_skb(skb, 1);
+		if (rc_resp_recv_look_ns(&qp->resp))
+			return ROCE_BLOCKED;
+	}
+	roce_recv_found(qp);
+	return ROCE_DONE;
+}
+
+void roce_backlog_purge(struct roce_qp *qp)
+{
+	skb_queue_purge(&qp->backlog);
+	__skb_queue_purge(&qp->kept);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Not re-entrant: a request is first counted as sent, then delivered. The peer's own
+ * receive path never answers; carry.c fetches the answers from the loop that sends.
+ */
+#include "core/qp.h"
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "proto/opcode.h"
+#include "queue/wqe.h"
+#include "roce/qp/dispatch.h"
+#include "roce/qp/local.h"
+#include "roce/qp/lock.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/peer.h"
+#include "roce/qp/time.h"
+#include "roce/wire/route.h"
+#include "uncleared.h"
+
+/* Payload of no more than this is gathered on the stack. */
+#define LOCAL_SMALL_BYTES	256
+
+void roce_local_source(struct roce_source *src, struct roce_qp *qp, struct tern_send_wqe *wqe)
+{
+	if (wqe->flags & TERN_SEND_INLINE) {
+		src->flat = tern_wqe_inline(wqe);
+		return;
+	}
+	src->mem = &qp->base.mem;
+	src->sge = tern_wqe_sge(wqe);
+	src->num_sge = wqe->num_sge;
+}
+
+static void deliver(struct roce_qp *to, struct roce_rx *rx)
+{
+	rx->dev = to->base.dev;
+	roce_dispatch(to, rx);
+}
+
+static void count_message(struct roce_qp *qp, const struct pkt *k)
+{
+	if (k->op_flags & OPF_LAST)
+		tern_count(qp->base.dev, TERN_CNT_LOCAL_MSGS);
+	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
+}
+
+/* A small payload is read right away, into small: that is less work than to look twice. */
+static bool source_is_readable(struct roce_source *src, u32 n, u8 small[LOCAL_SMALL_BYTES])
+{
+	if (src->flat || n > LOCAL_SMALL_BYTES)
+		return roce_source_ok(src, n);
+	if (tern_sges_read(src->mem, src->sge, src->num_sge, src->off, small, n))
+		return false;
+	src->flat = small;
+	src->off = 0;
+	return true;
+}
+
+/* Should the peer not call: look again whether it has a receive WQE. */
+static void look_again(struct roce_qp *qp, struct roce_qp *to)
+{
+	u64 at = rc_resp_recv_look_ns(&to->resp), now = roce_now(qp);
+
+	roce_tx_later(qp, at > now ? at - now : RC_RESP_RECV_LOOK_NS);
+}
+
+/* The stretch in rx goes to the peer, if there is one. */
+static int deliver_request(struct roce_qp *qp, const struct run *run, struct roce_rx *rx)
+{
+	bool reliable = qp->base.type == IB_QPT_RC;
+	u64 now_ns = roce_ack_timer_from(qp);
+	struct roce_qp *to = qp->local.to;
+
+	if (rc_req_is_resent(&qp->req, run) && !qp->local.waits_for_recv)
+		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
+	/* Before it is answered. UC: complete when sent, so only if it could be read. */
+	if (reliable)
+		rc_req_sent(&qp->req, now_ns, run, run->npkts);
+	if (to && to != qp)
+		WRITE_ONCE(to->local.short_held, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
+	if (to)
+		deliver(to, rx);
+	if (rx->src->refused)
+		return -EFAULT;
+	qp->local.waits_for_recv = rx->src->waits;
+	if (unlikely(rx->src->waits)) {
+		look_again(qp, to);
+		rc_req_unsend(&qp->req, run->psn);
+		return -EAGAIN;
+	}
+	if (!reliable)
+		rc_req_sent(&qp->req, now_ns, run, run->npkts);
+	if (to)
+		count_message(qp, &rx->k);
+	return 0;
+}
+
+int roce_local_request(struct roce_qp *qp, const struct run *run, struct roce_source *src)
+{
+	u8 small[LOCAL_SMALL_BYTES] TERN_UNCLEARED;
+	struct roce_rx rx TERN_UNCLEARED;
+
+	roce_local_rx_begin(&rx, src);
+	run_stretch(run, &rx.k);
+	/* Answered before the way closes, so a path that turns need not wait for it. */
+	rx.k.ack_req = qp->base.type == IB_QPT_RC;
+	if (run->bytes && !source_is_readable(src, run->bytes, small))
+		return -EFAULT;
+	return deliver_request(qp, run, &rx);
+}
+
+void roce_local_answer(struct roce_qp *qp, const struct run *run, struct roce_source *src)
+{
+	struct roce_rx rx TERN_UNCLEARED;
+
+	roce_local_rx_begin(&rx, src);
+	run_stretch(run, &rx.k);
+	if (qp->local.to)
+		deliver(qp->local.to, &rx);
+	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
+}
+
+/*
+ * Datagrams do not wait: if the other QP is busy, or packets wait for it,
+ * this one goes by the stack, and so does the rest of the batch behind it.
+ */
+int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,
+			struct tern_send_wqe *wqe)
+{
+	struct roce_source src = { .path = path };
+	struct roce_rx rx = { .src = &src };
+	struct tern_qp *other;
+	struct tern_dev *dev;
+
+	if (qp->local.ud_wire)
+		return -EAGAIN;
+	dev = roce_tx_peer_dev(&qp->tx, path);
+	if (!dev)
+		goto wire;
+	rx.k = *k;
+	rx.k.npkts = 1;
+	rx.k.op_flags = opcode_info(k->opcode)->flags;
+	roce_local_source(&src, qp, wqe);
+	if (!roce_source_ok(&src, k->payload_bytes))
+		return -EFAULT;
+
+	other = tern_qp_lookup(dev, k->dqpn);
+	if (!other || !(READ_ONCE(dev->netdev->flags) & IFF_UP))
+		goto wire;	/* to be lost and counted */
+	if (other != &qp->base) {
+		if (!spin_trylock(&other->run_lock))
+			goto wire;
+		__release(&other->run_lock);
+	}
+	if (other->dead || !skb_queue_empty(&to_roce_qp(other)->backlog)) {
+		if (other != &qp->base)
+			roce_peer_unlock(qp, to_roce_qp(other));
+		goto wire;
+	}
+	if (!path->ipv6)
+		src.ip_id = qp->tx.ip_id++;
+	deliver(to_roce_qp(other), &rx);
+	if (!src.refused)
+		count_message(qp, &rx.k);
+	if (other != &qp->base) {
+		if (other->state == IB_QPS_ERR)
+			roce_mark(to_roce_qp(other), TERN_QP_MARK_SEND);
+		roce_peer_unlock(qp, to_roce_qp(other));
+	}
+	return src.refused ? -EFAULT : 0;
+wire:
+	qp->local.ud_wire = true;
+	return -EAGAIN;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive WQEs taken, and requests kept until there is one. dispatch.c tries kept
+ * requests again; when they must not wait any longer is the engine's decision.
+ */
+#include "core/complete.h"
+#include "core/stats.h"
+#include "queue/rq.h"
+#include "roce/qp/error.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/peer.h"
+#include "roce/qp/receive.h"
+#include "roce/qp/time.h"
+
+int roce_take_recv(struct roce_qp *qp)
+{
+	int ret = tern_qp_take_recv(&qp->base);
+
+	if (ret == -EINVAL) {
+		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+
+		roce_complete_recv(qp, &cqe, IB_WC_LOC_QP_OP_ERR, true);
+	}
+	return ret;
+}
+
+/* Are posters of receives to ring? In ERR they do anyway; for a shared queue they do not. */
+static void call_for_recv(struct roce_qp *qp, bool on)
+{
+	if (qp->recv_called == on || qp->base.srq || qp->base.state == IB_QPS_ERR)
+		return;
+	qp->recv_called = on;
+	tern_rq_kick_wanted(&qp->base.rq, on);
+}
+
+static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+{
+	struct sk_buff *skb;
+
+	if (roce_rx_is_local(rx)) {
+		/* The sender brings it again. */
+		rx->src->waits = true;
+		qp->local.peer_waits = !qp->base.srq;
+		return;
+	}
+	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
+	if (!skb)
+		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+	else if (first)
+		__skb_queue_head(&qp->kept, skb);
+	else
+		__skb_queue_tail(&qp->kept, skb);
+}
+
+void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	keep_request(qp, rx, false);
+}
+
+int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	int ret = roce_take_recv(qp);
+
+	if (likely(ret)) {
+		if (unlikely(qp->recv_called) && skb_queue_empty(&qp->kept))
+			call_for_recv(qp, false);
+		return ret;
+	}
+	if (!rc_resp_recv_look_ns(&qp->resp))
+		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+	if (!rc_resp_recv_may_wait(&qp->resp, roce_now(qp))) {
+		call_for_recv(qp, false);
+		return 0;
+	}
+	call_for_recv(qp, true);
+	ret = roce_take_recv(qp);	/* posted before it could be seen that we call */
+	if (ret)
+		return ret;
+	keep_request(qp, rx, true);
+	return -EAGAIN;
+}
+
+void roce_resume_peer(struct roce_qp *qp)
+{
+	if (roce_takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) &&
+	    !tern_qp_recv_is_posted(&qp->base))
+		return;
+	qp->local.peer_waits = false;
+	call_for_recv(qp, false);
+	roce_peer_call(qp);
+}
+
+void roce_recv_found(struct roce_qp *qp)
+{
+	if (!qp->local.peer_waits)
+		call_for_recv(qp, false);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Receive WQEs, and requests that wait for one. A request that finds none is kept, with
+ * those that come behind it; answers go past. Each run of the QP tries the first of them
+ * again (dispatch.c), and the timer sees to it that there is one. Everything here: run
+ * lock held, BHs off.
+ */
+#ifndef TERN_ROCE_QP_RECEIVE_H
+#define TERN_ROCE_QP_RECEIVE_H
+
+#include "roce/qp/state.h"
+
+struct roce_rx;
+
+#define ROCE_RX_BACKLOG_MAX	4096	/* skbs queued to a busy QP, or kept by it, before drops */
+
+/* Does the QP's state let requests in? */
+static inline bool roce_takes_requests(const struct roce_qp *qp)
+{
+	return qp->base.state >= IB_QPS_RTR && qp->base.state != IB_QPS_ERR;
+}
+
+/*
+ * Take a receive WQE in hand if none is. 1; 0: none posted; -EINVAL: it was malformed and is
+ * complete; -EOVERFLOW: the ring is broken.
+ */
+int roce_take_recv(struct roce_qp *qp);
+/* As roce_take_recv(), but -EAGAIN: there is none, and the request waits. Connected QPs. */
+int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx);
+
+/* A request comes while qp->kept is not empty: it waits behind those. */
+void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx);
+/* A QP of this host waits to bring its request again: call it if that may help. */
+void roce_resume_peer(struct roce_qp *qp);
+/* Nothing waits any more: posters of receives need not ring. */
+void roce_recv_found(struct roce_qp *qp);
+
+#endif

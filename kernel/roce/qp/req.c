@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posted WQEs into the requester's engine, its verdicts carried out. The runs that it
+ * hands out are sent by carry.c.
+ */
+#include "core/complete.h"
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "queue/sq.h"
+#include "roce/qp/error.h"
+#include "roce/qp/local.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/req.h"
+#include "roce/qp/time.h"
+#include "roce/wire/room.h"
+
+/* ---- WQEs into the engine ---- */
+
+static const u8 rc_op_of[TERN_WR_OPCODES] = {
+	[TERN_WR_RDMA_WRITE] = WR_WRITE,
+	[TERN_WR_RDMA_WRITE_WITH_IMM] = WR_WRITE,
+	[TERN_WR_SEND] = WR_SEND,
+	[TERN_WR_SEND_WITH_IMM] = WR_SEND,
+	[TERN_WR_RDMA_READ] = WR_READ,
+	[TERN_WR_ATOMIC_CMP_AND_SWP] = WR_CMP_SWAP,
+	[TERN_WR_ATOMIC_FETCH_AND_ADD] = WR_FETCH_ADD,
+	[TERN_WR_LOCAL_INV] = WR_LOCAL,
+	[TERN_WR_BIND_MW] = WR_LOCAL,
+	[TERN_WR_SEND_WITH_INV] = WR_SEND,
+	[TERN_WR_REG_MR] = WR_LOCAL,
+	[TERN_WR_RDMA_READ_WITH_INV] = WR_LOCAL,	/* iWARP only: fails in order */
+};
+
+static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct wr *s)
+{
+	*s = (struct wr){ .op = rc_op_of[wqe->opcode] };
+
+	if (wqe->flags & TERN_SEND_FENCE)
+		s->flags |= WR_F_FENCE;
+	if (wqe->flags & TERN_SEND_SOLICITED)
+		s->flags |= WR_F_SOLICITED;
+	if (s->op != WR_LOCAL)
+		s->length = tern_wqe_bytes(wqe);
+
+	switch (wqe->opcode) {
+	case TERN_WR_SEND_WITH_IMM:
+	case TERN_WR_RDMA_WRITE_WITH_IMM:
+		s->flags |= WR_F_IMM;
+		s->imm = wqe->imm;
+		break;
+	case TERN_WR_SEND_WITH_INV:
+		s->flags |= WR_F_INV;
+		s->inv_rkey = wqe->inv_key;
+		break;
+	case TERN_WR_LOCAL_INV:
+		/* What is in flight may have to be sent again from the region. */
+		s->flags |= WR_F_WAIT_ALL;
+		break;
+	default:
+		break;
+	}
+
+	switch (s->op) {
+	case WR_WRITE:
+	case WR_READ:
+		s->va = wqe->rdma.remote_addr;
+		s->rkey = wqe->rdma.rkey;
+		break;
+	case WR_CMP_SWAP:
+		s->va = wqe->atomic.remote_addr;
+		s->rkey = wqe->atomic.rkey;
+		s->compare = wqe->atomic.compare_add;
+		s->swap_add = wqe->atomic.swap;
+		break;
+	case WR_FETCH_ADD:
+		s->va = wqe->atomic.remote_addr;
+		s->rkey = wqe->atomic.rkey;
+		s->swap_add = wqe->atomic.compare_add;
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * What is posted goes to the engine. Its ring is as large as the queue, but it gets no more at a
+ * time than one run may send.
+ */
+static void take_posted(struct roce_qp *qp)
+{
+	const struct rc_req *req = &qp->req;
+	struct tern_sq *sq = &qp->base.sq;
+	struct tern_send_wqe *wqe;
+	struct wr s;
+	u32 n = 0;
+	int ret;
+
+	while (rc_req_num_unsent(req) < ROCE_BUDGET_WQES &&
+	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
+		if (ret == -EOVERFLOW) {
+			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
+			return;
+		}
+		if (ret < 0) {
+			/* Fails when roce_req_next() comes to it. */
+			wqe = tern_sq_wqe(sq, sq->head - 1);
+			wqe->opcode = TERN_WR_OPCODES;
+			s = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
+		} else {
+			sqe_from_wqe(wqe, &s);
+		}
+		rc_req_post(&qp->req, &s);
+		n++;
+	}
+	if (n)
+		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
+}
+
+/* ---- runs out of the engine ---- */
+
+static u32 max_pkts(const struct roce_qp *qp, u32 budget)
+{
+	return qp->local.req ? roce_local_pkts(budget, rc_req_pmtu(&qp->req)) :
+			       roce_tx_pkts(&qp->tx, rc_req_pmtu(&qp->req), budget);
+}
+
+enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
+{
+	struct tern_sq *sq = &qp->base.sq;
+	struct rc_req *req = &qp->req;
+
+	for (;;) {
+		if (tern_sq_pending(sq))
+			take_posted(qp);
+		/* An error is flushed at the end of the run. */
+		if (!roce_req_may_send(qp))
+			return ROCE_BLOCKED;
+		if (!rc_req_has_unsent(req))
+			return ROCE_DONE;
+		if (!*budget)
+			return ROCE_MORE;
+		if (!rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0,
+				 max_pkts(qp, *budget), run))
+			return ROCE_BLOCKED;
+		if (run->kind != RUN_LOCAL)
+			return ROCE_NEXT;
+		rc_req_local_done(req, run->slot,
+				  /* the values of enum ib_wc_status are rc_status' */
+				  (enum wr_status)tern_qp_execute_local(
+					  &qp->base, tern_sq_wqe(sq, run->slot)));
+		--*budget;
+	}
+}
+
+/* ---- packets and time ---- */
+
+static const enum tern_counter event_counter[] = {
+	[RC_EV_GHOST] = TERN_CNT_GHOST_ACK,
+	[RC_EV_DUPLICATE] = TERN_CNT_GHOST_ACK,
+	[RC_EV_OUT_OF_SEQ] = TERN_CNT_GHOST_ACK,
+	[RC_EV_SEQ_NAK] = TERN_CNT_SEQ_NAK_RX,
+	[RC_EV_RNR_NAK] = TERN_CNT_RNR_NAK_RX,
+	[RC_EV_IMPLIED_NAK] = TERN_CNT_IMPLIED_NAK,
+	[RC_EV_TIMEOUT] = TERN_CNT_ACK_TIMEOUT,
+	[RC_EV_REMOTE_ERR] = TERN_CNT_REQ_REMOTE_ERR,
+	[RC_EV_BAD_RESP] = TERN_CNT_REQ_REMOTE_ERR,
+};
+
+static void count_event(struct roce_qp *qp, enum rc_event event)
+{
+	if (event != RC_EV_NONE && event < ARRAY_SIZE(event_counter))
+		tern_count(qp->base.dev, event_counter[event]);
+}
+
+static int place_response(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
+{
+	struct tern_send_wqe *wqe = tern_sq_wqe(&qp->base.sq, act->slot);
+	struct tern_sgl sgl;
+	int ret;
+
+	tern_sgl_begin(&sgl, &qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	if (act->kind == RC_REQ_PLACE_ATOMIC)
+		ret = tern_sgl_write(&sgl, 0, &act->value, sizeof(act->value));
+	else
+		ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
+	tern_sgl_end(&sgl);
+	return ret;
+}
+
+void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	struct rc_req_act act;
+	u64 now;
+
+	if (!roce_req_may_send(qp) || qp->base.type != IB_QPT_RC) {
+		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		return;
+	}
+	now = (rx->k.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK ? roce_now(qp) :
+								 roce_ack_timer_from(qp);
+	rc_req_rx(&qp->req, now, &rx->k, &act);
+	count_event(qp, act.event);
+	if (act.kind == RC_REQ_DONE)
+		return;
+	if (place_response(qp, rx, &act))
+		rc_req_fail(&qp->req, act.slot, WR_ST_LOC_PROT_ERR);
+	else
+		rc_req_placed(&qp->req, now, &act);
+}
+
+void roce_req_timer(struct roce_qp *qp)
+{
+	if (!roce_req_may_send(qp))
+		return;
+	/* It may be another since. */
+	rc_req_set_peer_timeout(&qp->req, roce_peer_timeout_ns(qp));
+	count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
+}
+
+enum roce_step roce_req_reap(struct roce_qp *qp)
+{
+	u32 left = ROCE_BUDGET_WQES;
+	enum wr_status status;
+	u32 slot;
+
+	if (!qp->req_ready)
+		return ROCE_DONE;
+	while (left && rc_req_reap(&qp->req, &slot, &status)) {
+		/* enum wr_status has the values of enum ib_wc_status */
+		roce_complete_send(qp, slot, (enum ib_wc_status)status);
+		if (status == WR_ST_RETRY_EXC_ERR)
+			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
+		else if (status == WR_ST_RNR_RETRY_EXC_ERR)
+			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
+		left--;
+	}
+	/* Those without a CQE */
+	if (left < ROCE_BUDGET_WQES)
+		tern_sq_retire(&qp->base.sq, slot + 1);
+
+	if (rc_req_in_error(&qp->req)) {
+		if (qp->base.type == IB_QPT_UC)
+			roce_sq_error(qp);
+		else
+			roce_qp_error(qp);
+	} else if (left) {
+		roce_check_drained(qp);
+	}
+	return left ? ROCE_DONE : ROCE_MORE;
+}

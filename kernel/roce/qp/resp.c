@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verdicts of the responder's engine carried out: memory written and read, receives
+ * completed. What the engine then owes is sent by carry.c.
+ */
+#include "core/event.h"
+#include "core/stats.h"
+#include "mem/invalidate.h"
+#include "mem/sgl.h"
+#include "mem/span.h"
+#include "proto/atomic.h"
+#include "roce/qp/error.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/receive.h"
+#include "roce/qp/resp.h"
+#include "roce/qp/time.h"
+#include "tern-abi.h"
+#include "uncleared.h"
+
+static void count_request(struct roce_qp *qp, const struct pkt *k)
+{
+	struct tern_dev *dev = qp->base.dev;
+
+	if (k->op_flags & OPF_READ)
+		tern_count(dev, TERN_CNT_RDMA_READS);
+	else if (k->op_flags & OPF_ATOMIC)
+		tern_count(dev, TERN_CNT_RDMA_ATOMICS);
+	else if (!(k->op_flags & OPF_LAST))
+		return;
+	else if (k->op_flags & OPF_WRITE)
+		tern_count(dev, TERN_CNT_RDMA_WRITES);
+	else
+		tern_count(dev, TERN_CNT_RDMA_SENDS);
+}
+
+static void count_event(struct roce_qp *qp, enum rc_event event)
+{
+	switch (event) {
+	case RC_EV_DUPLICATE:
+		tern_count(qp->base.dev, TERN_CNT_DUP_REQUEST);
+		break;
+	case RC_EV_OUT_OF_SEQ:
+		tern_count(qp->base.dev, TERN_CNT_OUT_OF_SEQ);
+		break;
+	case RC_EV_REQ_ERR:
+		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * The request cannot be carried out. RC: a NAK is due and, except for RNR, the QP
+ * ends, in which state the NAK is still sent; UC: the message is forgotten.
+ */
+static void fail_request(struct roce_qp *qp, const struct pkt *k, enum rc_fail why)
+{
+	static const enum ib_event_type event[] = {
+		[RC_FAIL_INVALID_REQ] = IB_EVENT_QP_REQ_ERR,
+		[RC_FAIL_ACCESS] = IB_EVENT_QP_ACCESS_ERR,
+		[RC_FAIL_OP] = IB_EVENT_QP_FATAL,
+	};
+
+	rc_resp_fail(&qp->resp, k, why);
+	if (why == RC_FAIL_RNR)
+		return;
+	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	if (qp->base.type == IB_QPT_UC)
+		return;
+	roce_qp_fatal(qp, event[why]);
+}
+
+/* The receive WQE in hand ends with an error of its own (too short, SGEs refused). */
+static void fail_recv(struct roce_qp *qp, const struct pkt *k, enum ib_wc_status status,
+		      enum rc_fail why)
+{
+	struct tern_cqe cqe = { .opcode = TERN_WC_RECV };
+
+	roce_complete_recv(qp, &cqe, status, true);
+	fail_request(qp, k, why);
+}
+
+/* Payload of a SEND packet. False: the request failed. */
+static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	struct tern_sgl sgl;
+	int ret;
+
+	if ((u64)act->offset + act->bytes > qp->base.rwqe.bytes) {
+		fail_recv(qp, &rx->k, IB_WC_LOC_LEN_ERR, RC_FAIL_INVALID_REQ);
+		return false;
+	}
+	if (!act->bytes)
+		return true;
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
+	tern_sgl_end(&sgl);
+	if (ret && !roce_rx_is_void(rx))
+		fail_recv(qp, &rx->k, IB_WC_LOC_PROT_ERR, RC_FAIL_OP);
+	return !ret;
+}
+
+/* Payload of a WRITE packet; the first one answers for the whole message (IBTA 9.7.4.1.6). */
+static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	u64 va = act->va + (act->begin ? 0 : act->offset);
+	u32 length = act->begin ? act->length : act->bytes;
+	const void *payload = roce_rx_flat(rx, act->bytes);
+	struct tern_span span;
+	int ret;
+
+	if (!length)
+		return true;
+	if (likely(payload)) {
+		ret = tern_span_write_once(&qp->base.mem, act->rkey, va, length,
+					   IB_ACCESS_REMOTE_WRITE, 0, payload, act->bytes);
+	} else {
+		ret = tern_span_get(&qp->base.mem, act->rkey, va, length, IB_ACCESS_REMOTE_WRITE,
+				    &span);
+		if (!ret) {
+			ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
+			tern_span_put(&span);
+		}
+	}
+	if (ret && !roce_rx_is_void(rx))
+		fail_request(qp, &rx->k, RC_FAIL_ACCESS);
+	return !ret;
+}
+
+static void complete_recv(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_cqe cqe = {
+		.opcode = act->kind == RC_ACT_WRITE ? TERN_WC_RECV_RDMA_WITH_IMM : TERN_WC_RECV,
+		.byte_len = act->length,
+		.src_qp = qp->base.attr.dest_qp_num,
+	};
+
+	if (k->op_flags & OPF_IMM) {
+		cqe.wc_flags |= TERN_WC_WITH_IMM;
+		cqe.imm = k->imm;
+	} else if (k->op_flags & OPF_IETH) {
+		cqe.wc_flags |= TERN_WC_WITH_INV;
+		cqe.inv_key = k->inv_rkey;
+	}
+	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
+}
+
+/* ---- requests ---- */
+
+static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	const struct pkt *k = &rx->k;
+
+	if (act->take_recv) {
+		int ret = roce_take_recv_or_wait(qp, rx);
+
+		if (ret == -EAGAIN)
+			return;
+		if (ret <= 0) {
+			fail_request(qp, k, ret == 0 ? RC_FAIL_RNR : RC_FAIL_OP);
+			return;
+		}
+	}
+	if (act->kind == RC_ACT_RECV ? !place_recv(qp, rx, act) : !place_write(qp, rx, act))
+		return;
+	if ((k->op_flags & OPF_IETH) && tern_mem_invalidate(&qp->base.mem, k->inv_rkey, true)) {
+		/* IBTA 9.4.1.1.3: a key that must not be invalidated is an access error */
+		fail_recv(qp, k, IB_WC_LOC_PROT_ERR, RC_FAIL_ACCESS);
+		return;
+	}
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, 0);
+	if (k->ack_req && qp->base.type == IB_QPT_RC && !roce_rx_is_local(rx) && ack_hold_watches(&qp->hold))
+		ack_hold_message(&qp->hold, roce_now(qp));
+	if (act->complete_recv)
+		complete_recv(qp, k, act);
+}
+
+static void carry_out_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_span span;
+
+	/* The responses look again; this is the answer to the request as a whole. */
+	if (tern_span_get(&qp->base.mem, act->rkey, act->va, act->length, IB_ACCESS_REMOTE_READ,
+			  &span)) {
+		fail_request(qp, k, RC_FAIL_ACCESS);
+		return;
+	}
+	tern_span_put(&span);
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, 0);
+}
+
+static void carry_out_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+{
+	struct tern_span span;
+	u64 orig = 0;
+	int ret;
+
+	ret = tern_span_get(&qp->base.mem, act->rkey, act->va, act->length,
+			    IB_ACCESS_REMOTE_ATOMIC, &span);
+	if (!ret) {
+		const struct atomic_op op =
+			atomic_op_plain(act->cmp_swap, act->compare, act->swap_add);
+
+		ret = tern_span_atomic(&span, &op, &orig);
+		tern_span_put(&span);
+	}
+	if (ret) {
+		fail_request(qp, k, RC_FAIL_ACCESS);
+		return;
+	}
+	count_request(qp, k);
+	rc_resp_commit(&qp->resp, k, act, orig);
+}
+
+void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	const struct pkt *k = &rx->k;
+	struct rc_act act TERN_UNCLEARED;
+
+	if (!qp->comm_est && qp->base.state == IB_QPS_RTR) {
+		qp->comm_est = true;
+		tern_qp_event(&qp->base, IB_EVENT_COMM_EST);
+	}
+	if (qp->base.type == IB_QPT_RC)
+		rc_resp_rx(&qp->resp, k, &act);
+	else
+		uc_resp_rx(&qp->resp, k, &act);
+	count_event(qp, act.event);
+
+	switch (act.kind) {
+	case RC_ACT_RECV:
+	case RC_ACT_WRITE:
+		carry_out_place(qp, rx, &act);
+		break;
+	case RC_ACT_READ:
+		carry_out_read(qp, k, &act);
+		break;
+	case RC_ACT_ATOMIC:
+		carry_out_atomic(qp, k, &act);
+		break;
+	case RC_ACT_FATAL:
+		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
+		break;
+	default:
+		break;
+	}
+}

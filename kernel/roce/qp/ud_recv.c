@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UD and GSI packets into receive WQEs.
+ */
+#include "core/stats.h"
+#include "mem/sgl.h"
+#include "proto/opcode.h"
+#include "roce/qp/error.h"
+#include "roce/qp/packet.h"
+#include "roce/qp/receive.h"
+#include "roce/qp/ud_recv.h"
+#include "tern-abi.h"
+
+/* Header bytes, then payload, into the receive WQE. */
+static int place_datagram(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	struct tern_sgl sgl;
+	u8 grh[GRH_BYTES];
+	int ret;
+
+	roce_rx_grh(rx, grh);
+	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
+		       IB_ACCESS_LOCAL_WRITE);
+	ret = tern_sgl_write(&sgl, 0, grh, sizeof(grh));
+	if (!ret && rx->k.payload_bytes)
+		ret = roce_rx_to_sgl(rx, 0, &sgl, GRH_BYTES, rx->k.payload_bytes);
+	tern_sgl_end(&sgl);
+	return ret;
+}
+
+void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	const struct pkt *k = &rx->k;
+	struct tern_cqe cqe = {
+		.opcode = TERN_WC_RECV,
+		.byte_len = k->payload_bytes + GRH_BYTES,
+		.src_qp = k->sqpn,
+	};
+
+	if (roce_take_recv(qp) != 1) {
+		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		return;
+	}
+	if (cqe.byte_len > qp->base.rwqe.bytes) {
+		/* The WQE says so; a peer cannot end the QP by sending too much. */
+		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);
+		return;
+	}
+	if (place_datagram(qp, rx)) {
+		if (roce_rx_is_void(rx))
+			return;		/* the WQE stays in hand */
+		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);
+		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
+		return;
+	}
+	tern_count(qp->base.dev, TERN_CNT_RDMA_SENDS);
+	roce_rx_fill_cqe(rx, &cqe);
+	cqe.wc_flags |= TERN_WC_GRH;
+	if (k->op_flags & OPF_IMM) {
+		cqe.wc_flags |= TERN_WC_WITH_IMM;
+		cqe.imm = k->imm;
+	}
+	roce_complete_recv(qp, &cqe, IB_WC_SUCCESS, k->solicited);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is in the stack counted, turns given, and taken back from QPs whose packets are
+ * kept there.
+ */
+#include <linux/cpumask.h>
+#include <linux/netdevice.h>
+#include <net/sch_generic.h>
+#include <net/sock.h>
+
+#include "roce/wire/gate.h"
+
+/*
+ * A QP that has nothing in the stack may send this little before those that wait, if not
+ * too many do so.
+ */
+#define GATE_SMALL_BYTES	1024
+
+/* Of a QP that is gone. */
+#define COUNTED_OUT		-1ll
+
+/*
+ * What has not moved for so long does not count while others wait, nor does what was granted for so
+ * long and not used. (iWARP's turns are no longer either.)
+ */
+#define GATE_MAX		(HZ / 10)
+/* Turns that the timer looks at: a thousand QPs that are stuck are found in a second or two. */
+#define GATE_LOOK		128
+#define GATE_LOOK_EVERY		(HZ / 10 + 1)
+
+static s64 packed(int counted, int old)
+{
+	return (s64)old << 32 | counted;
+}
+
+static int counted_of(s64 in_stack)
+{
+	return in_stack == COUNTED_OUT ? 0 : lower_32_bits(in_stack);
+}
+
+static int old_of(s64 in_stack)
+{
+	return in_stack == COUNTED_OUT ? 0 : upper_32_bits(in_stack);
+}
+
+static void timer_fn(struct timer_list *timer);
+
+void roce_gate_init(struct roce_gate *gate, struct net_device *netdev)
+{
+	gate->netdev = netdev;
+	atomic_set(&gate->bytes, 0);
+	spin_lock_init(&gate->lock);
+	INIT_LIST_HEAD(&gate->waiters);
+	INIT_LIST_HEAD(&gate->turns);
+	timer_setup(&gate->timer, timer_fn, 0);
+}
+
+void roce_gate_uninit(struct roce_gate *gate)
+{
+	WARN_ON(!list_empty(&gate->turns));
+	timer_delete_sync(&gate->timer);
+}
+
+void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space)(void *arg),
+		    void *arg)
+{
+	turn->gate = gate;
+	INIT_LIST_HEAD(&turn->wait);
+	atomic64_set(&turn->in_stack, 0);
+	atomic_set(&turn->granted, 0);
+	turn->slow = false;
+	turn->missed = false;
+	turn->space = space;
+	turn->arg = arg;
+	spin_lock_bh(&gate->lock);
+	list_add_tail(&turn->node, &gate->turns);
+	spin_unlock_bh(&gate->lock);
+}
+
+/* No more than netdev has queues that are emptied side by side. If it has queues: not veth, bond. */
+static int limit_queues(struct net_device *netdev, struct netdev_nested_priv *most)
+{
+	const struct Qdisc *qdisc = rcu_dereference(netdev_get_tx_queue(netdev, 0)->qdisc);
+	u32 n = READ_ONCE(netdev->real_num_tx_queues);
+	u32 *queues = most->data;
+
+	/* As dev_queue_xmit() finds out */
+	if (!qdisc->enqueue)
+		return 0;
+	/* tbf, say, as the root: one for all */
+	if (n > 1 && rcu_access_pointer(netdev_get_tx_queue(netdev, 1)->qdisc) == qdisc)
+		n = 1;
+	*queues = min(*queues, n);
+	return 0;
+}
+
+/*
+ * What all may have in the stack: a share for each transmit queue, of this netdev and those below
+ * it. Where none has any, the CPU that sends carries on what it sent. CPUs fill no more queues than
+ * there are CPUs.
+ */
+static int budget(const struct roce_gate *gate)
+{
+	u32 queues = min_t(u32, num_online_cpus(), INT_MAX / 2 / ROCE_GATE_QUEUE_BYTES);
+	struct netdev_nested_priv most = { .data = &queues };
+
+	rcu_read_lock();
+	limit_queues(gate->netdev, &most);
+	netdev_walk_all_lower_dev_rcu(gate->netdev, limit_queues, &most);
+	rcu_read_unlock();
+	return queues * ROCE_GATE_QUEUE_BYTES;
+}
+
+/* The QPs whose turn it is go on. True: `self` is one of them, and not called. */
+static bool let_in(struct roce_gate *gate, const struct roce_turn *self)
+{
+	bool is_in = false;
+	int most;
+
+	/* what left before the waiters; the reverse in roce_turn_waits() */
+	smp_mb();
+	if (likely(list_empty(&gate->waiters)))
+		return false;
+
+	spin_lock_bh(&gate->lock);
+	most = budget(gate) - ROCE_GATE_TURN_BYTES;
+	while (!list_empty(&gate->waiters) && atomic_read(&gate->bytes) <= most) {
+		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
+
+		list_del_init(&turn->wait);
+		atomic_add(ROCE_GATE_TURN_BYTES, &gate->bytes);
+		turn->granted_at = jiffies;
+		atomic_add(ROCE_GATE_TURN_BYTES, &turn->granted);
+		if (turn != self)
+			turn->space(turn->arg);
+		else
+			is_in = true;
+	}
+	spin_unlock_bh(&gate->lock);
+	return is_in;
+}
+
+/* Without what skbs on their end count: else idle QPs would keep that. */
+static int in_stack(const struct sock *sk)
+{
+	return round_down(sk_wmem_alloc_get(sk), ROCE_GATE_ENDS_BYTES + 1);
+}
+
+/* `before` bytes were on their way, `now` are. */
+static void note_move(struct roce_turn *turn, int before, int now)
+{
+	if (before && now >= before)
+		return;
+	WRITE_ONCE(turn->moved, jiffies);
+	if (!before)
+		WRITE_ONCE(turn->began, jiffies);
+	else if (unlikely(READ_ONCE(turn->slow)) && !now &&
+		 time_before_eq(jiffies, READ_ONCE(turn->began) + GATE_MAX))
+		WRITE_ONCE(turn->slow, false);
+}
+
+/* gate->bytes follows what is in the stack of sk's; the oldest leaves first. */
+static void count(struct roce_turn *turn, const struct sock *sk)
+{
+	s64 before = atomic64_read(&turn->in_stack), after;
+	int now, old;
+
+	do {
+		do {
+			if (before == COUNTED_OUT)
+				return;
+			now = in_stack(sk);
+			old = min(old_of(before), now);
+			after = packed(now - old, old);
+			/* before it counts; see count_no_more() */
+			note_move(turn, counted_of(before) + old_of(before), now);
+		} while (!atomic64_try_cmpxchg(&turn->in_stack, &before, after));
+		if (after != before)
+			atomic_add(counted_of(after) - counted_of(before), &turn->gate->bytes);
+		before = after;
+		/* another context that has counted meanwhile finds the difference here, or we do */
+	} while (unlikely(in_stack(sk) != now));
+}
+
+/* So much of what was granted is used, or not needed. The timer may be quicker. */
+static void give_back(struct roce_turn *turn, int bytes)
+{
+	int granted = atomic_read(&turn->granted), n;
+
+	do {
+		n = min(granted, bytes);
+		if (!n)
+			return;
+	} while (!atomic_try_cmpxchg(&turn->granted, &granted, granted - n));
+	atomic_sub(n, &turn->gate->bytes);
+}
+
+/* ---- what is kept ---- */
+
+/* gate->lock held. */
+static void count_no_more(struct roce_turn *turn)
+{
+	s64 before = atomic64_read(&turn->in_stack);
+
+	do {
+		smp_rmb();	/* in_stack before moved; count() writes that first */
+		if (!counted_of(before) || time_before_eq(jiffies, READ_ONCE(turn->moved) + GATE_MAX))
+			return;
+	} while (!atomic64_try_cmpxchg(&turn->in_stack, &before,
+				       packed(0, counted_of(before) + old_of(before))));
+	atomic_sub(counted_of(before), &turn->gate->bytes);
+	WRITE_ONCE(turn->slow, true);
+}
+
+static void timer_fn(struct timer_list *timer)
+{
+	struct roce_gate *gate = timer_container_of(gate, timer, timer);
+	struct roce_turn *turn;
+	u32 look = GATE_LOOK;
+
+	spin_lock_bh(&gate->lock);
+	list_for_each_entry(turn, &gate->turns, node) {
+		if (!look--) {
+			list_rotate_to_front(&turn->node, &gate->turns);
+			break;
+		}
+		count_no_more(turn);
+		if (atomic_read(&turn->granted) && time_after(jiffies, turn->granted_at + GATE_MAX)) {
+			give_back(turn, INT_MAX);
+			turn->missed = true;
+		}
+	}
+	if (!list_empty(&gate->waiters))
+		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
+	spin_unlock_bh(&gate->lock);
+	let_in(gate, NULL);
+}
+
+void roce_turn_uninit(struct roce_turn *turn)
+{
+	struct roce_gate *gate = turn->gate;
+	int counted = counted_of(atomic64_xchg(&turn->in_stack, COUNTED_OUT));
+
+	spin_lock_bh(&gate->lock);
+	list_del_init(&turn->wait);
+	list_del(&turn->node);
+	spin_unlock_bh(&gate->lock);
+	atomic_sub(counted, &gate->bytes);
+	give_back(turn, INT_MAX);
+	let_in(gate, NULL);
+}
+
+bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
+{
+	struct roce_gate *gate = turn->gate;
+	int room;
+
+	/* No less than that is the budget of any netdev. */
+	if (likely(list_empty(&gate->waiters) &&
+		   atomic_read(&gate->bytes) < ROCE_GATE_QUEUE_BYTES))
+		return false;
+	if (atomic_read(&turn->granted) > 0)
+		return false;
+	room = budget(gate) - atomic_read(&gate->bytes);
+	if (room > 0 && list_empty(&gate->waiters))
+		return false;
+	if (bytes <= GATE_SMALL_BYTES && !atomic64_read(&turn->in_stack) && room > -ROCE_GATE_TURN_BYTES)
+		return false;
+
+	spin_lock_bh(&gate->lock);
+	if (list_empty(&turn->wait) && !atomic_read(&turn->granted)) {
+		/* Its CPU was busy. Behind all others it might miss every turn that it gets. */
+		if (turn->missed)
+			list_add(&turn->wait, &gate->waiters);
+		else
+			list_add_tail(&turn->wait, &gate->waiters);
+		turn->missed = false;
+	}
+	if (!timer_pending(&gate->timer))
+		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
+	spin_unlock_bh(&gate->lock);
+	/* If it is, the timer may have taken it back by now, and no call comes. */
+	return !let_in(gate, turn) && atomic_read(&turn->granted) <= 0;
+}
+
+void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize)
+{
+	int granted = atomic_read(&turn->granted);
+
+	count(turn, sk);
+	if (unlikely(granted))
+		give_back(turn, truesize);
+}
+
+void roce_turn_freed(struct roce_turn *turn, const struct sock *sk)
+{
+	count(turn, sk);
+	let_in(turn->gate, NULL);
+}
+
+void roce_turn_end(struct roce_turn *turn)
+{
+	int granted = atomic_read(&turn->granted);
+
+	if (likely(!granted))
+		return;
+	give_back(turn, granted);
+	let_in(turn->gate, NULL);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An address vector resolved for sending: the header fields of its packets. The
+ * route is looked up when a packet is sent (route.h).
+ */
+#ifndef TERN_ROCE_WIRE_PATH_H
+#define TERN_ROCE_WIRE_PATH_H
+
+#include <linux/in6.h>
+#include <linux/types.h>
+
+struct iphdr;
+struct ipv6hdr;
+struct rdma_ah_attr;
+struct tern_dev;
+
+struct roce_path {
+	bool ipv6;
+	u8 tclass;
+	u8 hop_limit;
+	__be32 flow_label;		/* IPv6, network order, 20 bits */
+	__be16 src_port;
+	union {
+		struct { __be32 saddr, daddr; } v4;
+		struct { struct in6_addr saddr, daddr; } v6;
+	};
+	int oif;			/* ifindex of the sgid's netdev */
+	u32 priority;			/* of skbs */
+	u64 serial;			/* no other AV's path has it */
+};
+
+/*
+ * Fill from a resolved AV (attr.grh.sgid_attr set). The UDP source port comes
+ * from the flow label if that is not zero, else from the QP numbers (annex A17,
+ * kernel rdma_get_udp_sport()). 0 or -EINVAL (GID pair of different families,
+ * sgid gone).
+ */
+int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rdma_ah_attr *attr,
+		   u32 lqpn, u32 rqpn);
+
+/* The IP header of a packet of this many bytes, header included; IPv4's checksum is 0. */
+void roce_path_ip4(const struct roce_path *path, struct iphdr *ip, u16 bytes, u16 id);
+void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes);
+
+/* Does `back` lead from where `path` leads to where it comes from? */
+bool roce_path_is_back(const struct roce_path *back, const struct roce_path *path);
+
+#endif

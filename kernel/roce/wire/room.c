@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How much of a QP may be in the IP stack at a time, by its accounting socket, and
+ * the call that says when some of it has ended. Which QP's turn it is, is gate.c's.
+ */
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "charged.h"
+#include "core/device.h"
+#include "roce/wire/gate.h"
+#include "roce/wire/net.h"
+#include "roce/wire/room.h"
+#include "roce/wire/tx.h"
+
+/* What a QP waits for. */
+enum tx_waits {
+	WAITS_FOR_END,		/* of any skb */
+	WAITS_FOR_ROOM,		/* for a turn's worth below the QP's own limit */
+};
+
+#define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_TURN_BYTES)
+
+/*
+ * What the accounting socket's sk_user_data points at. It ends with roce_tx,
+ * a grace period after it; the socket may live on until the stack has freed
+ * the last skb.
+ */
+struct roce_tx_room {
+	struct rcu_head rcu;
+	struct roce_turn turn;
+	unsigned long waits;		/* when to call space(): bits of enum tx_waits */
+	void (*default_write_space)(struct sock *sk);
+};
+
+/*
+ * sk_write_space: an skb was freed, wherever the stack does that, except for the 1 that
+ * sock_wfree() takes off later. The callback lock lets roce_tx_uninit() wait for a
+ * space() in progress.
+ */
+static void tx_write_space(struct sock *sk)
+{
+	struct roce_tx_room *room;
+
+	rcu_read_lock();
+	room = rcu_dereference_sk_user_data(sk);
+	if (unlikely(!room))
+		goto out;
+	smp_mb__after_atomic();	/* sk_wmem_alloc before waits; see wait_for() */
+	roce_turn_freed(&room->turn, sk);
+	if (likely(!READ_ONCE(room->waits)))
+		goto out;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	room = rcu_dereference_sk_user_data(sk);
+	if (room && (test_and_clear_bit(WAITS_FOR_END, &room->waits) ||
+		     (sk_wmem_alloc_get(sk) <= TX_ROOM_BYTES &&
+		      test_and_clear_bit(WAITS_FOR_ROOM, &room->waits))))
+		room->turn.space(room->turn.arg);
+	read_unlock_bh(&sk->sk_callback_lock);
+out:
+	rcu_read_unlock();
+}
+
+/*
+ * Ask for space() when that comes, by the end of an skb of ours. False: it has come, or there
+ * is no skb to end. Those on their end, of which each counts 1 yet, have told of it.
+ */
+static bool wait_for(struct roce_tx *tx, enum tx_waits what)
+{
+	int enough = what == WAITS_FOR_ROOM ? TX_ROOM_BYTES : ROCE_GATE_ENDS_BYTES;
+
+	set_bit(what, &tx->room->waits);
+	smp_mb__after_atomic();	/* waits before sk_wmem_alloc; see tx_write_space() */
+	if (sk_wmem_alloc_get(tx->sk) > enough)
+		return true;
+	clear_bit(what, &tx->room->waits);
+	return false;
+}
+
+int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg)
+{
+	struct socket *sock;
+	struct sock *sk;
+	int err;
+
+	memset(tx, 0, sizeof(*tx));
+	tx->dev = dev;
+	tx->room = kzalloc(sizeof(*tx->room), TERN_GFP_CHARGED);
+	if (!tx->room)
+		return -ENOMEM;
+
+	/* AF_INET accounts for IPv6 packets as well, and exists if IPv6 does not. */
+	err = sock_create_kern(dev->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &sock);
+	if (err) {
+		kfree(tx->room);
+		memset(tx, 0, sizeof(*tx));
+		return err;
+	}
+	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
+	sk = sock->sk;
+	sk_set_txhash(sk);	/* spares the stack a flow dissection per packet */
+	tx->room->default_write_space = sk->sk_write_space;
+	rcu_assign_sk_user_data(sk, tx->room);
+	WRITE_ONCE(sk->sk_write_space, tx_write_space);
+	tx->sk = sk;
+	return 0;
+}
+
+void roce_tx_uninit(struct roce_tx *tx)
+{
+	struct sock *sk = tx->sk;
+
+	if (!sk)
+		return;
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_sk_user_data(sk, NULL);
+	/*
+	 * Skbs may outlive us and the module. Accepted race: a context that has
+	 * read the old pointer calls into the module yet. roce_net_exit() waits a
+	 * grace period, which is short of proof only for a preemptible caller
+	 * that stays preempted between that read and its call all the while.
+	 */
+	WRITE_ONCE(sk->sk_write_space, tx->room->default_write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+	roce_turn_uninit(&tx->room->turn);
+	sk_dst_reset(sk);
+	sock_release(sk->sk_socket);
+	tx->sk = NULL;
+	kfree_rcu(tx->room, rcu);
+	tx->room = NULL;
+}
+
+/*
+ * A little of a slow QP's, in one batch. What is batched already is about to be sent, and its end
+ * to be told.
+ */
+static bool has_a_slow_ones_share(struct roce_tx *tx, u32 bytes)
+{
+	if (wait_for(tx, WAITS_FOR_END))
+		return true;
+	if (!tx->batch.head || tx->batch.payload_bytes + bytes <= ROCE_GATE_SLOW_BYTES)
+		return false;
+	set_bit(WAITS_FOR_END, &tx->room->waits);
+	return true;
+}
+
+bool roce_tx_full(struct roce_tx *tx, u32 bytes)
+{
+	if (unlikely(roce_turn_is_slow(&tx->room->turn)) && has_a_slow_ones_share(tx, bytes))
+		return true;
+	/* All of it goes by one queue. */
+	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) &&
+	    wait_for(tx, WAITS_FOR_ROOM))
+		return true;
+	return roce_turn_waits(&tx->room->turn, bytes);
+}
+
+u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget)
+{
+	if (likely(!roce_turn_is_slow(&tx->room->turn)))
+		return budget;
+	return min(budget, max(ROCE_GATE_SLOW_BYTES / pmtu, 1u));
+}
+
+void roce_tx_end_turn(struct roce_tx *tx)
+{
+	roce_turn_end(&tx->room->turn);
+}
+
+void roce_tx_refused(struct roce_tx *tx)
+{
+	/* the end of any packet of ours in the stack is as good a moment as any */
+	wait_for(tx, WAITS_FOR_END);
+}
+
+void roce_tx_charge(struct roce_tx *tx, u32 truesize)
+{
+	roce_turn_sends(&tx->room->turn, tx->sk, truesize);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Received packets: from the UDP socket to a QP. Nothing in the packet is
+ * believed before its lengths and its ICRC are checked, and nothing it does is
+ * logged. A batch that no netdev has cut is taken in packet by packet, each where
+ * it lies. What a QP asks of its packet is in skb.c.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/inet_ecn.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "core/qp.h"
+#include "core/stats.h"
+#include "roce/wire/apart.h"
+#include "roce/wire/gid.h"
+#include "roce/wire/icrc.h"
+#include "roce/wire/mcast.h"
+#include "roce/wire/net.h"
+#include "roce/wire/rx.h"
+#include "roce/wire/skb.h"
+#include "roce/wire/upcalls.h"
+#include "uncleared.h"
+
+/* Where a packet is to: GID, netdev it came in by. */
+struct rx_dest {
+	union ib_gid gid;
+	int iif;
+	bool loopback;
+	bool mcast;
+};
+
+static void find_dest(const struct sk_buff *skb, struct rx_dest *to)
+{
+	to->loopback = skb->dev->flags & IFF_LOOPBACK;
+	if (roce_skb_is_ipv6(skb)) {
+		memcpy(&to->gid, &ipv6_hdr(skb)->daddr, sizeof(to->gid));
+		to->mcast = ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
+		/* on `lo`: the netdev that has the address */
+		to->iif = inet6_iif(skb);
+	} else {
+		roce_gid_from_ip4(&to->gid, ip_hdr(skb)->daddr);
+		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
+		to->iif = skb->dev->ifindex;
+	}
+}
+
+/*
+ * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with one
+ * of our own addresses as its source, IPv6 does not: then a neighbour could pretend to be
+ * the peer of a QP whose peer is on this host. (To a group anybody may send; own packets
+ * to it come back by the netdev that they left by.)
+ */
+static bool pretends_to_be_us(const struct tern_dev *dev, const struct sk_buff *skb,
+			      const struct rx_dest *to)
+{
+	const struct in6_addr *from;
+
+	if (!roce_skb_is_ipv6(skb) || to->loopback || to->mcast)
+		return false;
+	from = &ipv6_hdr(skb)->saddr;
+	/* a link-local one may be another host's on another link */
+	return tern_ipv6_dev_find(dev->net, from,
+				  ipv6_addr_type(from) & IPV6_ADDR_LINKLOCAL ? skb->dev : NULL);
+}
+
+/*
+ * skb->data is at the UDP header. Leaves it at the BTH with the trailing bytes
+ * gone and the headers linear. IP options and extension headers are refused:
+ * the ICRC is defined over the fixed header only (annex A17.3.3).
+ */
+static __always_inline bool trim_packet(struct sk_buff *skb)
+{
+	u32 ip_bytes = roce_skb_is_ipv6(skb) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	u32 bytes;
+
+	if (skb_network_header_len(skb) != ip_bytes)
+		return false;
+	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
+		return false;
+	bytes = ntohs(udp_hdr(skb)->len);
+	if (bytes < sizeof(struct udphdr) + BTH_BYTES + ICRC_BYTES || bytes > skb->len)
+		return false;
+	bytes -= sizeof(struct udphdr);
+	if (!pskb_may_pull(skb, sizeof(struct udphdr) + min_t(u32, bytes, PKT_HDR_MAX_BYTES)))
+		return false;
+	__skb_pull(skb, sizeof(struct udphdr));
+	return skb->len == bytes || !pskb_trim(skb, bytes);
+}
+
+static bool is_congestion_marked(const struct sk_buff *skb)
+{
+	u8 dsfield = roce_skb_is_ipv6(skb) ? ipv6_get_dsfield(ipv6_hdr(skb)) : ip_hdr(skb)->tos;
+
+	return INET_ECN_is_ce(dsfield);
+}
+
+/* Everything that can be checked without a QP. False: counted. */
+static bool accept_packet(const struct roce_rx *rx)
+{
+	struct tern_dev *dev = rx->dev;
+
+	if (unlikely(!roce_icrc_ok(rx))) {
+		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
+		return false;
+	}
+	tern_count(dev, TERN_CNT_RX_PKTS);
+	tern_count_add(dev, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
+	if (unlikely(is_congestion_marked(rx->skb)))
+		tern_count(dev, TERN_CNT_RX_CE);
+	if (unlikely(rx->k.op_flags & OPF_CNP)) {
+		tern_count(dev, TERN_CNT_RX_CNP);
+		return false;
+	}
+	return true;
+}
+
+/* To its QP, if it has one. Ends rx. */
+static __always_inline void deliver_packet(struct roce_net *rn, const struct rx_dest *to,
+					   struct roce_rx *rx, struct roce_rx_series *series)
+{
+	struct tern_qp *qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
+
+	if (likely(qp))
+		roce_qp_prefetch(qp, rx);
+	if (unlikely(!accept_packet(rx)))
+		goto drop;
+	/* the multicast QPN goes with a multicast address, and only with that */
+	if (unlikely(to->mcast != (rx->k.dqpn == QPN_MCAST))) {
+		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	if (unlikely(to->mcast)) {
+		roce_mcast_deliver(rn, &to->gid, to->iif, rx, series);
+		return;
+	}
+	if (unlikely(!qp)) {
+		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		goto drop;
+	}
+	roce_qp_rx(series, qp, rx);
+	return;
+drop:
+	roce_skb_done(rx);
+}
+
+/* One packet to dev; skb->data is at the UDP header. */
+static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+			struct sk_buff *skb, struct roce_rx_series *series)
+{
+	struct roce_rx rx TERN_UNCLEARED;
+
+	if (unlikely(!trim_packet(skb) || !roce_skb_parse(dev, skb, &rx))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+		return;
+	}
+	deliver_packet(rn, to, &rx, series);
+}
+
+/* Each of the packets where it is. skb->data is at the UDP header. Frees skb. */
+static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+		       struct sk_buff *skb, struct roce_rx_series *series)
+{
+	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + PKT_HDR_MAX_BYTES] __aligned(8);
+	u32 net_bytes = skb_network_header_len(skb) + sizeof(struct udphdr);
+	u32 size = skb_shinfo(skb)->gso_size;
+	struct roce_rx rx TERN_UNCLEARED;
+	u32 at, have, npkts = 0;
+
+	/* not all kernels bound their number */
+	if (size < BTH_BYTES + ICRC_BYTES || !trim_packet(skb) ||
+	    DIV_ROUND_UP(skb->len, size) > UDP_MAX_SEGMENTS) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+		return;
+	}
+	memcpy(headers, skb_network_header(skb), net_bytes);
+	for (at = 0; at < skb->len; at += rx.bytes) {
+		rx.dev = dev;
+		rx.skb = skb;
+		rx.at = at;
+		rx.bytes = min(size, skb->len - at);
+		rx.headers = headers;
+		rx.src = NULL;
+		rx.mcast = to->mcast;
+		rx.uncut = true;
+		have = min_t(u32, rx.bytes, PKT_HDR_MAX_BYTES);
+		roce_skb_cut_headers(skb, headers, rx.bytes, npkts++);
+		if (unlikely(skb_copy_bits(skb, at, headers + net_bytes, have) ||
+			     pkt_parse(headers + net_bytes, have, rx.bytes, &rx.k) != PKT_OK))
+			tern_count(dev, TERN_CNT_RX_MALFORMED);
+		else
+			deliver_packet(rn, to, &rx, series);
+	}
+	consume_skb(skb);
+}
+
+/* What came through the stack at a time: a packet or a batch of them. */
+static void take_all(struct roce_net *rn, struct sk_buff *skb)
+{
+	struct roce_rx_series series = {};
+	struct sk_buff *next = NULL;
+	__be16 protocol = skb->protocol;
+	struct tern_dev *dev;
+	struct rx_dest to;
+	struct roce_skb_cb cb TERN_UNCLEARED;
+
+	find_dest(skb, &to);
+	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
+				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
+	/* an address that is no GID, or of a port that was switched off */
+	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP))) {
+		kfree_skb(skb);
+		return;
+	}
+	if (unlikely(pretends_to_be_us(dev, skb, &to))) {
+		tern_count_add(dev, TERN_CNT_RX_BAD_PATH, max_t(u32, skb_shinfo(skb)->gso_segs, 1));
+		kfree_skb(skb);
+		return;
+	}
+	if (skb_is_gso(skb) && !roce_skb_is_uncut(skb) &&
+	    unlikely(!roce_skb_is_list(skb) || !roce_skb_take_apart(skb, &next))) {
+		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		kfree_skb(skb);
+		return;
+	}
+	roce_skb_detach(skb, to.loopback, to.mcast);
+	if (skb_is_gso(skb)) {
+		take_uncut(rn, dev, &to, skb, &series);
+		goto end;
+	}
+	/* for those that come after it */
+	if (next)
+		cb = *roce_skb_cb(skb);
+	while (skb) {
+		struct sk_buff *segment = next;
+
+		take_packet(rn, dev, &to, skb, &series);
+		if (!segment)
+			break;
+		next = segment->next;
+		skb = roce_skb_segment(segment, protocol, &cb);
+	}
+	/* no memory */
+	kfree_skb_list(skb ? NULL : next);
+end:
+	roce_rx_series_end(&series);
+}
+
+int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
+{
+	struct roce_net *rn;
+
+	rcu_read_lock();
+	rn = rcu_dereference_sk_user_data(sk);
+	if (likely(rn))
+		take_all(rn, skb);
+	else
+		kfree_skb(skb);
+	rcu_read_unlock();
+	return 0;
+}

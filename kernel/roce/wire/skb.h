@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A received packet in an skb: what is kept of its arrival, and what can be asked
+ * of it while it is on its way into a QP or waits in one.
+ */
+#ifndef TERN_ROCE_WIRE_SKB_H
+#define TERN_ROCE_WIRE_SKB_H
+
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
+
+#include "proto/pkt.h"
+
+struct roce_path;
+struct roce_source;
+struct tern_cqe;
+struct tern_dev;
+struct tern_sgl;
+struct tern_span;
+
+/*
+ * What the QP needs from a received packet, valid only in the call: k is parsed, the
+ * ICRC is right, the destination address is one of the device's. Without skb: a stretch
+ * of packets, or one, straight from a QP of this host.
+ */
+struct roce_rx {
+	struct tern_dev *dev;
+	struct sk_buff *skb;		/* whose data has the packet, from byte `at` on: BTH to ICRC */
+	u32 at;
+	u32 bytes;
+	const u8 *headers;		/* network header, UDP, BTH */
+	struct roce_source *src;	/* if there is no skb */
+	struct pkt k;
+	bool mcast;
+	bool uncut;			/* skb has others too, and is not this one's to keep or free */
+};
+
+/*
+ * skb->cb while the packet is ours: what is to be known of its arrival after
+ * the netdev may have gone (a packet can wait in a QP's backlog). The IP and
+ * MAC headers stay where skb's offsets say; skb->protocol tells IPv6 from IPv4.
+ */
+struct roce_skb_cb {
+	u16 vlan_id;
+	u8 sl;
+	bool has_vlan;
+	bool has_smac;
+	bool mcast;
+	u8 smac[ETH_ALEN];
+};
+
+static inline struct roce_skb_cb *roce_skb_cb(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct roce_skb_cb) > sizeof_field(struct sk_buff, cb));
+	return (struct roce_skb_cb *)skb->cb;
+}
+
+static inline bool roce_skb_is_ipv6(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IPV6);
+}
+
+/* Keep of the arrival what a CQE wants, and let go of netdev, route and socket. */
+void roce_skb_detach(struct sk_buff *skb, bool loopback, bool mcast);
+
+/*
+ * Parse a detached skb, whose data is at the BTH; again when it comes from a QP's queue.
+ * False cannot happen for queued ones.
+ */
+static inline bool roce_skb_parse(struct tern_dev *dev, struct sk_buff *skb, struct roce_rx *rx)
+{
+	rx->dev = dev;
+	rx->skb = skb;
+	rx->at = 0;
+	rx->bytes = skb->len;
+	rx->headers = skb_network_header(skb);
+	rx->src = NULL;
+	rx->mcast = roce_skb_cb(skb)->mcast;
+	rx->uncut = false;
+	return pkt_parse(skb->data, skb_headlen(skb), skb->len, &rx->k) == PKT_OK;
+}
+
+/* The packet as an skb of its own, for a queue of the QP's. NULL: no memory. Ends rx. */
+struct sk_buff *roce_skb_keep(struct roce_rx *rx);
+/* As roce_skb_keep(), but rx does not end. */
+struct sk_buff *roce_skb_ref(const struct roce_rx *rx);
+/* The other end of rx. Softirq, or BHs off. */
+void roce_skb_done(struct roce_rx *rx);
+
+/* For roce_skb_flat(): [at, at + n) is not all in skb's head. */
+const u8 *roce_skb_frag_flat(const struct sk_buff *skb, u32 at, u32 n);
+
+/* The bytes [at, at + n) of skb's data if they are in one piece, else NULL. */
+static inline const u8 *roce_skb_flat(const struct sk_buff *skb, u32 at, u32 n)
+{
+	if (likely(at + n <= skb_headlen(skb)))
+		return skb->data + at;
+	return roce_skb_frag_flat(skb, at, n);
+}
+
+/* Copy the bytes [at, at + n) of skb's data, which has them, in however many pieces. */
+void roce_skb_to_span(struct sk_buff *skb, u32 at, const struct tern_span *span, u64 span_off,
+		      u32 n);
+int roce_skb_to_sgl(struct sk_buff *skb, u32 at, struct tern_sgl *sgl, u64 sgl_off, u32 n);
+
+/*
+ * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header
+ * in the last 20, RoCEv2 annex A17.4.5.2), and the L2/L3 fields of a CQE.
+ */
+void roce_skb_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES]);
+void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe);
+
+/* Does the packet come from the peer that path points at (addresses)? */
+bool roce_skb_from_path(const struct sk_buff *skb, const struct roce_path *path);
+
+#endif
