@@ -21,7 +21,7 @@
 #include <net/tcp.h>
 #include <rdma/iw_cm.h>
 
-#include "iwarp/gate.h"
+#include "iwarp/stream/gate.h"
 #include "objects.h"
 #include "proto/iw_ack.h"
 #include "proto/iw_req.h"

@@ -10,7 +10,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
+#include "iwarp/stream/zerocopy.h"
 #include "transport.h"
 
 struct workqueue_struct *iw_wq;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A model of who runs an iWARP QP (kernel/iwarp/exec.c): a QP that is being connected, posters who
+ * A model of who runs an iWARP QP (kernel/iwarp/stream/run.c): a QP that is being connected, posters who
  * ring only if DRAINING is not set, TCP's acknowledges and the peer's bytes in softirqs, a process
  * that owns the socket for a while, and the work item, in every interleaving of their steps. A step
  * is what is atomic there: one access to a lock, the ring or the socket; in a run, which has its

@@ -8,7 +8,7 @@
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
+#include "iwarp/stream/zerocopy.h"
 
 /* ---- completions, errors: run_lock held ---- */
 

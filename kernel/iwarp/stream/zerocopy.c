@@ -11,7 +11,7 @@
 
 #include "charged.h"
 #include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
+#include "iwarp/stream/zerocopy.h"
 
 /* Of a request, at least: less is copied sooner than its pages are counted. */
 #define LEND_LEAST	(16 << 10)

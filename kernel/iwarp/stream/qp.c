@@ -12,7 +12,7 @@
 
 #include "charged.h"
 #include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
+#include "iwarp/stream/zerocopy.h"
 #include "mem/page.h"
 #include "transport.h"
 

@@ -12,7 +12,7 @@
 
 #include "crc.h"
 #include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
+#include "iwarp/stream/zerocopy.h"
 #include "mem/page.h"
 
 static_assert(TERN_PAGE_BYTES >= IW_MAX_FPDU_BYTES);
