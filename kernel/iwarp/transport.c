@@ -10,10 +10,15 @@
 #include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/stream/cmref.h"
+#include "iwarp/stream/defer.h"
+#include "iwarp/stream/gate.h"
+#include "iwarp/stream/qp.h"
+#include "iwarp/stream/run.h"
+#include "iwarp/stream/state.h"
 #include "iwarp/stream/zerocopy.h"
 #include "transport.h"
 
-struct workqueue_struct *iw_wq;
 struct workqueue_struct *iw_ep_wq;
 
 static const struct tern_limits limits = {
@@ -162,12 +167,13 @@ const struct tern_transport_ops tern_iwarp_transport = {
 
 int tern_iwarp_init(void)
 {
-	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!iw_wq)
-		return -ENOMEM;
+	int err = iw_defer_init();
+
+	if (err)
+		return err;
 	iw_ep_wq = alloc_workqueue("tern_iwarp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!iw_ep_wq) {
-		destroy_workqueue(iw_wq);
+		iw_defer_exit();
 		return -ENOMEM;
 	}
 	return 0;
@@ -175,7 +181,7 @@ int tern_iwarp_init(void)
 
 void tern_iwarp_exit(void)
 {
-	iw_lenders_exit();
+	iw_zc_exit();
 	destroy_workqueue(iw_ep_wq);
-	destroy_workqueue(iw_wq);
+	iw_defer_exit();
 }

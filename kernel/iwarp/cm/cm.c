@@ -11,6 +11,12 @@
 #include <rdma/rdma_cm.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/stream/close.h"
+#include "iwarp/stream/cmref.h"
+#include "iwarp/stream/frame.h"
+#include "iwarp/stream/qp.h"
+#include "iwarp/stream/run.h"
+#include "iwarp/stream/start.h"
 
 static bool want_crc = true;
 module_param_named(iwarp_crc, want_crc, bool, 0644);
@@ -85,7 +91,7 @@ static int ep_open(struct iw_ep *ep, const struct mpa_terms *terms, bool active)
 	int err;
 
 	iw_sock_open(ep->sock->sk, READ_ONCE(ep->dev->peer_timeout_s));
-	err = iw_qp_start(ep->qp, ep, terms, active);
+	err = iw_qp_start(ep->qp, ep->sock->sk, terms, active);
 	if (err)
 		return err;
 	ep->state = IW_EP_OPEN;
@@ -105,43 +111,14 @@ static void ep_run(struct iw_ep *ep)
 
 /* ---- active side ---- */
 
-static int connect_qp(struct iw_ep *ep, struct iw_cm_id *cm_id, u32 qpn)
+static int attach_qp(struct iw_ep *ep, struct iw_cm_id *cm_id, u32 qpn)
 {
-	/* iw_cm has its own reference for the whole call. */
-	struct iw_qp *qp = iw_qp_find(to_tern_dev(cm_id->device), qpn);
-	int err = 0;
+	struct iw_qp *qp = iw_qp_attach(to_tern_dev(cm_id->device), qpn, rdma_id(cm_id), ep);
 
-	if (!qp)
-		return -EINVAL;
-	if (!iw_qp_is_callers(qp, rdma_id(cm_id))) {
-		err = -EPERM;
-		goto put;
-	}
-	spin_lock_bh(&qp->base.run_lock);
-	if (qp->base.dead || qp->ep || !iw_qp_may_connect(qp)) {
-		err = -EINVAL;
-	} else {
-		iw_ep_get(ep);
-		qp->ep = ep;
-		ep->qp = qp;
-	}
-	spin_unlock_bh(&qp->base.run_lock);
-put:
-	iw_qp_unfind(qp);
-	return err;
-}
-
-static void disconnect_qp(struct iw_ep *ep)
-{
-	struct iw_qp *qp = ep->qp;
-
-	if (!qp)
-		return;
-	spin_lock_bh(&qp->base.run_lock);
-	qp->ep = NULL;
-	spin_unlock_bh(&qp->base.run_lock);
-	ep->qp = NULL;
-	iw_ep_put(ep);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	ep->qp = qp;
+	return 0;
 }
 
 static int addr_bytes(const struct sockaddr_storage *addr)
@@ -231,7 +208,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	memcpy(ep->buf, param->private_data, param->private_data_len);
 	ep->own_bytes = param->private_data_len;
 
-	err = connect_qp(ep, cm_id, param->qpn);
+	err = attach_qp(ep, cm_id, param->qpn);
 	if (err)
 		goto fail;
 	ep->state = IW_EP_CONNECTING;
@@ -252,7 +229,8 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 fail:
 	ep->state = IW_EP_DEAD;
-	disconnect_qp(ep);
+	iw_qp_detach(ep->qp, ep);
+	ep->qp = NULL;
 	iw_ep_unlock(ep);
 	iw_ep_put(ep);
 	return err;
@@ -291,7 +269,9 @@ static void step_connecting(struct iw_ep *ep)
  */
 static void refuse_reply(struct iw_ep *ep, const struct mpa_terms *terms, int code, int status)
 {
-	if (iw_tx_say_terminate(ep->sock, terms, code))
+	u8 fpdu[IW_TERMINATE_BYTES];
+
+	if (iw_sock_send(ep->sock, fpdu, iw_frame_terminate(terms, code, fpdu), NULL, 0))
 		iw_ep_reset(ep, status);
 	else
 		iw_ep_end(ep, status);
@@ -552,7 +532,7 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	set_offer(ep, param, MPA_RTR_WRITE | MPA_RTR_READ);
 	/* Even if it has no first message that we know: it is told, and the one to end it. */
 	mpa_accept(&ep->offer, &ep->frame, &terms, &reply);
-	err = connect_qp(ep, cm_id, param->qpn);
+	err = attach_qp(ep, cm_id, param->qpn);
 	if (err)
 		goto fail;
 	err = ep_open(ep, &terms, false);
@@ -605,47 +585,28 @@ int iw_reject(struct iw_cm_id *cm_id, const void *data, u8 bytes)
 static void step_open(struct iw_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
-	struct iw_qp *qp = ep->qp;
-	bool unread, wanted, fin_in, fin_out, closing, lent;
+	struct iw_close close;
 
-	iw_sock_lock(sk);
-	iw_run(qp, sk, IW_SETTLE);
-	/*
-	 * What came before the peer's FIN is taken first; whoever takes it comes here
-	 * again. Unless it is our end, too, and there is no receive for it: nobody wants it.
-	 */
-	unread = READ_ONCE(qp->rx_pending);
-	wanted = unread && !READ_ONCE(qp->rx_waits);
-	fin_in = (sk->sk_shutdown & RCV_SHUTDOWN) &&
-		 (!unread || (READ_ONCE(qp->tx.closing) && !wanted));
-	if (fin_in) {
-		iw_qp_peer_closed(qp);
-		iw_run(qp, sk, IW_SETTLE);
-	}
-	closing = READ_ONCE(qp->tx.closing);
-	fin_out = READ_ONCE(qp->tx.fin);
-	lent = READ_ONCE(qp->req.num_lent);
-	iw_sock_unlock(sk);
-
+	iw_close_look(ep->qp, sk, &close);
 	/* If both ends have closed, the peer's last messages may be yet to be taken. */
-	if (sk->sk_err || (sk->sk_state == TCP_CLOSE && !wanted)) {
+	if (sk->sk_err || (sk->sk_state == TCP_CLOSE && !close.wanted)) {
 		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin_in)
+	if (close.fin_in)
 		iw_ep_peer_closed(ep);
-	if (fin_in && closing && ep->state == IW_EP_OPEN)
+	if (close.fin_in && close.closing && ep->state == IW_EP_OPEN)
 		iw_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0);
-	if (closing && ep->state == IW_EP_OPEN) {
+	if (close.closing && ep->state == IW_EP_OPEN) {
 		ep->state = IW_EP_DRAINING;
 		iw_ep_bound_end(ep);
 	}
 	/* What has completed is TCP's by now; the rest it may still read from where that lies. */
-	if (fin_in && fin_out && !lent) {
+	if (close.fin_in && close.fin_out && !close.lent) {
 		iw_ep_end(ep, 0);
 		return;
 	}
-	if (fin_out && ep->state == IW_EP_DRAINING) {
+	if (close.fin_out && ep->state == IW_EP_DRAINING) {
 		ep->state = IW_EP_CLOSING;
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
 		iw_ep_bound_end(ep);

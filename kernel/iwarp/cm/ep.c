@@ -9,6 +9,11 @@
 
 #include "charged.h"
 #include "iwarp/iwarp.h"
+#include "iwarp/stream/ack.h"
+#include "iwarp/stream/close.h"
+#include "iwarp/stream/qp.h"
+#include "iwarp/stream/run.h"
+#include "iwarp/stream/start.h"
 
 /* ---- references: all of process context ---- */
 
@@ -196,9 +201,12 @@ int iw_ep_event(struct iw_ep *ep, enum iw_cm_event_type type, int status)
 	if (type == IW_CM_EVENT_CONNECT_REPLY && (!status || status == -ECONNREFUSED))
 		iw_ep_describe(ep, &event);
 	if (type == IW_CM_EVENT_ESTABLISHED) {
+		u8 ird, ord;
+
 		/* What was agreed on, in the terms of iw_ep_describe(). */
-		event.ird = ep->qp->base.attr.max_rd_atomic;
-		event.ord = ep->qp->base.attr.max_dest_rd_atomic;
+		iw_qp_depths(ep->qp, &ird, &ord);
+		event.ird = ord;
+		event.ord = ird;
 	}
 	err = ep->cm_id->event_handler(ep->cm_id, &event);
 	if (!err || WARN_ON_ONCE(!event.private_data_len))
@@ -253,7 +261,7 @@ void iw_ep_end(struct iw_ep *ep, int status)
 	iw_ep_leave_listener(ep);
 	if (qp) {
 		iw_qp_closed(qp);
-		iw_rx_settle(qp);
+		iw_ack_settle(qp);
 	}
 	if (was == IW_EP_CONNECTING || was == IW_EP_WAIT_REPLY)
 		iw_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status);
@@ -308,13 +316,13 @@ static bool is_progressing(struct iw_ep *ep)
 {
 	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
 	u32 una = READ_ONCE(tp->snd_una), copied = READ_ONCE(tp->copied_seq);
-	u32 req = READ_ONCE(ep->qp->req.una);
+	u32 req = iw_close_oldest(ep->qp);
 	bool moved = una != ep->close_una || copied != ep->close_copied || req != ep->close_req;
 
 	ep->close_una = una;
 	ep->close_copied = copied;
 	ep->close_req = req;
-	return moved && READ_ONCE(ep->qp->base.state) == IB_QPS_SQD;
+	return moved && iw_close_is_orderly(ep->qp);
 }
 
 void iw_ep_bound_end(struct iw_ep *ep)

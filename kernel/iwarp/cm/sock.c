@@ -11,6 +11,8 @@
 #include <net/tcp.h>
 
 #include "iwarp/iwarp.h"
+#include "iwarp/stream/run.h"
+#include "iwarp/stream/tcp.h"
 
 void iw_sock_prepare(struct sock *sk)
 {
