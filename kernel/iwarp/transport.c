@@ -9,7 +9,10 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
-#include "iwarp/iwarp.h"
+#include "iwarp/cm/active.h"
+#include "iwarp/cm/ep.h"
+#include "iwarp/cm/passive.h"
+#include "iwarp/cm/request.h"
 #include "iwarp/stream/cmref.h"
 #include "iwarp/stream/defer.h"
 #include "iwarp/stream/gate.h"
@@ -18,8 +21,6 @@
 #include "iwarp/stream/state.h"
 #include "iwarp/stream/zerocopy.h"
 #include "transport.h"
-
-struct workqueue_struct *iw_ep_wq;
 
 static const struct tern_limits limits = {
 	.max_qp = 65536,
@@ -103,7 +104,7 @@ static int iw_dev_start(struct tern_dev *dev)
 	return 0;
 }
 
-/* ib_core keeps the GID; a new address makes a new one. */
+/* ib_core caches the GID; a new address makes a new one. */
 static void iw_dev_changed(struct tern_dev *dev)
 {
 	struct ib_event event = {
@@ -122,7 +123,7 @@ static void iw_dev_changed(struct tern_dev *dev)
 static void iw_dev_stop(struct tern_dev *dev)
 {
 	iw_requests_end(dev);
-	flush_workqueue(iw_ep_wq);
+	iw_ep_flush();
 	iw_gate_uninit(&iw_dev(dev)->gate);
 	WARN_ON(atomic_read(&iw_dev(dev)->acks_waiting));
 	kfree(iw_dev(dev));
@@ -171,17 +172,15 @@ int tern_iwarp_init(void)
 
 	if (err)
 		return err;
-	iw_ep_wq = alloc_workqueue("tern_iwarp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!iw_ep_wq) {
+	err = iw_ep_init();
+	if (err)
 		iw_defer_exit();
-		return -ENOMEM;
-	}
-	return 0;
+	return err;
 }
 
 void tern_iwarp_exit(void)
 {
 	iw_zc_exit();
-	destroy_workqueue(iw_ep_wq);
+	iw_ep_exit();
 	iw_defer_exit();
 }
