@@ -6,7 +6,7 @@
 #include "iwarp/stream/error.h"
 #include "iwarp/stream/upcalls.h"
 
-void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status)
+static void complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status)
 {
 	if (!tern_qp_complete_send(&qp->base, index, status))
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
@@ -84,7 +84,7 @@ enum iw_step iw_complete_requests(struct iw_qp *qp)
 
 	while (left && iw_req_reap(&qp->req, &slot, &status)) {
 		/* enum iw_status has the values of enum ib_wc_status */
-		iw_complete_send(qp, slot, (enum ib_wc_status)status);
+		complete_send(qp, slot, (enum ib_wc_status)status);
 		left--;
 	}
 	/* Those without a CQE */
@@ -112,7 +112,7 @@ enum iw_step iw_flush(struct iw_qp *qp, u32 *budget)
 		if (ret == 0 || ret == -EOVERFLOW)
 			more = false;
 		else
-			iw_complete_send(qp, base->sq.head - 1, IB_WC_WR_FLUSH_ERR);
+			complete_send(qp, base->sq.head - 1, IB_WC_WR_FLUSH_ERR);
 	}
 	more |= tern_qp_flush_recv(base, budget);
 	if (base->srq && !qp->last_wqe_told) {

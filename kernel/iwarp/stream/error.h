@@ -9,8 +9,7 @@
 #include "iwarp/stream/state.h"
 #include "iwarp/stream/step.h"
 
-/* As tern_qp_complete_send() and tern_qp_complete_recv(). If the CQ has no room the QP fails. */
-void iw_complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status);
+/* As tern_qp_complete_recv(). If the CQ has no room the QP fails. */
 void iw_complete_recv(struct iw_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
 		      bool solicited);
 

@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 
 #include "charged.h"
-#include "iwarp/stream/ack.h"
 #include "iwarp/stream/cmref.h"
 #include "iwarp/stream/error.h"
 #include "iwarp/stream/out.h"
