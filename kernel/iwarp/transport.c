@@ -13,11 +13,17 @@
 #include "core/qp.h"
 #include "core/sysfs.h"
 #include "core/transport.h"
-#include "iwarp/iwarp.h"
-#include "iwarp/lend.h"
-
-struct workqueue_struct *iw_wq;
-struct workqueue_struct *iw_ep_wq;
+#include "iwarp/cm/active.h"
+#include "iwarp/cm/ep.h"
+#include "iwarp/cm/passive.h"
+#include "iwarp/cm/request.h"
+#include "iwarp/stream/cmref.h"
+#include "iwarp/stream/defer.h"
+#include "iwarp/stream/gate.h"
+#include "iwarp/stream/qp.h"
+#include "iwarp/stream/run.h"
+#include "iwarp/stream/state.h"
+#include "iwarp/stream/zerocopy.h"
 
 static const struct tern_limits limits = {
 	.max_qp = 65536,
@@ -101,7 +107,7 @@ static int iw_dev_start(struct tern_dev *dev)
 	return 0;
 }
 
-/* ib_core keeps the GID; a new address makes a new one. */
+/* ib_core caches the GID; a new address makes a new one. */
 static void iw_dev_changed(struct tern_dev *dev)
 {
 	struct ib_event event = {
@@ -120,7 +126,7 @@ static void iw_dev_changed(struct tern_dev *dev)
 static void iw_dev_stop(struct tern_dev *dev)
 {
 	iw_requests_end(dev);
-	flush_workqueue(iw_ep_wq);
+	iw_ep_flush();
 	iw_gate_uninit(&iw_dev(dev)->gate);
 	WARN_ON(atomic_read(&iw_dev(dev)->acks_waiting));
 	kfree(iw_dev(dev));
@@ -165,20 +171,19 @@ const struct tern_transport_ops tern_iwarp_transport = {
 
 int tern_iwarp_init(void)
 {
-	iw_wq = alloc_workqueue("tern_iwarp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!iw_wq)
-		return -ENOMEM;
-	iw_ep_wq = alloc_workqueue("tern_iwarp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!iw_ep_wq) {
-		destroy_workqueue(iw_wq);
-		return -ENOMEM;
-	}
-	return 0;
+	int err = iw_defer_init();
+
+	if (err)
+		return err;
+	err = iw_ep_init();
+	if (err)
+		iw_defer_exit();
+	return err;
 }
 
 void tern_iwarp_exit(void)
 {
-	iw_lenders_exit();
-	destroy_workqueue(iw_ep_wq);
-	destroy_workqueue(iw_wq);
+	iw_zc_exit();
+	iw_ep_exit();
+	iw_defer_exit();
 }

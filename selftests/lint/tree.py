@@ -147,7 +147,7 @@ def reclaim(path, text):
             yield "%s:%d: a workqueue without WQ_MEM_RECLAIM" % (
                 path, text.count("\n", 0, found.start()) + 1)
     yield from numbered(path, text, SHARED_QUEUE, "work on one of the kernel's queues")
-    if path != "kernel/iwarp/iwarp.h":
+    if path != "kernel/iwarp/cm/ep.h":
         yield from numbered(path, text, EP_LOCK, "not by iw_ep_lock()")
 
 

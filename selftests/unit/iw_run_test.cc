@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A model of who runs an iWARP QP (kernel/iwarp/exec.c): a QP that is being connected, posters who
- * ring only if DRAINING is not set, TCP's acknowledges and the peer's bytes in softirqs, a process
- * that owns the socket for a while, and the work item, in every interleaving of their steps. A step
- * is what is atomic there: one access to a lock, the ring or the socket; in a run, which has its
- * locks, what nobody else does at the same time is one with the access before. (As if memory were
- * sequentially consistent; but a kernel consumer, who posts without a barrier, may look for the
- * socket before he has posted.) Not in it: turns, receive WQEs that are missing, the end.
+ * A model of who runs an iWARP QP (kernel/iwarp/stream/run.c): a QP that is being connected
+ * (stream/start.c, cm/callbacks.c), posters that ring only if DRAINING is not set, TCP's
+ * acknowledges and the peer's bytes in softirqs, a process that owns the socket for a while, and
+ * the work item, in every interleaving of their steps. A step is what is atomic there: one access
+ * to a lock, the ring or the socket; in a run, which has its locks, what no other context does at
+ * the same time is one with the access before. (As if memory were sequentially consistent; but a
+ * kernel consumer, which posts without a barrier, may look for the socket before it has posted.)
+ * Not in it: grants, receive WQEs that are missing, the end.
  *
- * However it goes, in the end nothing that was posted is left, and all that came was looked at.
- * Each rule that this hangs on is also switched off: then the search must find a run that is lost,
- * or it proves nothing.
+ * In every order, nothing that was posted is left in the end, and all that came was looked at.
+ * Each rule that this depends on is also switched off: then the search must find a run that is
+ * lost, or it proves nothing.
  */
 #include <array>
 #include <cstdint>
@@ -39,13 +40,13 @@ enum class At : uint8_t {
 	kSpinLock,	 /* iw_kick(), softirqs: the socket's spinlock */
 	kLater,		 /* softirqs: a process owns the socket, so into the backlog */
 	kStart,		 /* iw_qp_start() */
-	kAttach,	 /* iw_sock_attach_data() */
+	kAttach,	 /* iw_callbacks_attach_data() */
 	kLockSock,	 /* lock_sock(); of those who run iw_sock_lock() */
 	kAcked,		 /* tcp_check_space() */
 	kCame,		 /* tcp_data_ready() */
 	kRunLock,	 /* iw_run() */
 	kRun,		 /* run_locked() */
-	kSend,		 /* tx_run() */
+	kSend,		 /* send_all() in stream/tx.c */
 	kNoMoreDraining, /* the same: nothing posted, DRAINING off ... */
 	kLookAgain,	 /* ... and a look at prod */
 	kRunUnlock,

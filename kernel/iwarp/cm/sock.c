@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP sockets of endpoints: how they are made, and which callbacks they have
- * in which phase. sk_user_data is the endpoint, from attach to detach; a
- * callback holds sk_callback_lock, so after detach none runs any more, and the
- * socket has TCP's own again: it may outlive this module. What a listener
- * accepts comes with the listener's callbacks, but without its endpoint.
+ * TCP sockets of endpoints: how they are made, set up and closed. Their callbacks are in
+ * callbacks.c.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "core/device.h"
-#include "iwarp/iwarp.h"
+#include "iwarp/cm/sock.h"
+#include "iwarp/stream/tcp.h"
+
+/*
+ * What may wait below TCP, in the device's queue: 2^-9 s' worth at the pace of the stream, instead
+ * of TCP's 2^-10 s, as ACKs held back slow that pace as TCP sees it. With 2^-8 s a bulk stream
+ * fills netdevs' rings, and short messages of other QPs wait behind it. tcp_limit_output_bytes
+ * bounds it all the same. With a netdev that does not cut segments itself TCP's is enough to fill
+ * the ring.
+ */
+#define PACING_SHIFT		9
+/*
+ * Written to TCP, but not sent yet: beyond it there is no room. More of it makes nothing faster. It
+ * would complete megabytes of WRITEs of a bulk stream that have not begun to leave, and spend their
+ * poster's time on them alone.
+ */
+#define UNSENT_BYTES		(256 << 10)
 
 void iw_sock_prepare(struct sock *sk)
 {
 	tcp_sock_set_nodelay(sk);
 	/* Segments are built in softirqs, too. */
 	sk->sk_allocation = GFP_ATOMIC;
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, IW_UNSENT_BYTES);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, UNSENT_BYTES);
 }
 
 int iw_sock_create(struct tern_dev *dev, int family, int rcvbuf, struct socket **sock)
@@ -38,8 +51,8 @@ int iw_sock_create(struct tern_dev *dev, int family, int rcvbuf, struct socket *
 }
 
 /*
- * A peer that has something to acknowledge is given up by TCP's own timer, one that has not is
- * asked from half of the time on, and has five chances to answer.
+ * If the peer has something to acknowledge, TCP's own timer gives it up. Else it is asked from half
+ * of the time on, and has five chances to answer.
  */
 static void set_peer_timeout(struct sock *sk, u32 seconds)
 {
@@ -80,7 +93,7 @@ void iw_sock_set_pacing(struct sock *sk)
 	rcu_read_lock();
 	dst = __sk_dst_get(sk);
 	if (dst && !iw_sends_packets(READ_ONCE(dst->dev)))
-		sk_pacing_shift_update(sk, IW_PACING_SHIFT);
+		sk_pacing_shift_update(sk, PACING_SHIFT);
 	rcu_read_unlock();
 }
 
@@ -119,105 +132,13 @@ void iw_sock_release(struct socket *sock)
 	unsigned int noio = memalloc_noio_save();	/* also by an endpoint's work */
 
 	/*
-	 * What is on its way, and the FIN, goes on after us, timers and all; so the
-	 * namespace must stay as long, which kernel sockets do not see to.
+	 * What is on its way, and the FIN, continues after this, with timers; so the namespace
+	 * must stay as long, which kernel sockets do not ensure.
 	 */
 	if (sock->sk->sk_state != TCP_CLOSE && !tern_sk_hold_net(sock->sk))
 		iw_sock_abort(sock);
 	sock_release(sock);
 	memalloc_noio_restore(noio);
-}
-
-/* ---- callbacks ---- */
-
-/* sk_callback_lock held */
-static struct iw_ep *ep_of(const struct sock *sk)
-{
-	return __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-}
-
-static void kick_ep(struct sock *sk)
-{
-	struct iw_ep *ep;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	ep = ep_of(sk);
-	if (ep)
-		iw_ep_kick(ep);
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void data_ready(struct sock *sk)
-{
-	struct iw_ep *ep;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	ep = ep_of(sk);
-	if (ep)
-		iw_run(ep->qp, sk, IW_BYTES);
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void write_space(struct sock *sk)
-{
-	struct iw_ep *ep;
-
-	if (!sk_stream_is_writeable(sk))
-		return;
-	read_lock_bh(&sk->sk_callback_lock);
-	ep = ep_of(sk);
-	if (ep) {
-		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		iw_run(ep->qp, sk, IW_ROOM);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void nothing(struct sock *sk)
-{
-}
-
-void iw_sock_callbacks_get(const struct sock *sk, struct iw_sock_callbacks *cb)
-{
-	cb->ready = sk->sk_data_ready;
-	cb->space = sk->sk_write_space;
-	cb->change = sk->sk_state_change;
-	cb->error = sk->sk_error_report;
-}
-
-static void set_callbacks(struct sock *sk, struct iw_ep *ep, const struct iw_sock_callbacks *cb)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	__rcu_assign_sk_user_data_with_flags(sk, ep, ep ? SK_USER_DATA_NOCOPY : 0);
-	sk->sk_data_ready = cb->ready;
-	sk->sk_write_space = cb->space;
-	sk->sk_state_change = cb->change;
-	sk->sk_error_report = cb->error;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-void iw_sock_disinherit(struct sock *sk, const struct iw_ep *listener)
-{
-	set_callbacks(sk, NULL, &listener->tcp_callbacks);
-}
-
-void iw_sock_attach(struct iw_ep *ep)
-{
-	static const struct iw_sock_callbacks step = { kick_ep, nothing, kick_ep, kick_ep };
-
-	set_callbacks(ep->sock->sk, ep, &step);
-}
-
-void iw_sock_attach_data(struct iw_ep *ep)
-{
-	static const struct iw_sock_callbacks data = { data_ready, write_space, kick_ep, kick_ep };
-
-	set_callbacks(ep->sock->sk, ep, &data);
-}
-
-void iw_sock_detach(struct iw_ep *ep)
-{
-	set_callbacks(ep->sock->sk, NULL, &ep->tcp_callbacks);
 }
 
 int iw_sock_send(struct socket *sock, const void *p, u32 bytes, const void *more, u32 more_bytes)
