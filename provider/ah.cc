@@ -47,11 +47,8 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 		      .resp(&resp)
 		      .driver_resp(&driver)
 		      .run(pd->context->cmd_fd);
-	if (err) {
-		free_object(ah);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(ah, err);
 	ah->base.context = pd->context;
 	ah->base.pd = pd;
 	ah->base.handle = resp.ah_handle;
@@ -61,15 +58,8 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 
 int destroy_ah(ibv_ah *ibah)
 {
-	const ib_uverbs_destroy_ah req = {ibah->handle};
-	int err;
-
-	err = destroy_error(
-		ibah->context,
-		WriteCommand(IB_USER_VERBS_CMD_DESTROY_AH, req).run(ibah->context->cmd_fd));
-	if (!err)
-		free_object(reinterpret_cast<Ah *>(ibah));
-	return err;
+	return destroy_object(ibah->context, IB_USER_VERBS_CMD_DESTROY_AH, ibah->handle,
+			      reinterpret_cast<Ah *>(ibah));
 }
 
 } // namespace tern

@@ -102,6 +102,31 @@ constexpr uint32_t extended(uint32_t number)
 	return number | IB_USER_VERBS_CMD_FLAG_EXTENDED;
 }
 
+/* The command that destroys a PD, MR, MW or AH: its request is the handle alone. */
+inline int command_destroy(int cmd_fd, uint32_t number, uint32_t handle)
+{
+	return WriteCommand(number, handle).run(cmd_fd);
+}
+static_assert(sizeof(ib_uverbs_dealloc_pd) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_dereg_mr) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_dealloc_mw) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_destroy_ah) == sizeof(uint32_t));
+
+/* The same for a CQ, QP or SRQ: one request for all three; resp counts the object's events. */
+template <typename Resp>
+int command_destroy(int cmd_fd, uint32_t number, uint32_t handle, Resp *resp)
+{
+	const ib_uverbs_destroy_cq req = {0, handle, 0};
+
+	return WriteCommand(number, req).resp(resp).run(cmd_fd);
+}
+static_assert(sizeof(ib_uverbs_destroy_qp) == sizeof(ib_uverbs_destroy_cq));
+static_assert(sizeof(ib_uverbs_destroy_srq) == sizeof(ib_uverbs_destroy_cq));
+static_assert(offsetof(ib_uverbs_destroy_qp, qp_handle) ==
+	      offsetof(ib_uverbs_destroy_cq, cq_handle));
+static_assert(offsetof(ib_uverbs_destroy_srq, srq_handle) ==
+	      offsetof(ib_uverbs_destroy_cq, cq_handle));
+
 } // namespace tern
 
 #endif

@@ -29,14 +29,6 @@ struct ResizeCqResp {
 };
 static_assert(sizeof(ResizeCqResp) == sizeof(ib_uverbs_resize_cq_resp));
 
-int command_destroy(ibv_cq *cq, ib_uverbs_destroy_cq_resp *resp)
-{
-	ib_uverbs_destroy_cq req{};
-
-	req.cq_handle = cq->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_CQ, req).resp(resp).run(cq->context->cmd_fd);
-}
-
 /* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
 Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
@@ -73,11 +65,10 @@ Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_th
 
 destroy_cq:
 	ib_uverbs_destroy_cq_resp ignored;
-	(void)command_destroy(&cq->vcq.cq, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_CQ, cq->vcq.cq.handle,
+			      &ignored);
 free_cq:
-	free_object(cq);
-	errno = err;
-	return nullptr;
+	return create_failed(cq, err);
 }
 
 } // namespace
@@ -170,12 +161,11 @@ int destroy_cq(ibv_cq *ibcq)
 	ib_uverbs_destroy_cq_resp resp{};
 	int err;
 
-	err = command_destroy(ibcq, &resp);
-	if (err) {
-		err = destroy_error(ibcq->context, err);
-		if (err)
-			return err;
-	} else {
+	err = command_destroy(ibcq->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_CQ, ibcq->handle,
+			      &resp);
+	if (destroy_error(ibcq->context, err))
+		return err;
+	if (!err) {
 		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed,
 			      resp.comp_events_reported);
 		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed,

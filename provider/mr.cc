@@ -42,13 +42,6 @@ struct ReregMrResp {
 };
 static_assert(sizeof(ReregMrResp) == sizeof(ib_uverbs_rereg_mr_resp));
 
-ibv_mr *fail(verbs_mr *mr, int err)
-{
-	free_object(mr);
-	errno = err;
-	return nullptr;
-}
-
 } // namespace
 
 ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
@@ -69,7 +62,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_REG_MR, req).resp(&resp).run(pd->context->cmd_fd);
 	if (err)
-		return fail(mr, err);
+		return create_failed(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
 	mr->ibv_mr.addr = addr;
@@ -112,15 +105,8 @@ int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int
 
 int dereg_mr(verbs_mr *mr)
 {
-	const ib_uverbs_dereg_mr req = {mr->ibv_mr.handle};
-	ibv_context *context = mr->ibv_mr.context;
-	int err;
-
-	err = destroy_error(context,
-			    WriteCommand(IB_USER_VERBS_CMD_DEREG_MR, req).run(context->cmd_fd));
-	if (!err)
-		free_object(mr);
-	return err;
+	return destroy_object(mr->ibv_mr.context, IB_USER_VERBS_CMD_DEREG_MR, mr->ibv_mr.handle,
+			      mr);
 }
 
 /* The importer knows no address either: that member stays NULL. */
@@ -139,7 +125,7 @@ ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 		      .out(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length)
 		      .run(pd->context->cmd_fd);
 	if (err)
-		return fail(mr, err);
+		return create_failed(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
 	mr->ibv_mr.length = length;

@@ -25,11 +25,8 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 	if (!mw)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_ALLOC_MW, req).resp(&resp).run(pd->context->cmd_fd);
-	if (err) {
-		free_object(mw);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(mw, err);
 	mw->context = pd->context;
 	mw->pd = pd;
 	mw->rkey = resp.rkey;
@@ -40,15 +37,7 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 
 int dealloc_mw(ibv_mw *mw)
 {
-	const ib_uverbs_dealloc_mw req = {mw->handle};
-	int err;
-
-	err = destroy_error(
-		mw->context,
-		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_MW, req).run(mw->context->cmd_fd));
-	if (!err)
-		free_object(mw);
-	return err;
+	return destroy_object(mw->context, IB_USER_VERBS_CMD_DEALLOC_MW, mw->handle, mw);
 }
 
 } // namespace tern

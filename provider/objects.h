@@ -16,6 +16,7 @@
 #include <new>
 
 #include "abi/verbs_private.h"
+#include "command.h"
 #include "doorbell.h"
 #include "lock.h"
 #include "mapping.h"
@@ -152,6 +153,14 @@ template <typename T> void free_object(T *object)
 	free(object);
 }
 
+/* What a create verb returns when it fails with err after alloc_object(). */
+template <typename T> std::nullptr_t create_failed(T *object, int err)
+{
+	free_object(object);
+	errno = err;
+	return nullptr;
+}
+
 /* Value of the user_handle with which the kernel's events name an object. */
 inline uint64_t user_handle(const void *object)
 {
@@ -176,6 +185,17 @@ inline bool is_single_threaded(ibv_context *context, ibv_pd *pd)
 inline int destroy_error(ibv_context *context, int err)
 {
 	return err == EIO && to_context(context)->allow_disassoc ? 0 : err;
+}
+
+/* Destroy a PD, MR, MW or AH by its command; frees object unless that fails. 0 or errno. */
+template <typename T>
+int destroy_object(ibv_context *context, uint32_t number, uint32_t handle, T *object)
+{
+	const int err = destroy_error(context, command_destroy(context->cmd_fd, number, handle));
+
+	if (!err)
+		free_object(object);
+	return err;
 }
 
 /* Wait until the application acknowledged every event that was delivered. */

@@ -29,11 +29,8 @@ ibv_pd *alloc_pd(ibv_context *context)
 	if (!pd)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_ALLOC_PD, req).resp(&resp).run(context->cmd_fd);
-	if (err) {
-		free_object(pd);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(pd, err);
 	pd->base.handle = resp.pd_handle;
 	return &pd->base;
 }
@@ -41,7 +38,6 @@ ibv_pd *alloc_pd(ibv_context *context)
 int dealloc_pd(ibv_pd *ibpd)
 {
 	Pd *pd = to_pd(ibpd);
-	int err;
 
 	if (pd->users.load())
 		return EBUSY;
@@ -52,15 +48,7 @@ int dealloc_pd(ibv_pd *ibpd)
 		free_object(pd);
 		return 0;
 	}
-
-	const ib_uverbs_dealloc_pd req = {ibpd->handle};
-
-	err = destroy_error(
-		ibpd->context,
-		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_PD, req).run(ibpd->context->cmd_fd));
-	if (!err)
-		free_object(pd);
-	return err;
+	return destroy_object(ibpd->context, IB_USER_VERBS_CMD_DEALLOC_PD, ibpd->handle, pd);
 }
 
 ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr)

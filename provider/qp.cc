@@ -70,14 +70,6 @@ int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, Created *made)
 	return err;
 }
 
-int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
-{
-	ib_uverbs_destroy_qp req{};
-
-	req.qp_handle = qp->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_QP, req).resp(resp).run(qp->context->cmd_fd);
-}
-
 void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const Created &made)
 {
 	qp->context = attr.pd->context;
@@ -175,12 +167,10 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 
 destroy_qp:
 	ib_uverbs_destroy_qp_resp ignored;
-	(void)command_destroy(&qp->vqp.qp, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_QP, made.handle, &ignored);
 	unmap_rings(qp);
 free_qp:
-	free_object(qp);
-	errno = err;
-	return nullptr;
+	return create_failed(qp, err);
 }
 
 ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
@@ -214,12 +204,10 @@ int destroy_qp(ibv_qp *ibqp)
 	ib_uverbs_destroy_qp_resp resp{};
 	int err;
 
-	err = command_destroy(ibqp, &resp);
-	if (err) {
-		err = destroy_error(ibqp->context, err);
-		if (err)
-			return err;
-	}
+	err = command_destroy(ibqp->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_QP, ibqp->handle,
+			      &resp);
+	if (destroy_error(ibqp->context, err))
+		return err;
 	cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
 	if (ibqp->send_cq != ibqp->recv_cq)
 		cq_forget_qp(ibqp->send_cq, ibqp->qp_num);

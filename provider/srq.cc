@@ -24,16 +24,6 @@ struct QuerySrqReq {
 };
 static_assert(sizeof(QuerySrqReq) == sizeof(ib_uverbs_query_srq));
 
-int command_destroy(ibv_srq *srq, ib_uverbs_destroy_srq_resp *resp)
-{
-	ib_uverbs_destroy_srq req{};
-
-	req.srq_handle = srq->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_SRQ, req)
-		.resp(resp)
-		.run(srq->context->cmd_fd);
-}
-
 /* The smallest slot with room for the promised SGEs. */
 uint32_t min_stride(uint32_t max_sge)
 {
@@ -84,11 +74,10 @@ Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 
 destroy_srq:
 	ib_uverbs_destroy_srq_resp ignored;
-	(void)command_destroy(&srq->vsrq.srq, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_SRQ, srq->vsrq.srq.handle,
+			      &ignored);
 free_srq:
-	free_object(srq);
-	errno = err;
-	return nullptr;
+	return create_failed(srq, err);
 }
 
 } // namespace
@@ -178,15 +167,13 @@ int destroy_srq(ibv_srq *ibsrq)
 	ib_uverbs_destroy_srq_resp resp{};
 	int err;
 
-	err = command_destroy(ibsrq, &resp);
-	if (err) {
-		err = destroy_error(ibsrq->context, err);
-		if (err)
-			return err;
-	} else {
+	err = command_destroy(ibsrq->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_SRQ, ibsrq->handle,
+			      &resp);
+	if (destroy_error(ibsrq->context, err))
+		return err;
+	if (!err)
 		wait_for_acks(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed,
 			      resp.events_reported);
-	}
 	srq->map.unmap();
 	free_object(srq);
 	return 0;
