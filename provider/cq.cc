@@ -57,10 +57,9 @@ Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_th
 	cq->vcq.cq.cqe = static_cast<int>(cqe);
 	cq->lock.init(single_threaded);
 	cq->arm_lock.init(single_threaded);
-	err = cq->map.map(context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	err = map_ring(&cq->ring, &cq->map, context->cmd_fd, driver.ring, sizeof(tern_cqe));
 	if (err)
 		goto destroy_cq;
-	cq->ring.attach(cq->map.ring());
 	return cq;
 
 destroy_cq:
@@ -128,7 +127,6 @@ int resize_cq(ibv_cq *ibcq, int cqe)
 	const ResizeCqReq req = {0, ibcq->handle, static_cast<uint32_t>(cqe)};
 	ResizeCqResp resp{};
 	tern_resize_cq_resp driver{};
-	Mapping old;
 	int err;
 
 	if (cqe <= 0)
@@ -143,16 +141,10 @@ int resize_cq(ibv_cq *ibcq, int cqe)
 		      .run(ibcq->context->cmd_fd);
 	if (err)
 		return err;
-	old = cq->map;
-	cq->map = Mapping{};
-	cq->ring.detach();
-	err = cq->map.map(ibcq->context->cmd_fd, driver.ring, sizeof(tern_cqe));
-	old.unmap();
-	if (err)
-		return err;
-	cq->ring.attach(cq->map.ring());
-	ibcq->cqe = static_cast<int>(resp.cqe);
-	return 0;
+	err = map_ring(&cq->ring, &cq->map, ibcq->context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	if (!err)
+		ibcq->cqe = static_cast<int>(resp.cqe);
+	return err;
 }
 
 int destroy_cq(ibv_cq *ibcq)

@@ -30,6 +30,23 @@ private:
 	size_t bytes_;
 };
 
+/*
+ * Map where for ring, in place of what it had before (a resize). 0 or errno; on failure the ring
+ * has no memory.
+ */
+template <typename Ring>
+int map_ring(Ring *ring, Mapping *mapping, int cmd_fd, const tern_mmap &where, uint32_t min_stride)
+{
+	int err;
+
+	ring->detach();
+	mapping->unmap();
+	err = mapping->map(cmd_fd, where, min_stride);
+	if (!err)
+		ring->attach(mapping->ring());
+	return err;
+}
+
 } // namespace tern
 
 #endif

@@ -2,8 +2,6 @@
 /* Queue pairs: creation and destruction. */
 #include "qp.h"
 
-#include <algorithm>
-
 #include "command.h"
 #include "cq.h"
 #include "verbs.h"
@@ -86,33 +84,21 @@ void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const Created &mad
 	pthread_cond_init(&qp->cond, nullptr);
 }
 
-/* Limits are what the kernel granted, and never more than the slots hold. */
+/* Limits are what the kernel granted. A QP on an SRQ has no receive ring. */
 int map_rings(Qp *qp, const Created &made)
 {
 	const tern_create_qp_resp &driver = made.driver;
 	const int cmd_fd = qp->vqp.qp.context->cmd_fd;
-	uint32_t room;
 	int err;
 
-	if (driver.sq.bytes) {
-		err = qp->sq_map.map(cmd_fd, driver.sq, TERN_SEND_WQE_BYTES);
-		if (err)
-			return err;
-		qp->sq.attach(qp->sq_map.ring());
-		room = send_room_bytes(driver.sq.stride);
-		qp->limits.max_sge =
-			std::min<uint32_t>(made.cap.max_send_sge, room / sizeof(tern_sge));
-		qp->limits.max_inline = std::min(driver.max_inline, room);
-	}
-	if (driver.rq.bytes) {
-		err = qp->rq_map.map(cmd_fd, driver.rq, TERN_RECV_WQE_BYTES);
-		if (err)
-			return err;
-		qp->rq.attach(qp->rq_map.ring());
-		qp->recv_max_sge =
-			std::min(made.cap.max_recv_sge, recv_room_sges(driver.rq.stride));
-	}
-	return 0;
+	qp->limits.max_sge = made.cap.max_send_sge;
+	qp->limits.max_inline = driver.max_inline;
+	err = map_ring(&qp->sq, &qp->sq_map, cmd_fd, driver.sq,
+		       send_stride(qp->limits.max_sge, qp->limits.max_inline));
+	if (err || !driver.rq.bytes)
+		return err;
+	qp->recv_max_sge = made.cap.max_recv_sge;
+	return map_ring(&qp->rq, &qp->rq_map, cmd_fd, driver.rq, recv_stride(qp->recv_max_sge));
 }
 
 void unmap_rings(Qp *qp)

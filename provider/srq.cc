@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Shared receive queues: life, limit and resize. Posting is in post.cc. */
-#include <algorithm>
-
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"
@@ -23,12 +21,6 @@ struct QuerySrqReq {
 	uint32_t reserved;
 };
 static_assert(sizeof(QuerySrqReq) == sizeof(ib_uverbs_query_srq));
-
-/* The smallest slot with room for the promised SGEs. */
-uint32_t min_stride(uint32_t max_sge)
-{
-	return static_cast<uint32_t>(TERN_RECV_WQE_BYTES + max_sge * sizeof(tern_sge));
-}
 
 Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 {
@@ -64,10 +56,10 @@ Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 	srq->vsrq.srq_num = driver.srq_num;
 	srq->max_sge = max_sge;
 	srq->lock.init(is_single_threaded(context, pd));
-	err = srq->map.map(context->cmd_fd, driver.ring, min_stride(srq->max_sge));
+	err = map_ring(&srq->ring, &srq->map, context->cmd_fd, driver.ring,
+		       recv_stride(srq->max_sge));
 	if (err)
 		goto destroy_srq;
-	srq->ring.attach(srq->map.ring());
 	attr->max_wr = max_wr;
 	attr->max_sge = max_sge;
 	return srq;
@@ -124,7 +116,6 @@ int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 	const ModifySrqReq req = {ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
 				  attr->srq_limit};
 	tern_modify_srq_resp driver{};
-	Mapping old;
 	int err;
 
 	Guard guard(srq->lock);
@@ -133,15 +124,8 @@ int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 		      .run(ibsrq->context->cmd_fd);
 	if (err || !driver.ring.bytes)
 		return err;
-	old = srq->map;
-	srq->map = Mapping{};
-	srq->ring.detach();
-	err = srq->map.map(ibsrq->context->cmd_fd, driver.ring, min_stride(srq->max_sge));
-	old.unmap();
-	if (err)
-		return err;
-	srq->ring.attach(srq->map.ring());
-	return 0;
+	return map_ring(&srq->ring, &srq->map, ibsrq->context->cmd_fd, driver.ring,
+			recv_stride(srq->max_sge));
 }
 
 int query_srq(ibv_srq *ibsrq, ibv_srq_attr *attr)

@@ -308,15 +308,17 @@ inline int wqe_encode_recv(void *slot, uint32_t max_sge, const ibv_recv_wr &wr)
 	return 0;
 }
 
-/* SGEs and inline bytes that a stride really has room for. */
-constexpr uint32_t send_room_bytes(uint32_t stride)
+/* The smallest stride with room for what the kernel granted. */
+constexpr uint32_t send_stride(uint32_t max_sge, uint32_t max_inline)
 {
-	return stride > TERN_SEND_WQE_BYTES ? stride - TERN_SEND_WQE_BYTES : 0;
+	const uint32_t sge_bytes = max_sge * sizeof(tern_sge);
+
+	return TERN_SEND_WQE_BYTES + (sge_bytes > max_inline ? sge_bytes : max_inline);
 }
 
-constexpr uint32_t recv_room_sges(uint32_t stride)
+constexpr uint32_t recv_stride(uint32_t max_sge)
 {
-	return stride > TERN_RECV_WQE_BYTES ? (stride - TERN_RECV_WQE_BYTES) / sizeof(tern_sge) : 0;
+	return TERN_RECV_WQE_BYTES + max_sge * sizeof(tern_sge);
 }
 
 } // namespace tern
