@@ -65,8 +65,7 @@ bool env_is_set(const char *name)
 	return value && value[0] && !(value[0] == '0' && !value[1]);
 }
 
-constexpr uint64_t kFeatures =
-	TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE;
+constexpr uint64_t kFeatures = TERN_FEATURE_DOORBELL_FILE;
 
 /* What the kernel says of a context. */
 struct Answer {
@@ -110,8 +109,7 @@ void take(Context *ctx, const Answer &answer)
 {
 	ctx->base.num_comp_vectors = static_cast<int>(answer.num_comp_vectors);
 	reinterpret_cast<verbs_device *>(ctx->base.device)->core_support = answer.core_support;
-	ctx->features = answer.driver.features & kFeatures;
-	if (ctx->features & TERN_FEATURE_DOORBELL_FILE)
+	if (answer.driver.features & TERN_FEATURE_DOORBELL_FILE)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->one_cpu = sysconf(_SC_NPROCESSORS_ONLN) == 1;

@@ -250,12 +250,6 @@ int req_notify_cq(ibv_cq *ibcq, int solicited_only)
 {
 	Cq *cq = to_cq(ibcq);
 
-	if (!(to_context(ibcq->context)->features & TERN_FEATURE_NO_SYSCALL_ARM)) {
-		const ib_uverbs_req_notify_cq req = {ibcq->handle, solicited_only ? 1u : 0u};
-
-		return WriteCommand(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, req)
-			.run(ibcq->context->cmd_fd);
-	}
 	Guard guard(cq->arm_lock);
 	cq->ring.arm(solicited_only != 0);
 	return 0;

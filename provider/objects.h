@@ -26,7 +26,6 @@
 namespace tern {
 
 struct Context {
-	uint64_t features;    /* enum tern_features, agreed with the kernel */
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
