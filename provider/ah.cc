@@ -11,17 +11,8 @@ namespace tern {
 
 ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 {
-	struct {
-		uint64_t response;
-		uint64_t user_handle;
-		uint32_t pd_handle;
-		uint32_t reserved;
-		ib_uverbs_ah_attr attr;
-	} req{};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_create_ah));
-	struct {
-		uint32_t ah_handle;
-	} resp{};
+	ib_uverbs_create_ah req{};
+	ib_uverbs_create_ah_resp resp{};
 	tern_create_ah_resp driver{};
 	auto *ah = alloc_object<Ah>();
 	int err;

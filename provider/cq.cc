@@ -16,19 +16,6 @@
 namespace tern {
 namespace {
 
-struct ResizeCqReq {
-	uint64_t response;
-	uint32_t cq_handle;
-	uint32_t cqe;
-};
-static_assert(sizeof(ResizeCqReq) == sizeof(ib_uverbs_resize_cq));
-
-struct ResizeCqResp {
-	uint32_t cqe;
-	uint32_t reserved;
-};
-static_assert(sizeof(ResizeCqResp) == sizeof(ib_uverbs_resize_cq_resp));
-
 /* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
 Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
@@ -124,8 +111,9 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 int resize_cq(ibv_cq *ibcq, int cqe)
 {
 	Cq *cq = to_cq(ibcq);
-	const ResizeCqReq req = {0, ibcq->handle, static_cast<uint32_t>(cqe)};
-	ResizeCqResp resp{};
+	const ib_uverbs_resize_cq req = {
+		.response = 0, .cq_handle = ibcq->handle, .cqe = static_cast<uint32_t>(cqe)};
+	ib_uverbs_resize_cq_resp resp{};
 	tern_resize_cq_resp driver{};
 	int err;
 

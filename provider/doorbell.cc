@@ -25,13 +25,13 @@ void Doorbell::init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_ha
 
 static int ring_by_command(int cmd_fd, uint32_t qp_handle)
 {
-	struct {
-		uint64_t response;
-		uint32_t qp_handle, wr_count, sge_count, wqe_size;
-	} req = {0, qp_handle, 0, 0, sizeof(ib_uverbs_send_wr)};
+	const ib_uverbs_post_send req = {.response = 0,
+					 .qp_handle = qp_handle,
+					 .wr_count = 0,
+					 .sge_count = 0,
+					 .wqe_size = sizeof(ib_uverbs_send_wr)};
 	ib_uverbs_post_send_resp resp;
 
-	static_assert(sizeof(req) == sizeof(ib_uverbs_post_send));
 	return WriteCommand(IB_USER_VERBS_CMD_POST_SEND, req).resp(&resp).run(cmd_fd);
 }
 

@@ -5,48 +5,10 @@
 #include "verbs.h"
 
 namespace tern {
-namespace {
-
-struct RegMrReq {
-	uint64_t response;
-	uint64_t start;
-	uint64_t length;
-	uint64_t hca_va;
-	uint32_t pd_handle;
-	uint32_t access_flags;
-};
-static_assert(sizeof(RegMrReq) == sizeof(ib_uverbs_reg_mr));
-
-struct RegMrResp {
-	uint32_t mr_handle;
-	uint32_t lkey;
-	uint32_t rkey;
-};
-static_assert(sizeof(RegMrResp) == sizeof(ib_uverbs_reg_mr_resp));
-
-struct ReregMrReq {
-	uint64_t response;
-	uint32_t mr_handle;
-	uint32_t flags;
-	uint64_t start;
-	uint64_t length;
-	uint64_t hca_va;
-	uint32_t pd_handle;
-	uint32_t access_flags;
-};
-static_assert(sizeof(ReregMrReq) == sizeof(ib_uverbs_rereg_mr));
-
-struct ReregMrResp {
-	uint32_t lkey;
-	uint32_t rkey;
-};
-static_assert(sizeof(ReregMrResp) == sizeof(ib_uverbs_rereg_mr_resp));
-
-} // namespace
 
 ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
-	const RegMrReq req = {
+	const ib_uverbs_reg_mr req = {
 		.response = 0,
 		.start = reinterpret_cast<uintptr_t>(addr),
 		.length = length,
@@ -54,7 +16,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 		.pd_handle = pd->handle,
 		.access_flags = static_cast<uint32_t>(access),
 	};
-	RegMrResp resp{};
+	ib_uverbs_reg_mr_resp resp{};
 	auto *mr = alloc_object<verbs_mr>();
 	int err;
 
@@ -78,7 +40,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 /* libibverbs has checked the flags, and updates addr, length and pd. */
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
 {
-	const ReregMrReq req = {
+	const ib_uverbs_rereg_mr req = {
 		.response = 0,
 		.mr_handle = mr->ibv_mr.handle,
 		.flags = static_cast<uint32_t>(flags),
@@ -88,7 +50,7 @@ int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int
 		.pd_handle = flags & IBV_REREG_MR_CHANGE_PD ? pd->handle : 0,
 		.access_flags = static_cast<uint32_t>(access),
 	};
-	ReregMrResp resp{};
+	ib_uverbs_rereg_mr_resp resp{};
 	int err;
 
 	err = WriteCommand(IB_USER_VERBS_CMD_REREG_MR, req)

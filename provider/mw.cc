@@ -8,17 +8,11 @@ namespace tern {
 
 ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 {
-	struct {
-		uint64_t response;
-		uint32_t pd_handle;
-		uint8_t mw_type;
-		uint8_t reserved[3];
-	} req = {0, pd->handle, static_cast<uint8_t>(type), {}};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_alloc_mw));
-	struct {
-		uint32_t mw_handle;
-		uint32_t rkey;
-	} resp{};
+	const ib_uverbs_alloc_mw req = {.response = 0,
+					.pd_handle = pd->handle,
+					.mw_type = static_cast<uint8_t>(type),
+					.reserved = {}};
+	ib_uverbs_alloc_mw_resp resp{};
 	auto *mw = alloc_object<ibv_mw>();
 	int err;
 

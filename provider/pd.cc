@@ -19,10 +19,8 @@ static Pd *new_pd(ibv_context *context, uint32_t handle)
 
 ibv_pd *alloc_pd(ibv_context *context)
 {
-	const uint64_t req = 0; /* ib_uverbs_alloc_pd has nothing but its response */
-	struct {
-		uint32_t pd_handle;
-	} resp{};
+	const ib_uverbs_alloc_pd req{};
+	ib_uverbs_alloc_pd_resp resp{};
 	Pd *pd = new_pd(context, 0);
 	int err;
 

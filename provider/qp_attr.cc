@@ -9,27 +9,24 @@
 namespace tern {
 namespace {
 
-struct QueryQpReq {
-	uint64_t response;
-	uint32_t qp_handle;
-	uint32_t attr_mask;
-};
-static_assert(sizeof(QueryQpReq) == sizeof(ib_uverbs_query_qp));
-
-struct McastReq {
-	uint8_t gid[16];
-	uint32_t qp_handle;
-	uint16_t mlid;
-	uint16_t reserved;
-};
-static_assert(sizeof(McastReq) == sizeof(ib_uverbs_attach_mcast));
-static_assert(sizeof(McastReq) == sizeof(ib_uverbs_detach_mcast));
-
 int command_query(ibv_qp *qp, int mask, ib_uverbs_query_qp_resp *resp)
 {
-	const QueryQpReq req = {0, qp->handle, static_cast<uint32_t>(mask)};
+	const ib_uverbs_query_qp req = {
+		.response = 0, .qp_handle = qp->handle, .attr_mask = static_cast<uint32_t>(mask)};
 
 	return WriteCommand(IB_USER_VERBS_CMD_QUERY_QP, req).resp(resp).run(qp->context->cmd_fd);
+}
+
+/* The requests to attach and to detach are the same. */
+int command_mcast(ibv_qp *qp, uint32_t number, const ibv_gid *gid, uint16_t lid)
+{
+	ib_uverbs_attach_mcast req{};
+	static_assert(sizeof(req) == sizeof(ib_uverbs_detach_mcast));
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	req.qp_handle = qp->handle;
+	req.mlid = lid;
+	return WriteCommand(number, req).run(qp->context->cmd_fd);
 }
 
 void dest_from_ah(const ibv_ah_attr &ah, ib_uverbs_qp_dest *dest)
@@ -241,18 +238,12 @@ int query_qp_data_in_order(ibv_qp * /*qp*/, ibv_wr_opcode /*op*/, uint32_t /*fla
 
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = {{}, qp->handle, lid, 0};
-
-	memcpy(req.gid, gid->raw, sizeof(req.gid));
-	return WriteCommand(IB_USER_VERBS_CMD_ATTACH_MCAST, req).run(qp->context->cmd_fd);
+	return command_mcast(qp, IB_USER_VERBS_CMD_ATTACH_MCAST, gid, lid);
 }
 
 int detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = {{}, qp->handle, lid, 0};
-
-	memcpy(req.gid, gid->raw, sizeof(req.gid));
-	return WriteCommand(IB_USER_VERBS_CMD_DETACH_MCAST, req).run(qp->context->cmd_fd);
+	return command_mcast(qp, IB_USER_VERBS_CMD_DETACH_MCAST, gid, lid);
 }
 
 } // namespace tern

@@ -105,12 +105,7 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
 
 int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 {
-	struct {
-		uint64_t response;
-		uint8_t port_num;
-		uint8_t reserved[7];
-	} req = {0, port, {}};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_query_port));
+	const ib_uverbs_query_port req = {.response = 0, .port_num = port, .reserved = {}};
 	ib_uverbs_query_port_resp resp{};
 	int err;
 

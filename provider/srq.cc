@@ -7,21 +7,6 @@
 namespace tern {
 namespace {
 
-struct ModifySrqReq {
-	uint32_t srq_handle;
-	uint32_t attr_mask;
-	uint32_t max_wr;
-	uint32_t srq_limit;
-};
-static_assert(sizeof(ModifySrqReq) == sizeof(ib_uverbs_modify_srq));
-
-struct QuerySrqReq {
-	uint64_t response;
-	uint32_t srq_handle;
-	uint32_t reserved;
-};
-static_assert(sizeof(QuerySrqReq) == sizeof(ib_uverbs_query_srq));
-
 Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 {
 	ibv_context *context = pd->context;
@@ -113,8 +98,10 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 {
 	Srq *srq = to_srq(ibsrq);
-	const ModifySrqReq req = {ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
-				  attr->srq_limit};
+	const ib_uverbs_modify_srq req = {.srq_handle = ibsrq->handle,
+					  .attr_mask = static_cast<uint32_t>(mask),
+					  .max_wr = attr->max_wr,
+					  .srq_limit = attr->srq_limit};
 	tern_modify_srq_resp driver{};
 	int err;
 
@@ -130,7 +117,7 @@ int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 
 int query_srq(ibv_srq *ibsrq, ibv_srq_attr *attr)
 {
-	const QuerySrqReq req = {0, ibsrq->handle, 0};
+	const ib_uverbs_query_srq req = {.response = 0, .srq_handle = ibsrq->handle, .reserved = 0};
 	ib_uverbs_query_srq_resp resp{};
 	int err;
 
