@@ -43,8 +43,6 @@ public:
 	/* None if fd is below 0. */
 	Command &fd(uint16_t id, int fd);
 	Command &handle(uint16_t id, uint32_t handle);
-	/* One of the kernel's enumerations. */
-	Command &constant(uint16_t id, uint64_t value) { return in(id, value); }
 	/* The handle that run() returns through new_handle(). One per command. */
 	Command &create(uint16_t id);
 

@@ -47,7 +47,6 @@ const verbs_context_ops context_ops = {
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.query_qp = query_qp,
-	.query_qp_data_in_order = query_qp_data_in_order,
 	.query_rt_values = query_rt_values,
 	.query_srq = query_srq,
 	.reg_mr = reg_mr,

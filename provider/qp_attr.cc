@@ -59,7 +59,10 @@ void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
 	ah->port_num = dest.port_num;
 }
 
-/* Only what the mask names is read: the rest of *attr need not be initialised. */
+/*
+ * Only what the mask names is read: the rest of *attr need not be initialised. A rate limit is not
+ * passed on: the kernel refuses its bit.
+ */
 void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 {
 	req->attr_mask = static_cast<uint32_t>(mask);
@@ -137,26 +140,12 @@ int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 /* libibverbs notes the new state in qp->state. */
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
-	ib_uverbs_modify_qp base{};
+	ib_uverbs_modify_qp req{};
 	int err;
 
-	base.qp_handle = qp->handle;
-	fill_modify(*attr, mask, &base);
-	if (mask & IBV_QP_RATE_LIMIT) {
-		struct {
-			ib_uverbs_modify_qp base;
-			uint32_t rate_limit;
-			uint32_t reserved;
-		} req = {base, attr->rate_limit, 0};
-		static_assert(sizeof(req) == sizeof(ib_uverbs_ex_modify_qp));
-		ib_uverbs_ex_modify_qp_resp resp{};
-
-		err = WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_QP), req)
-			      .resp(&resp)
-			      .run(qp->context->cmd_fd);
-	} else {
-		err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, base).run(qp->context->cmd_fd);
-	}
+	req.qp_handle = qp->handle;
+	fill_modify(*attr, mask, &req);
+	err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, req).run(qp->context->cmd_fd);
 	if (err)
 		return err;
 
@@ -228,12 +217,6 @@ int send_state_error(Qp *qp)
 int recv_state_error(Qp *qp)
 {
 	return state_error(&qp->vqp.qp, can_receive);
-}
-
-/* Packets may be placed out of order, so nothing is promised. */
-int query_qp_data_in_order(ibv_qp * /*qp*/, ibv_wr_opcode /*op*/, uint32_t /*flags*/)
-{
-	return 0;
 }
 
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)

@@ -148,8 +148,6 @@ public:
 		prod_ = next_;
 	}
 
-	bool attached() const { return mem_.hdr != nullptr; }
-
 	/* Oldest entry not yet advanced over, or NULL: empty. */
 	const Entry *peek()
 	{

@@ -74,7 +74,6 @@ int destroy_qp(ibv_qp *qp);
 /* qp_attr.cc */
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask);
 int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_attr);
-int query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode op, uint32_t flags);
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid);
 int detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid);
 
