@@ -166,14 +166,6 @@ void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
 	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
 }
 
-uint64_t clock_ns(clockid_t clock)
-{
-	timespec now{};
-
-	(void)clock_gettime(clock, &now);
-	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 namespace {
 
 /*

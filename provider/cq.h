@@ -4,7 +4,6 @@
 #define TERN_PROVIDER_CQ_H
 
 #include <cstdint>
-#include <ctime>
 
 #include "objects.h"
 
@@ -23,8 +22,6 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags);
  * not between start_poll and end_poll. cq may be NULL.
  */
 void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
-
-uint64_t clock_ns(clockid_t clock);
 
 /* A poll found something, or nothing; then it may yield the CPU, so the CQ is not locked. */
 void note_found(const Cq *cq);

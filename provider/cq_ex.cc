@@ -12,6 +12,14 @@
 namespace tern {
 namespace {
 
+uint64_t clock_ns(clockid_t clock)
+{
+	timespec now{};
+
+	(void)clock_gettime(clock, &now);
+	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 /* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
 int take(Cq *cq)
 {
@@ -154,24 +162,15 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags)
 	ex->read_opcode = read_opcode;
 	ex->read_vendor_err = read_vendor_err;
 	ex->read_wc_flags = read_wc_flags;
-	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
-		ex->read_byte_len = read_byte_len;
-	if (wc_flags & IBV_WC_EX_WITH_IMM)
-		ex->read_imm_data = read_imm_data;
-	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
-		ex->read_qp_num = read_qp_num;
-	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
-		ex->read_src_qp = read_src_qp;
-	if (wc_flags & IBV_WC_EX_WITH_SLID)
-		ex->read_slid = read_slid;
-	if (wc_flags & IBV_WC_EX_WITH_SL)
-		ex->read_sl = read_sl;
-	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
-		ex->read_dlid_path_bits = read_dlid_path_bits;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
-		ex->read_completion_ts = read_completion_ts;
-	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
-		ex->read_cvlan = read_cvlan;
+	ex->read_byte_len = read_byte_len;
+	ex->read_imm_data = read_imm_data;
+	ex->read_qp_num = read_qp_num;
+	ex->read_src_qp = read_src_qp;
+	ex->read_slid = read_slid;
+	ex->read_sl = read_sl;
+	ex->read_dlid_path_bits = read_dlid_path_bits;
+	ex->read_completion_ts = read_completion_ts;
+	ex->read_cvlan = read_cvlan;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
 		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
 		cq->read_wallclock = true;
