@@ -96,15 +96,7 @@ int query_context(int cmd_fd, Answer *answer)
 		.run(cmd_fd);
 }
 
-void release(Context *ctx)
-{
-	if (ctx->doorbell_fd >= 0)
-		close(ctx->doorbell_fd);
-	abi::library.uninit_context(abi::context_of(&ctx->base));
-	free(ctx);
-}
-
-void take(Context *ctx, const Answer &answer)
+void take_answer(Context *ctx, const Answer &answer)
 {
 	ctx->base.num_comp_vectors = static_cast<int>(answer.num_comp_vectors);
 	reinterpret_cast<verbs_device *>(ctx->base.device)->core_support = answer.core_support;
@@ -136,11 +128,11 @@ verbs_context *open_context(ibv_device *device, int cmd_fd, int (*ask)(int cmd_f
 		abi::complain(why);
 	err = why ? ENOSYS : ask(ctx->base.cmd_fd, &answer);
 	if (err) {
-		release(ctx);
+		free_context(&ctx->base);
 		errno = err;
 		return nullptr;
 	}
-	take(ctx, answer);
+	take_answer(ctx, answer);
 	return abi::context_of(&ctx->base);
 }
 
@@ -158,7 +150,12 @@ verbs_context *import_context(ibv_device *device, int cmd_fd)
 
 void free_context(ibv_context *context)
 {
-	release(to_context(context));
+	Context *ctx = to_context(context);
+
+	if (ctx->doorbell_fd >= 0)
+		close(ctx->doorbell_fd);
+	abi::library.uninit_context(abi::context_of(context));
+	free(ctx);
 }
 
 } // namespace tern

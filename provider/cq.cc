@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "command.h"
+#include "cq_ex.h"
 #include "cqe.h"
 #include "objects.h"
 #include "verbs.h"
@@ -17,7 +18,7 @@ namespace tern {
 namespace {
 
 /* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
-Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
+Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
 	Command cmd(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	tern_create_cq_resp driver{};
@@ -71,7 +72,7 @@ ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int 
 	attr.cqe = static_cast<uint32_t>(cqe);
 	attr.channel = channel;
 	attr.comp_vector = static_cast<uint32_t>(comp_vector);
-	cq = create(context, attr, is_single_threaded(context, nullptr));
+	cq = make_cq(context, attr, is_single_threaded(context, nullptr));
 	return cq ? &cq->vcq.cq : nullptr;
 }
 
@@ -96,8 +97,8 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	cq = create(context, *attr,
-		    flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
+	cq = make_cq(context, *attr,
+		     flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
 	if (!cq)
 		return nullptr;
 	cq_ex_init(cq, attr->wc_flags);

@@ -4,6 +4,8 @@
  * fields are read from the CQE in the ring, whose slot is given back when the
  * poll goes on.
  */
+#include "cq_ex.h"
+
 #include <ctime>
 
 #include "cq.h"
@@ -21,7 +23,7 @@ uint64_t clock_ns(clockid_t clock)
 }
 
 /* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
-int take(Cq *cq)
+int take_cqe(Cq *cq)
 {
 	cq->current = cq->ring.peek();
 	if (!cq->current)
@@ -31,7 +33,7 @@ int take(Cq *cq)
 	return 0;
 }
 
-void give_back(Cq *cq)
+void give_back_cqe(Cq *cq)
 {
 	if (!cq->current)
 		return;
@@ -49,7 +51,7 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	cq->lock.lock();
-	err = take(cq);
+	err = take_cqe(cq);
 	if (err) {
 		cq->lock.unlock();
 		if (err == ENOENT)
@@ -66,57 +68,57 @@ int next_poll(ibv_cq_ex *ibcq)
 {
 	Cq *cq = to_cq(ibcq);
 
-	give_back(cq);
-	return take(cq);
+	give_back_cqe(cq);
+	return take_cqe(cq);
 }
 
 void end_poll(ibv_cq_ex *ibcq)
 {
 	Cq *cq = to_cq(ibcq);
 
-	give_back(cq);
+	give_back_cqe(cq);
 	cq->lock.unlock();
 }
 
-const tern_cqe &current(ibv_cq_ex *ibcq)
+const tern_cqe &current_cqe(ibv_cq_ex *ibcq)
 {
 	return *to_cq(ibcq)->current;
 }
 
 ibv_wc_opcode read_opcode(ibv_cq_ex *ibcq)
 {
-	return static_cast<ibv_wc_opcode>(current(ibcq).opcode);
+	return static_cast<ibv_wc_opcode>(current_cqe(ibcq).opcode);
 }
 
 uint32_t read_vendor_err(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).vendor_err;
+	return current_cqe(ibcq).vendor_err;
 }
 
 uint32_t read_byte_len(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).byte_len;
+	return current_cqe(ibcq).byte_len;
 }
 
 /* Also the invalidated key, which shares its place in the CQE and in ibv_wc. */
 __be32 read_imm_data(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).imm;
+	return current_cqe(ibcq).imm;
 }
 
 uint32_t read_qp_num(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).qp_num;
+	return current_cqe(ibcq).qp_num;
 }
 
 uint32_t read_src_qp(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).src_qp;
+	return current_cqe(ibcq).src_qp;
 }
 
 unsigned int read_wc_flags(ibv_cq_ex *ibcq)
 {
-	return cqe_wc_flags(current(ibcq));
+	return cqe_wc_flags(current_cqe(ibcq));
 }
 
 /* Ethernet has neither LIDs nor their path bits. */
@@ -127,7 +129,7 @@ uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
 
 uint8_t read_sl(ibv_cq_ex *ibcq)
 {
-	return sl_of_cqe(current(ibcq));
+	return sl_of_cqe(current_cqe(ibcq));
 }
 
 uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)
@@ -137,17 +139,17 @@ uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)
 
 uint64_t read_completion_ts(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns;
+	return current_cqe(ibcq).timestamp_ns;
 }
 
 uint16_t read_cvlan(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).vlan_id;
+	return current_cqe(ibcq).vlan_id;
 }
 
 uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
+	return current_cqe(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
 }
 
 } // namespace

@@ -3,7 +3,8 @@
  * Posting lists of work requests. What was queued before an error is published
  * and announced like any other; *bad_wr is the request that was refused.
  */
-#include "qp.h"
+#include "objects.h"
+#include "qp_attr.h"
 #include "verbs.h"
 
 namespace tern {
@@ -69,7 +70,7 @@ int post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 			}
 		}
 		if (qp->sq.mark() != mark)
-			announce = sq_publish(qp);
+			announce = sq_needs_doorbell(qp->sq.publish());
 	}
 
 	if (announce) {
@@ -156,7 +157,7 @@ int bind_mw(ibv_qp *ibqp, ibv_mw *mw, ibv_mw_bind *bind)
 		if (err)
 			return err;
 		qp->sq.advance();
-		announce = sq_publish(qp);
+		announce = sq_needs_doorbell(qp->sq.publish());
 		mw->rkey = new_rkey;
 	}
 	return announce ? qp->doorbell.ring() : 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queue pairs: creation and destruction. */
-#include "qp.h"
-
 #include "command.h"
 #include "cq.h"
+#include "objects.h"
 #include "verbs.h"
+#include "wr.h"
 
 namespace tern {
 namespace {
 
 /* Which requests are understood, before anything is done. 0 or errno. */
-int check(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
+int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -117,7 +117,7 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	Qp *qp;
 	int err;
 
-	err = check(context, *attr);
+	err = check_attr(context, *attr);
 	if (err) {
 		errno = err;
 		return nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queue pairs: attributes, states, multicast membership. */
+#include "qp_attr.h"
+
 #include "command.h"
 #include "cq.h"
-#include "qp.h"
 #include "sl.h"
 #include "verbs.h"
 

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
+Srq *make_srq(ibv_pd *pd, ibv_srq_attr *attr)
 {
 	ibv_context *context = pd->context;
 	Command cmd(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
@@ -62,7 +62,7 @@ free_srq:
 /* libibverbs fills in the public structure's rest. */
 ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 {
-	Srq *srq = create(pd, &attr->attr);
+	Srq *srq = make_srq(pd, &attr->attr);
 
 	return srq ? &srq->vsrq.srq : nullptr;
 }
@@ -82,7 +82,7 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	srq = create(attr->pd, &attr->attr);
+	srq = make_srq(attr->pd, &attr->attr);
 	if (!srq)
 		return nullptr;
 	srq->vsrq.srq.srq_context = attr->srq_context;
