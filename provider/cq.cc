@@ -58,6 +58,12 @@ free_cq:
 	return create_failed(cq, err);
 }
 
+void drop_cqes(Cq *cq, uint32_t qp_num)
+{
+	Guard guard(cq->lock);
+	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
+}
+
 } // namespace
 
 ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int comp_vector)
@@ -157,14 +163,11 @@ int destroy_cq(ibv_cq *ibcq)
 	return 0;
 }
 
-void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
+void cq_forget_qp(const ibv_qp *qp)
 {
-	Cq *cq = to_cq(ibcq);
-
-	if (!cq)
-		return;
-	Guard guard(cq->lock);
-	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
+	drop_cqes(to_cq(qp->recv_cq), qp->qp_num);
+	if (qp->send_cq != qp->recv_cq)
+		drop_cqes(to_cq(qp->send_cq), qp->qp_num);
 }
 
 namespace {

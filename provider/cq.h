@@ -3,17 +3,15 @@
 #ifndef TERN_PROVIDER_CQ_H
 #define TERN_PROVIDER_CQ_H
 
-#include <cstdint>
-
 #include "objects.h"
 
 namespace tern {
 
 /*
- * A QP is gone or was reset: drop its unpolled CQEs. Takes the CQ's lock, so
- * not between start_poll and end_poll. cq may be NULL.
+ * A QP is gone or was reset: drop its unpolled CQEs. Takes the locks of its CQs, so
+ * not between start_poll and end_poll.
  */
-void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
+void cq_forget_qp(const ibv_qp *qp);
 
 /* A poll found something, or nothing; then it may yield the CPU, so the CQ is not locked. */
 void note_found(const Cq *cq);

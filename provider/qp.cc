@@ -194,9 +194,7 @@ int destroy_qp(ibv_qp *ibqp)
 			      &resp);
 	if (destroy_error(ibqp->context, err))
 		return err;
-	cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
-	if (ibqp->send_cq != ibqp->recv_cq)
-		cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
+	cq_forget_qp(ibqp);
 	wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, resp.events_reported);
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);

@@ -151,11 +151,8 @@ int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 		return err;
 
 	/* A reset QP starts afresh: nothing of its former life completes. */
-	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
-		cq_forget_qp(qp->recv_cq, qp->qp_num);
-		if (qp->send_cq != qp->recv_cq)
-			cq_forget_qp(qp->send_cq, qp->qp_num);
-	}
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		cq_forget_qp(qp);
 	return 0;
 }
 
