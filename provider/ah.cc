@@ -4,7 +4,6 @@
 
 #include "command.h"
 #include "objects.h"
-#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
@@ -21,19 +20,7 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 		return nullptr;
 	req.user_handle = user_handle(ah);
 	req.pd_handle = pd->handle;
-	req.attr.dlid = attr->dlid;
-	req.attr.sl = sl_of_address(attr->sl);
-	req.attr.src_path_bits = attr->src_path_bits;
-	req.attr.static_rate = attr->static_rate;
-	req.attr.is_global = attr->is_global;
-	req.attr.port_num = attr->port_num;
-	if (attr->is_global) {
-		memcpy(req.attr.grh.dgid, attr->grh.dgid.raw, sizeof(req.attr.grh.dgid));
-		req.attr.grh.flow_label = attr->grh.flow_label;
-		req.attr.grh.sgid_index = attr->grh.sgid_index;
-		req.attr.grh.hop_limit = attr->grh.hop_limit;
-		req.attr.grh.traffic_class = attr->grh.traffic_class;
-	}
+	fill_address(*attr, &req.attr.grh, &req.attr);
 	err = WriteCommand(IB_USER_VERBS_CMD_CREATE_AH, req)
 		      .resp(&resp)
 		      .driver_resp(&driver)

@@ -2,9 +2,9 @@
 /* Queue pairs: attributes, states, multicast membership. */
 #include "qp_attr.h"
 
+#include "ah.h"
 #include "command.h"
 #include "cq.h"
-#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
@@ -28,21 +28,6 @@ int command_mcast(ibv_qp *qp, uint32_t number, const ibv_gid *gid, uint16_t lid)
 	req.qp_handle = qp->handle;
 	req.mlid = lid;
 	return WriteCommand(number, req).run(qp->context->cmd_fd);
-}
-
-void dest_from_ah(const ibv_ah_attr &ah, ib_uverbs_qp_dest *dest)
-{
-	memcpy(dest->dgid, ah.grh.dgid.raw, sizeof(dest->dgid));
-	dest->flow_label = ah.grh.flow_label;
-	dest->dlid = ah.dlid;
-	dest->sgid_index = ah.grh.sgid_index;
-	dest->hop_limit = ah.grh.hop_limit;
-	dest->traffic_class = ah.grh.traffic_class;
-	dest->sl = sl_of_address(ah.sl);
-	dest->src_path_bits = ah.src_path_bits;
-	dest->static_rate = ah.static_rate;
-	dest->is_global = ah.is_global;
-	dest->port_num = ah.port_num;
 }
 
 void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
@@ -82,7 +67,7 @@ void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 	if (mask & IBV_QP_QKEY)
 		req->qkey = attr.qkey;
 	if (mask & IBV_QP_AV)
-		dest_from_ah(attr.ah_attr, &req->dest);
+		fill_address(attr.ah_attr, &req->dest, &req->dest);
 	if (mask & IBV_QP_PATH_MTU)
 		req->path_mtu = static_cast<uint8_t>(attr.path_mtu);
 	if (mask & IBV_QP_TIMEOUT)
@@ -96,7 +81,7 @@ void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		req->max_rd_atomic = attr.max_rd_atomic;
 	if (mask & IBV_QP_ALT_PATH) {
-		dest_from_ah(attr.alt_ah_attr, &req->alt_dest);
+		fill_address(attr.alt_ah_attr, &req->alt_dest, &req->alt_dest);
 		req->alt_pkey_index = attr.alt_pkey_index;
 		req->alt_port_num = attr.alt_port_num;
 		req->alt_timeout = attr.alt_timeout;
