@@ -195,7 +195,9 @@ int destroy_qp(ibv_qp *ibqp)
 	if (destroy_error(ibqp->context, err))
 		return err;
 	cq_forget_qp(ibqp);
-	wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, resp.events_reported);
+	if (!err)
+		wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed,
+			      resp.events_reported);
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);
 	unmap_rings(qp);
