@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Address handles: resolved and kept by the kernel, named in WQEs by an index. */
+/* Address handles: the kernel resolves and keeps them, WQEs name them by an index. */
 #include "ah.h"
 
 #include "command.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * uverbs commands: one ioctl each, built from typed parts. Uses the stable
- * kernel ABI of <rdma/ib_user_verbs.h> and <rdma/ib_user_ioctl_cmds.h> only,
- * so that no command of libibverbs' private interface is needed.
+ * uverbs commands: one ioctl each, built from typed parts. They use only the
+ * stable kernel ABI of <rdma/ib_user_verbs.h> and <rdma/ib_user_ioctl_cmds.h>,
+ * so no command of libibverbs' private interface is needed.
  *
  * All functions return 0 or a positive errno, may be called from any thread,
  * and may sleep.
@@ -27,7 +27,7 @@ class Command {
 public:
 	Command(uint16_t object, uint16_t method);
 
-	/* Input of any size; up to 8 bytes are copied here and now. */
+	/* Input of any size. Up to 8 bytes are copied at once. */
 	template <typename T> Command &in(uint16_t id, const T &value)
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
@@ -40,17 +40,17 @@ public:
 		add(id, sizeof(*value), reinterpret_cast<uintptr_t>(value));
 		return *this;
 	}
-	/* None if fd is below 0. */
+	/* Adds nothing if fd is below 0. */
 	Command &fd(uint16_t id, int fd);
 	Command &handle(uint16_t id, uint32_t handle);
-	/* The handle that run() returns through new_handle(). One per command. */
+	/* The object to create: after run(), new_handle() is its handle. One per command. */
 	Command &create(uint16_t id);
 
 	int run(int cmd_fd);
 	uint32_t new_handle() const;
 
 private:
-	/* The most that any command has is 13: CREATE_QP with an SRQ. */
+	/* CREATE_QP with an SRQ has the most. */
 	static constexpr size_t kMaxAttrs = 13;
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
@@ -67,7 +67,7 @@ private:
 
 /*
  * A command of ib_user_verbs.h (enum ib_uverbs_write_cmds, extended ones or'ed
- * with IB_USER_VERBS_CMD_FLAG_EXTENDED). Members named response are not used.
+ * with IB_USER_VERBS_CMD_FLAG_EXTENDED). The kernel ignores members named response.
  */
 class WriteCommand {
 public:

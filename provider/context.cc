@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* An open device: the kernel's user context, feature agreement, the operation table. */
+/* An open device: the kernel's user context, its features, the operation table. */
 #include <unistd.h>
 
 #include "abi/library.h"
@@ -66,14 +66,14 @@ bool env_is_set(const char *name)
 
 constexpr uint64_t kFeatures = TERN_FEATURE_DOORBELL_FILE;
 
-/* What the kernel says of a context. */
+/* What the kernel says about a context. */
 struct Answer {
 	uint32_t num_comp_vectors;
 	uint64_t core_support;
 	tern_alloc_ucontext_resp driver;
 };
 
-/* A user context of the command file's own. 0 or errno. */
+/* Make a user context for the command file. 0 or errno. */
 int get_context(int cmd_fd, Answer *answer)
 {
 	const tern_alloc_ucontext_req req = {kFeatures};
@@ -86,7 +86,7 @@ int get_context(int cmd_fd, Answer *answer)
 		.run(cmd_fd);
 }
 
-/* The one that the command file has, and others may use. 0 or errno. */
+/* Ask about the user context that the command file has already. 0 or errno. */
 int query_context(int cmd_fd, Answer *answer)
 {
 	return Command(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT)
@@ -107,7 +107,7 @@ void take_answer(Context *ctx, const Answer &answer)
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }
 
-/* ask is one of the two above. */
+/* ask is get_context() or query_context(). */
 verbs_context *open_context(ibv_device *device, int cmd_fd, int (*ask)(int cmd_fd, Answer *answer))
 {
 	Answer answer{};
@@ -122,7 +122,7 @@ verbs_context *open_context(ibv_device *device, int cmd_fd, int (*ask)(int cmd_f
 		return nullptr;
 
 	ctx->doorbell_fd = -1;
-	/* First: before it nothing says that the library's context is laid out as believed. */
+	/* First, because it checks that the library's context is laid out as assumed. */
 	why = abi::set_ops(&ctx->base, context_ops);
 	if (why)
 		abi::complain(why);

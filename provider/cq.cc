@@ -17,7 +17,7 @@
 namespace tern {
 namespace {
 
-/* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
+/* Create either kind of CQ. libibverbs fills in the rest of the public structure. */
 Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
 	Command cmd(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
@@ -83,8 +83,8 @@ ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int 
 }
 
 /*
- * IGNORE_OVERRUN asks to leave out a check; tern's costs nothing, so it stays,
- * and an application that keeps its promise never sees the difference.
+ * IGNORE_OVERRUN asks for a check to be left out. tern's costs nothing, so it stays:
+ * an application that keeps its promise sees no difference.
  */
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 {
@@ -112,8 +112,8 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 }
 
 /*
- * Nobody polls or arms while the kernel moves the unpolled CQEs to the new
- * ring. If that cannot be mapped, its CQEs are lost: the CQ stays empty.
+ * Both locks keep pollers away, and threads that arm, while the kernel moves
+ * the unpolled CQEs. If the new ring cannot be mapped, the CQ stays empty.
  */
 int resize_cq(ibv_cq *ibcq, int cqe)
 {
@@ -202,7 +202,7 @@ void note_empty(const Cq *cq)
 	(void)sched_yield();
 }
 
-/* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
+/* Number of completions, or -1: the CQ overran, and all its CQEs were polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);

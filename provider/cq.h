@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What QPs need of their CQs. */
+/* What QPs need from their CQs. */
 #ifndef TERN_PROVIDER_CQ_H
 #define TERN_PROVIDER_CQ_H
 
@@ -8,8 +8,8 @@
 namespace tern {
 
 /*
- * A QP is gone or was reset: drop its unpolled CQEs. Takes the locks of its CQs, so
- * not between start_poll and end_poll.
+ * A QP was destroyed or reset: drop its unpolled CQEs. Takes the locks of its CQs:
+ * not to be called between start_poll and end_poll.
  */
 void cq_forget_qp(const ibv_qp *qp);
 

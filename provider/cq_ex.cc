@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Extended polling. Between start_poll and end_poll the CQ's lock is held and
- * fields are read from the CQE in the ring, whose slot is given back when the
- * poll goes on.
+ * Extended polling. From start_poll to end_poll the CQ's lock is held. Fields
+ * are read from the CQE in the ring; the next call gives its slot back.
  */
 #include "cq_ex.h"
 
@@ -22,7 +21,7 @@ uint64_t clock_ns(clockid_t clock)
 	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
+/* Make the next CQE the current one. 0, ENOENT (empty) or EIO (dead). */
 int take_cqe(Cq *cq)
 {
 	cq->current = cq->ring.peek();
@@ -42,7 +41,7 @@ void give_back_cqe(Cq *cq)
 	cq->ring.release();
 }
 
-/* Nonzero: the poll has not begun, and the lock is not held. */
+/* On an error the poll has not begun and the lock is not held. */
 int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 {
 	Cq *cq = to_cq(ibcq);
@@ -100,7 +99,7 @@ uint32_t read_byte_len(ibv_cq_ex *ibcq)
 	return current_cqe(ibcq).byte_len;
 }
 
-/* Also the invalidated key, which shares its place in the CQE and in ibv_wc. */
+/* Or the invalidated key: both share a place in the CQE and in ibv_wc. */
 __be32 read_imm_data(ibv_cq_ex *ibcq)
 {
 	return current_cqe(ibcq).imm;
@@ -121,7 +120,7 @@ unsigned int read_wc_flags(ibv_cq_ex *ibcq)
 	return cqe_wc_flags(current_cqe(ibcq));
 }
 
-/* Ethernet has neither LIDs nor their path bits. */
+/* Ethernet has no LIDs and no path bits. */
 uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
 {
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Doorbell: an ioctl of the context's doorbell file. Where there is none, or it
- * does not work (closed by the program, say), the uverbs command, which costs
- * several times as much; and its error is the one that counts.
+ * Doorbell: an ioctl on the context's doorbell file. If there is no such file or
+ * the ioctl fails (the program may have closed it), the uverbs command rings, at
+ * several times the cost. Then the command's error is the one to return.
  */
 #include "doorbell.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Memory regions. The kernel pins and checks; here are only its keys. */
+/* Memory regions. The kernel pins and checks; this side only has the keys. */
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"
@@ -37,7 +37,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 	return &mr->ibv_mr;
 }
 
-/* libibverbs has checked the flags, and updates addr, length and pd. */
+/* libibverbs checks the flags, and updates addr, length and pd. */
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
 {
 	const ib_uverbs_rereg_mr req = {
@@ -71,7 +71,7 @@ int dereg_mr(verbs_mr *mr)
 			      mr);
 }
 
-/* The importer knows no address either: that member stays NULL. */
+/* The importer does not know the address: that member stays NULL. */
 ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 {
 	auto *mr = alloc_object<verbs_mr>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Memory windows: allocation. Binding is a work request, see post.cc and wr.cc. */
+/* Memory windows: allocation. Binding is a work request: see post.cc and wr.cc. */
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"

@@ -75,8 +75,8 @@ int dealloc_td(ibv_td *ibtd)
 }
 
 /*
- * A program's allocators are taken, and never asked: what they would be asked for, the memory
- * of the queues, is the kernel's here.
+ * A program's allocators are accepted and never called: they are for the memory of queues, which the
+ * kernel allocates.
  */
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *attr)
 {
@@ -104,7 +104,7 @@ ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *a
 	return &pd->base;
 }
 
-/* Of this very context, or of what it was imported from. */
+/* A PD of this context, or of the one that it was imported from. */
 ibv_pd *import_pd(ibv_context *context, uint32_t handle)
 {
 	Pd *pd = new_pd(context, handle);

@@ -9,7 +9,7 @@
 namespace tern {
 namespace {
 
-/* Which requests are understood, before anything is done. 0 or errno. */
+/* Refuse what is not understood, before anything is done. 0 or errno. */
 int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
@@ -31,7 +31,7 @@ int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 	return 0;
 }
 
-/* What the kernel made. */
+/* The kernel's answer. */
 struct Created {
 	uint32_t handle;
 	uint32_t qp_num;
@@ -109,7 +109,7 @@ void unmap_rings(Qp *qp)
 
 } // namespace
 
-/* The granted capabilities are left in attr->cap. */
+/* Leaves the granted capabilities in attr->cap. */
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 {
 	Created made{};
@@ -180,9 +180,9 @@ ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
 }
 
 /*
- * The kernel leaves the CQEs of a dead QP in user CQs. They are dropped once
- * it makes no more of them; its numbers go round slowly, so that no younger QP
- * of this number can have completed anything by then.
+ * The kernel leaves the CQEs of a dead QP in user CQs. They are dropped when no
+ * more can come. QP numbers are reused slowly, so no newer QP with this number
+ * can have completed anything by then.
  */
 int destroy_qp(ibv_qp *ibqp)
 {

@@ -46,7 +46,7 @@ void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
 }
 
 /*
- * Only what the mask names is read: the rest of *attr need not be initialised. A rate limit is not
+ * Reads only what the mask names: the rest of *attr need not be initialised. A rate limit is not
  * passed on: the kernel refuses its bit.
  */
 void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
@@ -108,7 +108,7 @@ bool can_receive(ibv_qp_state state)
 	return state != IBV_QPS_RESET;
 }
 
-/* The library's copy of the state lags behind on iWARP only. */
+/* Only on iWARP can the library's copy of the state be older than the kernel's. */
 int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 {
 	ib_uverbs_query_qp_resp resp{};
@@ -123,7 +123,7 @@ int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 
 } // namespace
 
-/* libibverbs notes the new state in qp->state. */
+/* libibverbs sets qp->state. */
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
 	ib_uverbs_modify_qp req{};
@@ -135,7 +135,7 @@ int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 	if (err)
 		return err;
 
-	/* A reset QP starts afresh: nothing of its former life completes. */
+	/* A reset QP starts anew: nothing posted before it completes. */
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
 		cq_forget_qp(qp);
 	return 0;

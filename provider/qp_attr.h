@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Whether the state of a QP lets WQEs be posted. */
+/* May WQEs be posted in the present state of a QP? */
 #ifndef TERN_PROVIDER_QP_ATTR_H
 #define TERN_PROVIDER_QP_ATTR_H
 
@@ -8,9 +8,9 @@
 namespace tern {
 
 /*
- * May WQEs be posted to the send queue, the receive queue now? 0 or EINVAL. An
- * iWARP connection manager moves the QP on in the kernel, so there the kernel is
- * asked before a refusal: the only case in which this is a system call.
+ * May WQEs be posted to the send queue, to the receive queue? 0 or EINVAL. The
+ * iWARP connection manager changes the state in the kernel, so on iWARP the kernel
+ * is asked before EINVAL is returned. Only then is this a system call.
  */
 int send_state_error(Qp *qp);
 int recv_state_error(Qp *qp);

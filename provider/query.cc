@@ -67,7 +67,7 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 
 } // namespace
 
-/* attr_size may be that of the plain ibv_device_attr, or of a newer application's. */
+/* attr_size may be that of the plain ibv_device_attr, or that of a newer header. */
 int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input,
 		    ibv_device_attr_ex *attr, size_t attr_size)
 {
@@ -124,7 +124,7 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 	return 0;
 }
 
-/* The raw clock as hardware providers give it: a count, all of it in tv_nsec. */
+/* The raw clock as hardware providers report it: one count, all in tv_nsec. */
 int query_rt_values(ibv_context * /*context*/, ibv_values_ex *values)
 {
 	uint32_t asked = values->comp_mask;

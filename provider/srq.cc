@@ -59,7 +59,7 @@ free_srq:
 
 } // namespace
 
-/* libibverbs fills in the public structure's rest. */
+/* libibverbs fills in the rest of the public structure. */
 ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 {
 	Srq *srq = make_srq(pd, &attr->attr);
@@ -67,7 +67,7 @@ ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 	return srq ? &srq->vsrq.srq : nullptr;
 }
 
-/* Called past libibverbs, so that all of the public structure is ours to fill in. */
+/* Not called through libibverbs, so this fills in all of the public structure. */
 ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 {
 	constexpr uint32_t kMasks = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
@@ -92,8 +92,8 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 }
 
 /*
- * A resize gives a new ring with the WQEs not yet consumed; nobody posts
- * meanwhile. If it cannot be mapped, the SRQ takes no more WQEs.
+ * A resize returns a new ring with the WQEs not yet consumed. The lock keeps
+ * posters away. If the ring cannot be mapped, the SRQ accepts no more WQEs.
  */
 int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 {

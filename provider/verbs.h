@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The verbs of tern as libibverbs calls them, by file. Semantics are those of
- * the public manual pages: creators return NULL and set errno, the others
- * return 0 or a positive errno, except where the verb says otherwise. All may
- * be called from any thread.
+ * the public manual pages: on failure creators return NULL and set errno. The
+ * others return 0 or a positive errno, unless the verb says otherwise. Any
+ * thread may call them.
  */
 #ifndef TERN_PROVIDER_VERBS_H
 #define TERN_PROVIDER_VERBS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The ibv_wr_* interface: work requests built in their slots between wr_start
- * and wr_complete, under the SQ's lock. The first error is kept and reported by
- * wr_complete, which then publishes nothing of the batch.
+ * The ibv_wr_* interface builds work requests in their slots, from wr_start to
+ * wr_complete, under the SQ's lock. wr_complete returns the first error; then it
+ * publishes nothing of the batch.
  */
 #include "wr.h"
 
@@ -19,7 +19,7 @@ void set_error(Qp *qp, int err)
 	qp->wr_wqe = nullptr;
 }
 
-/* The request being built is complete: check what only now can be known. */
+/* End the request being built: check what its last setter leaves to check. */
 void seal_wqe(Qp *qp)
 {
 	tern_send_wqe *wqe = qp->wr_wqe;
@@ -49,7 +49,7 @@ tern_send_wqe *begin_wqe(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
 		set_error(qp, ENOMEM);
 		return nullptr;
 	}
-	/* Whether data is inline is said by its setter. */
+	/* The setter of the data decides whether it is inline. */
 	err = wqe_begin(wqe, qp->limits, ibqp->wr_id, opcode,
 			ibqp->wr_flags & ~static_cast<uint32_t>(IBV_SEND_INLINE));
 	if (err) {
