@@ -12,49 +12,11 @@ namespace tern {
 namespace {
 
 const verbs_context_ops context_ops = {
-	.alloc_mw = alloc_mw,
-	.alloc_parent_domain = alloc_parent_domain,
-	.alloc_pd = alloc_pd,
-	.alloc_td = alloc_td,
-	.attach_mcast = attach_mcast,
-	.bind_mw = bind_mw,
-	.create_ah = create_ah,
-	.create_cq = create_cq,
-	.create_cq_ex = create_cq_ex,
-	.create_qp = create_qp,
-	.create_qp_ex = create_qp_ex,
-	.create_srq = create_srq,
-	.create_srq_ex = create_srq_ex,
-	.dealloc_mw = dealloc_mw,
-	.dealloc_pd = dealloc_pd,
-	.dealloc_td = dealloc_td,
-	.dereg_mr = dereg_mr,
-	.destroy_ah = destroy_ah,
-	.destroy_cq = destroy_cq,
-	.destroy_qp = destroy_qp,
-	.destroy_srq = destroy_srq,
-	.detach_mcast = detach_mcast,
-	.free_context = free_context,
-	.get_srq_num = get_srq_num,
-	.import_mr = import_mr,
-	.import_pd = import_pd,
-	.modify_qp = modify_qp,
-	.modify_srq = modify_srq,
-	.poll_cq = poll_cq,
-	.post_recv = post_recv,
-	.post_send = post_send,
-	.post_srq_recv = post_srq_recv,
-	.query_device_ex = query_device_ex,
-	.query_port = query_port,
-	.query_qp = query_qp,
-	.query_rt_values = query_rt_values,
-	.query_srq = query_srq,
-	.reg_mr = reg_mr,
-	.req_notify_cq = req_notify_cq,
-	.rereg_mr = rereg_mr,
-	.resize_cq = resize_cq,
-	.unimport_mr = unimport_mr,
-	.unimport_pd = unimport_pd,
+#define TERN_OP(since, ret, name, args) .name = name,
+#define TERN_OP_UNUSED(since, name)
+#include "abi/ops.inc"
+#undef TERN_OP
+#undef TERN_OP_UNUSED
 };
 
 bool env_is_set(const char *name)
