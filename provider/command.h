@@ -47,7 +47,7 @@ public:
 	Command &create(uint16_t id);
 
 	int run(int cmd_fd);
-	uint32_t new_handle() const;
+	uint32_t new_handle() { return static_cast<uint32_t>(hdr()->attrs[created_].data); }
 
 private:
 	/* CREATE_QP with an SRQ has the most. */
@@ -55,14 +55,11 @@ private:
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
 	void add_in(uint16_t id, const void *data, size_t bytes);
-	ib_uverbs_attr load(size_t i) const;
+	ib_uverbs_ioctl_hdr *hdr() { return reinterpret_cast<ib_uverbs_ioctl_hdr *>(buf_); }
 
-	alignas(8) unsigned char buf_[sizeof(ib_uverbs_ioctl_hdr) +
-				      kMaxAttrs * sizeof(ib_uverbs_attr)];
-	uint16_t object_;
-	uint16_t method_;
-	uint16_t num_attrs_;
-	uint16_t created_;
+	alignas(ib_uverbs_ioctl_hdr) unsigned char buf_[sizeof(ib_uverbs_ioctl_hdr) +
+							kMaxAttrs * sizeof(ib_uverbs_attr)] = {};
+	uint16_t created_ = 0; /* the attribute of create() */
 };
 
 /*
