@@ -84,35 +84,21 @@ const tern_cqe &current_cqe(ibv_cq_ex *ibcq)
 	return *to_cq(ibcq)->current;
 }
 
+/* The reader of a field that an application sees as it is in the CQE. */
+template <auto Member, typename Value> Value read_field(ibv_cq_ex *ibcq)
+{
+	return current_cqe(ibcq).*Member;
+}
+
 ibv_wc_opcode read_opcode(ibv_cq_ex *ibcq)
 {
 	return static_cast<ibv_wc_opcode>(current_cqe(ibcq).opcode);
-}
-
-uint32_t read_vendor_err(ibv_cq_ex *ibcq)
-{
-	return current_cqe(ibcq).vendor_err;
-}
-
-uint32_t read_byte_len(ibv_cq_ex *ibcq)
-{
-	return current_cqe(ibcq).byte_len;
 }
 
 /* Or the invalidated key: both share a place in the CQE and in ibv_wc. */
 __be32 read_imm_data(ibv_cq_ex *ibcq)
 {
 	return current_cqe(ibcq).imm;
-}
-
-uint32_t read_qp_num(ibv_cq_ex *ibcq)
-{
-	return current_cqe(ibcq).qp_num;
-}
-
-uint32_t read_src_qp(ibv_cq_ex *ibcq)
-{
-	return current_cqe(ibcq).src_qp;
 }
 
 unsigned int read_wc_flags(ibv_cq_ex *ibcq)
@@ -141,11 +127,6 @@ uint64_t read_completion_ts(ibv_cq_ex *ibcq)
 	return current_cqe(ibcq).timestamp_ns;
 }
 
-uint16_t read_cvlan(ibv_cq_ex *ibcq)
-{
-	return current_cqe(ibcq).vlan_id;
-}
-
 uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
 {
 	return current_cqe(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
@@ -161,17 +142,17 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags)
 	ex->next_poll = next_poll;
 	ex->end_poll = end_poll;
 	ex->read_opcode = read_opcode;
-	ex->read_vendor_err = read_vendor_err;
+	ex->read_vendor_err = read_field<&tern_cqe::vendor_err>;
 	ex->read_wc_flags = read_wc_flags;
-	ex->read_byte_len = read_byte_len;
+	ex->read_byte_len = read_field<&tern_cqe::byte_len>;
 	ex->read_imm_data = read_imm_data;
-	ex->read_qp_num = read_qp_num;
-	ex->read_src_qp = read_src_qp;
+	ex->read_qp_num = read_field<&tern_cqe::qp_num>;
+	ex->read_src_qp = read_field<&tern_cqe::src_qp>;
 	ex->read_slid = read_slid;
 	ex->read_sl = read_sl;
 	ex->read_dlid_path_bits = read_dlid_path_bits;
 	ex->read_completion_ts = read_completion_ts;
-	ex->read_cvlan = read_cvlan;
+	ex->read_cvlan = read_field<&tern_cqe::vlan_id>;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
 		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
 		cq->read_wallclock = true;

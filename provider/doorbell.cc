@@ -15,14 +15,6 @@
 
 namespace tern {
 
-void Doorbell::init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle)
-{
-	doorbell_fd_ = doorbell_fd;
-	qp_num_ = qp_num;
-	cmd_fd_ = cmd_fd;
-	qp_handle_ = qp_handle;
-}
-
 static int ring_by_command(int cmd_fd, uint32_t qp_handle)
 {
 	const ib_uverbs_post_send req = {.response = 0,
@@ -40,8 +32,8 @@ int Doorbell::ring() const
 	const int saved = errno;
 	int err = 0;
 
-	if (doorbell_fd_ < 0 || ioctl(doorbell_fd_, TERN_IOCTL_DOORBELL, qp_num_))
-		err = ring_by_command(cmd_fd_, qp_handle_);
+	if (doorbell_fd < 0 || ioctl(doorbell_fd, TERN_IOCTL_DOORBELL, qp_num))
+		err = ring_by_command(cmd_fd, qp_handle);
 	errno = saved;
 	return err;
 }

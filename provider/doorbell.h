@@ -7,19 +7,14 @@
 
 namespace tern {
 
-class Doorbell {
-public:
-	/* doorbell_fd below 0: the context has no doorbell file. */
-	void init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle);
+struct Doorbell {
+	int doorbell_fd; /* below 0: the context has no doorbell file */
+	uint32_t qp_num;
+	int cmd_fd;
+	uint32_t qp_handle;
 
 	/* 0 or a positive errno. Leaves errno as it is. Any thread; needs no lock. */
 	int ring() const;
-
-private:
-	int doorbell_fd_;
-	uint32_t qp_num_;
-	int cmd_fd_;
-	uint32_t qp_handle_;
 };
 
 } // namespace tern

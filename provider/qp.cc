@@ -136,8 +136,8 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	qp->limits.qp_type = attr->qp_type;
 	qp->limits.sig_all = attr->sq_sig_all != 0;
 	qp->limits.iwarp = is_iwarp(context);
-	qp->doorbell.init(to_context(context)->doorbell_fd, qp->vqp.qp.qp_num, context->cmd_fd,
-			  made.handle);
+	qp->doorbell = {to_context(context)->doorbell_fd, made.qp_num, context->cmd_fd,
+			made.handle};
 	err = map_rings(qp, made);
 	if (err)
 		goto destroy_qp;
