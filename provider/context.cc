@@ -65,7 +65,6 @@ void take_answer(Context *ctx, const Answer &answer)
 	if (answer.driver.features & TERN_FEATURE_DOORBELL_FILE)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
-	ctx->one_cpu = sysconf(_SC_NPROCESSORS_ONLN) == 1;
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }
 

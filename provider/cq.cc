@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Completion queues: life and plain polling. Extended polling is in cq_ex.cc.
- * Polling and arming are memory accesses only, but that who spins where there
- * is one CPU yields it now and then.
+ * Polling and arming are memory accesses only: an empty poll returns at once.
  */
 #include "cq.h"
-
-#include <sched.h>
 
 #include "command.h"
 #include "cq_ex.h"
@@ -170,64 +167,26 @@ void cq_forget_qp(const ibv_qp *qp)
 		drop_cqes(to_cq(qp->send_cq), qp->qp_num);
 }
 
-namespace {
-
-/*
- * After so many polls in vain it is worth a system call to see whether somebody else wants
- * the only CPU: the call takes about as long as some tens of polls.
- */
-constexpr uint32_t kEmptyRun = 256;
-
-/* Of this thread: so many polls in a row, on whatever CQs, found nothing. */
-thread_local uint32_t empty_run;
-
-} // namespace
-
-void note_found(const Cq *cq)
-{
-	if (to_context(cq->vcq.cq.context)->one_cpu)
-		empty_run = 0;
-}
-
-/*
- * Where there is one CPU what a poller waits for may be another program's to do, or a kernel
- * thread's, which is not run as long as the poller spins. It does not sleep: it has more to
- * look after than this CQ, perhaps.
- */
-void note_empty(const Cq *cq)
-{
-	if (!to_context(cq->vcq.cq.context)->one_cpu || ++empty_run < kEmptyRun)
-		return;
-	empty_run = 0;
-	(void)sched_yield();
-}
-
 /* Number of completions, or -1: the CQ overran, and all its CQEs were polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
 	int n = 0;
 
-	{
-		Guard guard(cq->lock);
-		for (; n < num_entries; n++) {
-			const tern_cqe *cqe = cq->ring.peek();
+	Guard guard(cq->lock);
+	for (; n < num_entries; n++) {
+		const tern_cqe *cqe = cq->ring.peek();
 
-			if (!cqe)
-				break;
-			cqe_to_wc(*cqe, &wc[n]);
-			cq->ring.advance();
-		}
-		if (n) {
-			cq->ring.release();
-			note_found(cq);
-			return n;
-		}
-		if (num_entries > 0 && cq->ring.dead())
-			return -1;
+		if (!cqe)
+			break;
+		cqe_to_wc(*cqe, &wc[n]);
+		cq->ring.advance();
 	}
-	note_empty(cq);
-	return 0;
+	if (n)
+		cq->ring.release();
+	else if (num_entries > 0 && cq->ring.dead())
+		return -1;
+	return n;
 }
 
 int req_notify_cq(ibv_cq *ibcq, int solicited_only)

@@ -3,7 +3,7 @@
 #ifndef TERN_PROVIDER_CQ_H
 #define TERN_PROVIDER_CQ_H
 
-#include "objects.h"
+#include <infiniband/verbs.h>
 
 namespace tern {
 
@@ -12,10 +12,6 @@ namespace tern {
  * not to be called between start_poll and end_poll.
  */
 void cq_forget_qp(const ibv_qp *qp);
-
-/* A poll found something, or nothing; then it may yield the CPU, so the CQ is not locked. */
-void note_found(const Cq *cq);
-void note_empty(const Cq *cq);
 
 } // namespace tern
 

@@ -7,7 +7,6 @@
 
 #include <ctime>
 
-#include "cq.h"
 #include "cqe.h"
 
 namespace tern {
@@ -53,11 +52,8 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	err = take_cqe(cq);
 	if (err) {
 		cq->lock.unlock();
-		if (err == ENOENT)
-			note_empty(cq);
 		return err;
 	}
-	note_found(cq);
 	if (cq->read_wallclock)
 		cq->wallclock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
 	return 0;

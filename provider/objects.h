@@ -29,7 +29,6 @@ struct Context {
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
-	bool one_cpu;	      /* who spins on empty CQs is to yield it */
 	/* The library's verbs_context ends with base; how much of this it takes, it decides. */
 	alignas(ibv_context) unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;
