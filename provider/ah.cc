@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Address handles: resolved and kept by the kernel, named in WQEs by an index. */
+/* Address handles: the kernel resolves and keeps them, WQEs name them by an index. */
 #include "ah.h"
 
 #include "command.h"
 #include "objects.h"
-#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
 
 ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 {
-	struct {
-		uint64_t response;
-		uint64_t user_handle;
-		uint32_t pd_handle;
-		uint32_t reserved;
-		ib_uverbs_ah_attr attr;
-	} req{};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_create_ah));
-	struct {
-		uint32_t ah_handle;
-	} resp{};
+	ib_uverbs_create_ah req{};
+	ib_uverbs_create_ah_resp resp{};
 	tern_create_ah_resp driver{};
 	auto *ah = alloc_object<Ah>();
 	int err;
@@ -30,28 +20,13 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 		return nullptr;
 	req.user_handle = user_handle(ah);
 	req.pd_handle = pd->handle;
-	req.attr.dlid = attr->dlid;
-	req.attr.sl = sl_of_address(attr->sl);
-	req.attr.src_path_bits = attr->src_path_bits;
-	req.attr.static_rate = attr->static_rate;
-	req.attr.is_global = attr->is_global;
-	req.attr.port_num = attr->port_num;
-	if (attr->is_global) {
-		memcpy(req.attr.grh.dgid, attr->grh.dgid.raw, sizeof(req.attr.grh.dgid));
-		req.attr.grh.flow_label = attr->grh.flow_label;
-		req.attr.grh.sgid_index = attr->grh.sgid_index;
-		req.attr.grh.hop_limit = attr->grh.hop_limit;
-		req.attr.grh.traffic_class = attr->grh.traffic_class;
-	}
+	fill_address(*attr, &req.attr.grh, &req.attr);
 	err = WriteCommand(IB_USER_VERBS_CMD_CREATE_AH, req)
 		      .resp(&resp)
 		      .driver_resp(&driver)
 		      .run(pd->context->cmd_fd);
-	if (err) {
-		free_object(ah);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(ah, err);
 	ah->base.context = pd->context;
 	ah->base.pd = pd;
 	ah->base.handle = resp.ah_handle;
@@ -61,15 +36,8 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 
 int destroy_ah(ibv_ah *ibah)
 {
-	const ib_uverbs_destroy_ah req = {ibah->handle};
-	int err;
-
-	err = destroy_error(
-		ibah->context,
-		WriteCommand(IB_USER_VERBS_CMD_DESTROY_AH, req).run(ibah->context->cmd_fd));
-	if (!err)
-		free_object(reinterpret_cast<Ah *>(ibah));
-	return err;
+	return destroy_object(ibah->context, IB_USER_VERBS_CMD_DESTROY_AH, ibah->handle,
+			      reinterpret_cast<Ah *>(ibah));
 }
 
 } // namespace tern

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * uverbs commands: one ioctl each, built from typed parts. Uses the stable
- * kernel ABI of <rdma/ib_user_verbs.h> and <rdma/ib_user_ioctl_cmds.h> only,
- * so that no command of libibverbs' private interface is needed.
+ * uverbs commands: one ioctl each, built from typed parts. They use only the
+ * stable kernel ABI of <rdma/ib_user_verbs.h> and <rdma/ib_user_ioctl_cmds.h>,
+ * so no command of libibverbs' private interface is needed.
  *
  * All functions return 0 or a positive errno, may be called from any thread,
  * and may sleep.
@@ -27,7 +27,7 @@ class Command {
 public:
 	Command(uint16_t object, uint16_t method);
 
-	/* Input of any size; up to 8 bytes are copied here and now. */
+	/* Input of any size. Up to 8 bytes are copied at once. */
 	template <typename T> Command &in(uint16_t id, const T &value)
 	{
 		static_assert(std::is_trivially_copyable_v<T>);
@@ -40,36 +40,31 @@ public:
 		add(id, sizeof(*value), reinterpret_cast<uintptr_t>(value));
 		return *this;
 	}
-	/* None if fd is below 0. */
+	/* Adds nothing if fd is below 0. */
 	Command &fd(uint16_t id, int fd);
 	Command &handle(uint16_t id, uint32_t handle);
-	/* One of the kernel's enumerations. */
-	Command &constant(uint16_t id, uint64_t value) { return in(id, value); }
-	/* The handle that run() returns through new_handle(). One per command. */
+	/* The object to create: after run(), new_handle() is its handle. One per command. */
 	Command &create(uint16_t id);
 
 	int run(int cmd_fd);
-	uint32_t new_handle() const;
+	uint32_t new_handle() { return static_cast<uint32_t>(hdr()->attrs[created_].data); }
 
 private:
-	/* The most that any command has is 13: CREATE_QP with an SRQ. */
+	/* CREATE_QP with an SRQ has the most. */
 	static constexpr size_t kMaxAttrs = 13;
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
 	void add_in(uint16_t id, const void *data, size_t bytes);
-	ib_uverbs_attr load(size_t i) const;
+	ib_uverbs_ioctl_hdr *hdr() { return reinterpret_cast<ib_uverbs_ioctl_hdr *>(buf_); }
 
-	alignas(8) unsigned char buf_[sizeof(ib_uverbs_ioctl_hdr) +
-				      kMaxAttrs * sizeof(ib_uverbs_attr)];
-	uint16_t object_;
-	uint16_t method_;
-	uint16_t num_attrs_;
-	uint16_t created_;
+	alignas(ib_uverbs_ioctl_hdr) unsigned char buf_[sizeof(ib_uverbs_ioctl_hdr) +
+							kMaxAttrs * sizeof(ib_uverbs_attr)] = {};
+	uint16_t created_ = 0; /* the attribute of create() */
 };
 
 /*
  * A command of ib_user_verbs.h (enum ib_uverbs_write_cmds, extended ones or'ed
- * with IB_USER_VERBS_CMD_FLAG_EXTENDED). Members named response are not used.
+ * with IB_USER_VERBS_CMD_FLAG_EXTENDED). The kernel ignores members named response.
  */
 class WriteCommand {
 public:
@@ -101,6 +96,31 @@ constexpr uint32_t extended(uint32_t number)
 {
 	return number | IB_USER_VERBS_CMD_FLAG_EXTENDED;
 }
+
+/* The command that destroys a PD, MR, MW or AH: its request is the handle alone. */
+inline int command_destroy(int cmd_fd, uint32_t number, uint32_t handle)
+{
+	return WriteCommand(number, handle).run(cmd_fd);
+}
+static_assert(sizeof(ib_uverbs_dealloc_pd) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_dereg_mr) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_dealloc_mw) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_destroy_ah) == sizeof(uint32_t));
+
+/* The same for a CQ, QP or SRQ: one request for all three; resp counts the object's events. */
+template <typename Resp>
+int command_destroy(int cmd_fd, uint32_t number, uint32_t handle, Resp *resp)
+{
+	const ib_uverbs_destroy_cq req = {0, handle, 0};
+
+	return WriteCommand(number, req).resp(resp).run(cmd_fd);
+}
+static_assert(sizeof(ib_uverbs_destroy_qp) == sizeof(ib_uverbs_destroy_cq));
+static_assert(sizeof(ib_uverbs_destroy_srq) == sizeof(ib_uverbs_destroy_cq));
+static_assert(offsetof(ib_uverbs_destroy_qp, qp_handle) ==
+	      offsetof(ib_uverbs_destroy_cq, cq_handle));
+static_assert(offsetof(ib_uverbs_destroy_srq, srq_handle) ==
+	      offsetof(ib_uverbs_destroy_cq, cq_handle));
 
 } // namespace tern
 

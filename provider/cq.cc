@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Completion queues: life and plain polling. Extended polling is in cq_ex.cc.
- * Polling and arming are memory accesses only, but that who spins where there
- * is one CPU yields it now and then.
+ * Polling and arming are memory accesses only: an empty poll returns at once.
  */
 #include "cq.h"
 
-#include <sched.h>
-
 #include "command.h"
+#include "cq_ex.h"
 #include "cqe.h"
 #include "objects.h"
 #include "verbs.h"
@@ -16,29 +14,8 @@
 namespace tern {
 namespace {
 
-struct ResizeCqReq {
-	uint64_t response;
-	uint32_t cq_handle;
-	uint32_t cqe;
-};
-static_assert(sizeof(ResizeCqReq) == sizeof(ib_uverbs_resize_cq));
-
-struct ResizeCqResp {
-	uint32_t cqe;
-	uint32_t reserved;
-};
-static_assert(sizeof(ResizeCqResp) == sizeof(ib_uverbs_resize_cq_resp));
-
-int command_destroy(ibv_cq *cq, ib_uverbs_destroy_cq_resp *resp)
-{
-	ib_uverbs_destroy_cq req{};
-
-	req.cq_handle = cq->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_CQ, req).resp(resp).run(cq->context->cmd_fd);
-}
-
-/* wc_flags of the extended interface; 0 for a plain CQ. libibverbs fills in the rest. */
-Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
+/* Create either kind of CQ. libibverbs fills in the rest of the public structure. */
+Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
 {
 	Command cmd(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	tern_create_cq_resp driver{};
@@ -65,19 +42,23 @@ Cq *create(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_th
 	cq->vcq.cq.cqe = static_cast<int>(cqe);
 	cq->lock.init(single_threaded);
 	cq->arm_lock.init(single_threaded);
-	err = cq->map.map(context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	err = map_ring(&cq->ring, &cq->map, context->cmd_fd, driver.ring, sizeof(tern_cqe));
 	if (err)
 		goto destroy_cq;
-	cq->ring.attach(cq->map.ring());
 	return cq;
 
 destroy_cq:
 	ib_uverbs_destroy_cq_resp ignored;
-	(void)command_destroy(&cq->vcq.cq, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_CQ, cq->vcq.cq.handle,
+			      &ignored);
 free_cq:
-	free_object(cq);
-	errno = err;
-	return nullptr;
+	return create_failed(cq, err);
+}
+
+void drop_cqes(Cq *cq, uint32_t qp_num)
+{
+	Guard guard(cq->lock);
+	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
 }
 
 } // namespace
@@ -94,13 +75,13 @@ ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int 
 	attr.cqe = static_cast<uint32_t>(cqe);
 	attr.channel = channel;
 	attr.comp_vector = static_cast<uint32_t>(comp_vector);
-	cq = create(context, attr, is_single_threaded(context, nullptr));
+	cq = make_cq(context, attr, is_single_threaded(context, nullptr));
 	return cq ? &cq->vcq.cq : nullptr;
 }
 
 /*
- * IGNORE_OVERRUN asks to leave out a check; tern's costs nothing, so it stays,
- * and an application that keeps its promise never sees the difference.
+ * IGNORE_OVERRUN asks for a check to be left out. tern's costs nothing, so it stays:
+ * an application that keeps its promise sees no difference.
  */
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 {
@@ -119,8 +100,8 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	cq = create(context, *attr,
-		    flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
+	cq = make_cq(context, *attr,
+		     flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
 	if (!cq)
 		return nullptr;
 	cq_ex_init(cq, attr->wc_flags);
@@ -128,16 +109,16 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 }
 
 /*
- * Nobody polls or arms while the kernel moves the unpolled CQEs to the new
- * ring. If that cannot be mapped, its CQEs are lost: the CQ stays empty.
+ * Both locks keep pollers away, and threads that arm, while the kernel moves
+ * the unpolled CQEs. If the new ring cannot be mapped, the CQ stays empty.
  */
 int resize_cq(ibv_cq *ibcq, int cqe)
 {
 	Cq *cq = to_cq(ibcq);
-	const ResizeCqReq req = {0, ibcq->handle, static_cast<uint32_t>(cqe)};
-	ResizeCqResp resp{};
+	const ib_uverbs_resize_cq req = {
+		.response = 0, .cq_handle = ibcq->handle, .cqe = static_cast<uint32_t>(cqe)};
+	ib_uverbs_resize_cq_resp resp{};
 	tern_resize_cq_resp driver{};
-	Mapping old;
 	int err;
 
 	if (cqe <= 0)
@@ -152,16 +133,10 @@ int resize_cq(ibv_cq *ibcq, int cqe)
 		      .run(ibcq->context->cmd_fd);
 	if (err)
 		return err;
-	old = cq->map;
-	cq->map = Mapping{};
-	cq->ring.detach();
-	err = cq->map.map(ibcq->context->cmd_fd, driver.ring, sizeof(tern_cqe));
-	old.unmap();
-	if (err)
-		return err;
-	cq->ring.attach(cq->map.ring());
-	ibcq->cqe = static_cast<int>(resp.cqe);
-	return 0;
+	err = map_ring(&cq->ring, &cq->map, ibcq->context->cmd_fd, driver.ring, sizeof(tern_cqe));
+	if (!err)
+		ibcq->cqe = static_cast<int>(resp.cqe);
+	return err;
 }
 
 int destroy_cq(ibv_cq *ibcq)
@@ -170,12 +145,11 @@ int destroy_cq(ibv_cq *ibcq)
 	ib_uverbs_destroy_cq_resp resp{};
 	int err;
 
-	err = command_destroy(ibcq, &resp);
-	if (err) {
-		err = destroy_error(ibcq->context, err);
-		if (err)
-			return err;
-	} else {
+	err = command_destroy(ibcq->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_CQ, ibcq->handle,
+			      &resp);
+	if (destroy_error(ibcq->context, err))
+		return err;
+	if (!err) {
 		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed,
 			      resp.comp_events_reported);
 		wait_for_acks(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed,
@@ -186,94 +160,39 @@ int destroy_cq(ibv_cq *ibcq)
 	return 0;
 }
 
-void cq_forget_qp(ibv_cq *ibcq, uint32_t qp_num)
+void cq_forget_qp(const ibv_qp *qp)
 {
-	Cq *cq = to_cq(ibcq);
-
-	if (!cq)
-		return;
-	Guard guard(cq->lock);
-	cq->ring.remove_if([qp_num](const tern_cqe &cqe) { return cqe.qp_num == qp_num; });
+	drop_cqes(to_cq(qp->recv_cq), qp->qp_num);
+	if (qp->send_cq != qp->recv_cq)
+		drop_cqes(to_cq(qp->send_cq), qp->qp_num);
 }
 
-uint64_t clock_ns(clockid_t clock)
-{
-	timespec now{};
-
-	(void)clock_gettime(clock, &now);
-	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-namespace {
-
-/*
- * After so many polls in vain it is worth a system call to see whether somebody else wants
- * the only CPU: the call takes about as long as some tens of polls.
- */
-constexpr uint32_t kEmptyRun = 256;
-
-/* Of this thread: so many polls in a row, on whatever CQs, found nothing. */
-thread_local uint32_t empty_run;
-
-} // namespace
-
-void note_found(const Cq *cq)
-{
-	if (to_context(cq->vcq.cq.context)->one_cpu)
-		empty_run = 0;
-}
-
-/*
- * Where there is one CPU what a poller waits for may be another program's to do, or a kernel
- * thread's, which is not run as long as the poller spins. It does not sleep: it has more to
- * look after than this CQ, perhaps.
- */
-void note_empty(const Cq *cq)
-{
-	if (!to_context(cq->vcq.cq.context)->one_cpu || ++empty_run < kEmptyRun)
-		return;
-	empty_run = 0;
-	(void)sched_yield();
-}
-
-/* Number of completions, or -1: the CQ overran and the last of its CQEs was polled. */
+/* Number of completions, or -1: the CQ overran, and all its CQEs were polled. */
 int poll_cq(ibv_cq *ibcq, int num_entries, ibv_wc *wc)
 {
 	Cq *cq = to_cq(ibcq);
 	int n = 0;
 
-	{
-		Guard guard(cq->lock);
-		for (; n < num_entries; n++) {
-			const tern_cqe *cqe = cq->ring.peek();
+	Guard guard(cq->lock);
+	for (; n < num_entries; n++) {
+		const tern_cqe *cqe = cq->ring.peek();
 
-			if (!cqe)
-				break;
-			cqe_to_wc(*cqe, &wc[n]);
-			cq->ring.advance();
-		}
-		if (n) {
-			cq->ring.release();
-			note_found(cq);
-			return n;
-		}
-		if (num_entries > 0 && cq->ring.dead())
-			return -1;
+		if (!cqe)
+			break;
+		cqe_to_wc(*cqe, &wc[n]);
+		cq->ring.advance();
 	}
-	note_empty(cq);
-	return 0;
+	if (n)
+		cq->ring.release();
+	else if (num_entries > 0 && cq->ring.dead())
+		return -1;
+	return n;
 }
 
 int req_notify_cq(ibv_cq *ibcq, int solicited_only)
 {
 	Cq *cq = to_cq(ibcq);
 
-	if (!(to_context(ibcq->context)->features & TERN_FEATURE_NO_SYSCALL_ARM)) {
-		const ib_uverbs_req_notify_cq req = {ibcq->handle, solicited_only ? 1u : 0u};
-
-		return WriteCommand(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, req)
-			.run(ibcq->context->cmd_fd);
-	}
 	Guard guard(cq->arm_lock);
 	cq->ring.arm(solicited_only != 0);
 	return 0;

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the files about completion queues, and the QP's, share. */
+/* What QPs need from their CQs. */
 #ifndef TERN_PROVIDER_CQ_H
 #define TERN_PROVIDER_CQ_H
 
-#include <cstdint>
-#include <ctime>
-
-#include "objects.h"
+#include <infiniband/verbs.h>
 
 namespace tern {
 
-/* What an extended CQ can be asked to report. */
-inline constexpr uint64_t kCqExWcFlags =
-	uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-	IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-
-/* Set the functions of the extended interface; wc_flags are among kCqExWcFlags. */
-void cq_ex_init(Cq *cq, uint64_t wc_flags);
-
 /*
- * A QP is gone or was reset: drop its unpolled CQEs. Takes the CQ's lock, so
- * not between start_poll and end_poll. cq may be NULL.
+ * A QP was destroyed or reset: drop its unpolled CQEs. Takes the locks of its CQs:
+ * not to be called between start_poll and end_poll.
  */
-void cq_forget_qp(ibv_cq *cq, uint32_t qp_num);
-
-uint64_t clock_ns(clockid_t clock);
-
-/* A poll found something, or nothing; then it may yield the CPU, so the CQ is not locked. */
-void note_found(const Cq *cq);
-void note_empty(const Cq *cq);
+void cq_forget_qp(const ibv_qp *qp);
 
 } // namespace tern
 

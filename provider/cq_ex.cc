@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Extended polling. Between start_poll and end_poll the CQ's lock is held and
- * fields are read from the CQE in the ring, whose slot is given back when the
- * poll goes on.
+ * Extended polling. From start_poll to end_poll the CQ's lock is held. Fields
+ * are read from the CQE in the ring; the next call gives its slot back.
  */
+#include "cq_ex.h"
+
 #include <ctime>
 
-#include "cq.h"
 #include "cqe.h"
 
 namespace tern {
 namespace {
 
-/* The next CQE becomes the present one. 0; ENOENT: empty; EIO: dead. */
-int take(Cq *cq)
+uint64_t clock_ns(clockid_t clock)
+{
+	timespec now{};
+
+	(void)clock_gettime(clock, &now);
+	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/* Make the next CQE the current one. 0, ENOENT (empty) or EIO (dead). */
+int take_cqe(Cq *cq)
 {
 	cq->current = cq->ring.peek();
 	if (!cq->current)
@@ -23,7 +31,7 @@ int take(Cq *cq)
 	return 0;
 }
 
-void give_back(Cq *cq)
+void give_back_cqe(Cq *cq)
 {
 	if (!cq->current)
 		return;
@@ -32,7 +40,7 @@ void give_back(Cq *cq)
 	cq->ring.release();
 }
 
-/* Nonzero: the poll has not begun, and the lock is not held. */
+/* On an error the poll has not begun and the lock is not held. */
 int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 {
 	Cq *cq = to_cq(ibcq);
@@ -41,14 +49,11 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	cq->lock.lock();
-	err = take(cq);
+	err = take_cqe(cq);
 	if (err) {
 		cq->lock.unlock();
-		if (err == ENOENT)
-			note_empty(cq);
 		return err;
 	}
-	note_found(cq);
 	if (cq->read_wallclock)
 		cq->wallclock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
 	return 0;
@@ -58,60 +63,46 @@ int next_poll(ibv_cq_ex *ibcq)
 {
 	Cq *cq = to_cq(ibcq);
 
-	give_back(cq);
-	return take(cq);
+	give_back_cqe(cq);
+	return take_cqe(cq);
 }
 
 void end_poll(ibv_cq_ex *ibcq)
 {
 	Cq *cq = to_cq(ibcq);
 
-	give_back(cq);
+	give_back_cqe(cq);
 	cq->lock.unlock();
 }
 
-const tern_cqe &current(ibv_cq_ex *ibcq)
+const tern_cqe &current_cqe(ibv_cq_ex *ibcq)
 {
 	return *to_cq(ibcq)->current;
 }
 
+/* The reader of a field that an application sees as it is in the CQE. */
+template <auto Member, typename Value> Value read_field(ibv_cq_ex *ibcq)
+{
+	return current_cqe(ibcq).*Member;
+}
+
 ibv_wc_opcode read_opcode(ibv_cq_ex *ibcq)
 {
-	return static_cast<ibv_wc_opcode>(current(ibcq).opcode);
+	return static_cast<ibv_wc_opcode>(current_cqe(ibcq).opcode);
 }
 
-uint32_t read_vendor_err(ibv_cq_ex *ibcq)
-{
-	return current(ibcq).vendor_err;
-}
-
-uint32_t read_byte_len(ibv_cq_ex *ibcq)
-{
-	return current(ibcq).byte_len;
-}
-
-/* Also the invalidated key, which shares its place in the CQE and in ibv_wc. */
+/* Or the invalidated key: both share a place in the CQE and in ibv_wc. */
 __be32 read_imm_data(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).imm;
-}
-
-uint32_t read_qp_num(ibv_cq_ex *ibcq)
-{
-	return current(ibcq).qp_num;
-}
-
-uint32_t read_src_qp(ibv_cq_ex *ibcq)
-{
-	return current(ibcq).src_qp;
+	return current_cqe(ibcq).imm;
 }
 
 unsigned int read_wc_flags(ibv_cq_ex *ibcq)
 {
-	return cqe_wc_flags(current(ibcq));
+	return cqe_wc_flags(current_cqe(ibcq));
 }
 
-/* Ethernet has neither LIDs nor their path bits. */
+/* Ethernet has no LIDs and no path bits. */
 uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
 {
 	return 0;
@@ -119,7 +110,7 @@ uint32_t read_slid(ibv_cq_ex * /*ibcq*/)
 
 uint8_t read_sl(ibv_cq_ex *ibcq)
 {
-	return sl_of_cqe(current(ibcq));
+	return sl_of_cqe(current_cqe(ibcq));
 }
 
 uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)
@@ -129,17 +120,12 @@ uint8_t read_dlid_path_bits(ibv_cq_ex * /*ibcq*/)
 
 uint64_t read_completion_ts(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns;
-}
-
-uint16_t read_cvlan(ibv_cq_ex *ibcq)
-{
-	return current(ibcq).vlan_id;
+	return current_cqe(ibcq).timestamp_ns;
 }
 
 uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
 {
-	return current(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
+	return current_cqe(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
 }
 
 } // namespace
@@ -152,26 +138,17 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags)
 	ex->next_poll = next_poll;
 	ex->end_poll = end_poll;
 	ex->read_opcode = read_opcode;
-	ex->read_vendor_err = read_vendor_err;
+	ex->read_vendor_err = read_field<&tern_cqe::vendor_err>;
 	ex->read_wc_flags = read_wc_flags;
-	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
-		ex->read_byte_len = read_byte_len;
-	if (wc_flags & IBV_WC_EX_WITH_IMM)
-		ex->read_imm_data = read_imm_data;
-	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
-		ex->read_qp_num = read_qp_num;
-	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
-		ex->read_src_qp = read_src_qp;
-	if (wc_flags & IBV_WC_EX_WITH_SLID)
-		ex->read_slid = read_slid;
-	if (wc_flags & IBV_WC_EX_WITH_SL)
-		ex->read_sl = read_sl;
-	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
-		ex->read_dlid_path_bits = read_dlid_path_bits;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
-		ex->read_completion_ts = read_completion_ts;
-	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
-		ex->read_cvlan = read_cvlan;
+	ex->read_byte_len = read_field<&tern_cqe::byte_len>;
+	ex->read_imm_data = read_imm_data;
+	ex->read_qp_num = read_field<&tern_cqe::qp_num>;
+	ex->read_src_qp = read_field<&tern_cqe::src_qp>;
+	ex->read_slid = read_slid;
+	ex->read_sl = read_sl;
+	ex->read_dlid_path_bits = read_dlid_path_bits;
+	ex->read_completion_ts = read_completion_ts;
+	ex->read_cvlan = read_field<&tern_cqe::vlan_id>;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
 		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
 		cq->read_wallclock = true;

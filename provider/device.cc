@@ -8,7 +8,7 @@
 namespace tern {
 namespace {
 
-/* By driver id only: the number is private to tern, no PCI device is ever meant. */
+/* By driver id only: the number is private to tern, and there is no PCI device. */
 const verbs_match_ent match_table[] = {
 	{nullptr, {.driver_id = TERN_DRIVER_ID}, 0, 0, VERBS_MATCH_DRIVER_ID},
 	{nullptr, {.driver_id = 0}, 0, 0, VERBS_MATCH_SENTINEL},

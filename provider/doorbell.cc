@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Doorbell: an ioctl of the context's doorbell file. Where there is none, or it
- * does not work (closed by the program, say), the uverbs command, which costs
- * several times as much; and its error is the one that counts.
+ * Doorbell: an ioctl on the context's doorbell file. If there is no such file or
+ * the ioctl fails (the program may have closed it), the uverbs command rings, at
+ * several times the cost. Then the command's error is the one to return.
  */
 #include "doorbell.h"
 
@@ -15,23 +15,15 @@
 
 namespace tern {
 
-void Doorbell::init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle)
-{
-	doorbell_fd_ = doorbell_fd;
-	qp_num_ = qp_num;
-	cmd_fd_ = cmd_fd;
-	qp_handle_ = qp_handle;
-}
-
 static int ring_by_command(int cmd_fd, uint32_t qp_handle)
 {
-	struct {
-		uint64_t response;
-		uint32_t qp_handle, wr_count, sge_count, wqe_size;
-	} req = {0, qp_handle, 0, 0, sizeof(ib_uverbs_send_wr)};
+	const ib_uverbs_post_send req = {.response = 0,
+					 .qp_handle = qp_handle,
+					 .wr_count = 0,
+					 .sge_count = 0,
+					 .wqe_size = sizeof(ib_uverbs_send_wr)};
 	ib_uverbs_post_send_resp resp;
 
-	static_assert(sizeof(req) == sizeof(ib_uverbs_post_send));
 	return WriteCommand(IB_USER_VERBS_CMD_POST_SEND, req).resp(&resp).run(cmd_fd);
 }
 
@@ -40,8 +32,8 @@ int Doorbell::ring() const
 	const int saved = errno;
 	int err = 0;
 
-	if (doorbell_fd_ < 0 || ioctl(doorbell_fd_, TERN_IOCTL_DOORBELL, qp_num_))
-		err = ring_by_command(cmd_fd_, qp_handle_);
+	if (doorbell_fd < 0 || ioctl(doorbell_fd, TERN_IOCTL_DOORBELL, qp_num))
+		err = ring_by_command(cmd_fd, qp_handle);
 	errno = saved;
 	return err;
 }

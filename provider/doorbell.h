@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The one system call of the fast path: tell the kernel to look at a QP's rings. */
+/* The only system call of the fast path: make the kernel look at a QP's rings. */
 #ifndef TERN_PROVIDER_DOORBELL_H
 #define TERN_PROVIDER_DOORBELL_H
 
@@ -7,19 +7,14 @@
 
 namespace tern {
 
-class Doorbell {
-public:
-	/* doorbell_fd below 0: the context has no doorbell file. */
-	void init(int doorbell_fd, uint32_t qp_num, int cmd_fd, uint32_t qp_handle);
+struct Doorbell {
+	int doorbell_fd; /* below 0: the context has no doorbell file */
+	uint32_t qp_num;
+	int cmd_fd;
+	uint32_t qp_handle;
 
-	/* 0 or a positive errno; errno itself stays. Any thread, no lock needed. */
+	/* 0 or a positive errno. Leaves errno as it is. Any thread; needs no lock. */
 	int ring() const;
-
-private:
-	int doorbell_fd_;
-	uint32_t qp_num_;
-	int cmd_fd_;
-	uint32_t qp_handle_;
 };
 
 } // namespace tern

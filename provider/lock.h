@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The lock of one queue. It can be switched off at creation, for queues that
- * the application promised to use from one thread at a time. Sections are
- * short but for a resize, so a waiter spins a little, then yields.
+ * The lock of one queue. It can be switched off at creation, for a queue that
+ * the application promises to use from one thread at a time. All sections are
+ * short except a resize, so a waiter spins for a moment, then yields.
  */
 #ifndef TERN_PROVIDER_LOCK_H
 #define TERN_PROVIDER_LOCK_H
@@ -22,7 +22,7 @@ inline void cpu_relax()
 #endif
 }
 
-/* Zeroed memory is an unlocked, enabled lock. Not recursive. */
+/* Zeroed memory is an unlocked lock that works. Not recursive. */
 class Lock {
 public:
 	/* Before the first use only. */
@@ -44,6 +44,7 @@ public:
 private:
 	void lock_slow()
 	{
+		/* Pauses: longer than any section but a resize. */
 		constexpr int kSpins = 200;
 
 		do {

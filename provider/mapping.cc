@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Maps rings. The kernel is trusted, but its and our idea of a ring must agree. */
+/* Maps rings. The kernel is trusted; the check is for a module that disagrees on rings. */
 #include "mapping.h"
 
 #include <sys/mman.h>

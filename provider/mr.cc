@@ -1,59 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Memory regions. The kernel pins and checks; here are only its keys. */
+/* Memory regions. The kernel pins and checks; this side only has the keys. */
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"
 
 namespace tern {
-namespace {
-
-struct RegMrReq {
-	uint64_t response;
-	uint64_t start;
-	uint64_t length;
-	uint64_t hca_va;
-	uint32_t pd_handle;
-	uint32_t access_flags;
-};
-static_assert(sizeof(RegMrReq) == sizeof(ib_uverbs_reg_mr));
-
-struct RegMrResp {
-	uint32_t mr_handle;
-	uint32_t lkey;
-	uint32_t rkey;
-};
-static_assert(sizeof(RegMrResp) == sizeof(ib_uverbs_reg_mr_resp));
-
-struct ReregMrReq {
-	uint64_t response;
-	uint32_t mr_handle;
-	uint32_t flags;
-	uint64_t start;
-	uint64_t length;
-	uint64_t hca_va;
-	uint32_t pd_handle;
-	uint32_t access_flags;
-};
-static_assert(sizeof(ReregMrReq) == sizeof(ib_uverbs_rereg_mr));
-
-struct ReregMrResp {
-	uint32_t lkey;
-	uint32_t rkey;
-};
-static_assert(sizeof(ReregMrResp) == sizeof(ib_uverbs_rereg_mr_resp));
-
-ibv_mr *fail(verbs_mr *mr, int err)
-{
-	free_object(mr);
-	errno = err;
-	return nullptr;
-}
-
-} // namespace
 
 ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
-	const RegMrReq req = {
+	const ib_uverbs_reg_mr req = {
 		.response = 0,
 		.start = reinterpret_cast<uintptr_t>(addr),
 		.length = length,
@@ -61,7 +16,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 		.pd_handle = pd->handle,
 		.access_flags = static_cast<uint32_t>(access),
 	};
-	RegMrResp resp{};
+	ib_uverbs_reg_mr_resp resp{};
 	auto *mr = alloc_object<verbs_mr>();
 	int err;
 
@@ -69,7 +24,7 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_REG_MR, req).resp(&resp).run(pd->context->cmd_fd);
 	if (err)
-		return fail(mr, err);
+		return create_failed(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
 	mr->ibv_mr.addr = addr;
@@ -82,10 +37,10 @@ ibv_mr *reg_mr(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 	return &mr->ibv_mr;
 }
 
-/* libibverbs has checked the flags, and updates addr, length and pd. */
+/* libibverbs checks the flags, and updates addr, length and pd. */
 int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
 {
-	const ReregMrReq req = {
+	const ib_uverbs_rereg_mr req = {
 		.response = 0,
 		.mr_handle = mr->ibv_mr.handle,
 		.flags = static_cast<uint32_t>(flags),
@@ -95,7 +50,7 @@ int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int
 		.pd_handle = flags & IBV_REREG_MR_CHANGE_PD ? pd->handle : 0,
 		.access_flags = static_cast<uint32_t>(access),
 	};
-	ReregMrResp resp{};
+	ib_uverbs_rereg_mr_resp resp{};
 	int err;
 
 	err = WriteCommand(IB_USER_VERBS_CMD_REREG_MR, req)
@@ -112,18 +67,11 @@ int rereg_mr(verbs_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int
 
 int dereg_mr(verbs_mr *mr)
 {
-	const ib_uverbs_dereg_mr req = {mr->ibv_mr.handle};
-	ibv_context *context = mr->ibv_mr.context;
-	int err;
-
-	err = destroy_error(context,
-			    WriteCommand(IB_USER_VERBS_CMD_DEREG_MR, req).run(context->cmd_fd));
-	if (!err)
-		free_object(mr);
-	return err;
+	return destroy_object(mr->ibv_mr.context, IB_USER_VERBS_CMD_DEREG_MR, mr->ibv_mr.handle,
+			      mr);
 }
 
-/* The importer knows no address either: that member stays NULL. */
+/* The importer does not know the address: that member stays NULL. */
 ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 {
 	auto *mr = alloc_object<verbs_mr>();
@@ -139,7 +87,7 @@ ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 		      .out(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length)
 		      .run(pd->context->cmd_fd);
 	if (err)
-		return fail(mr, err);
+		return create_failed(mr, err);
 	mr->ibv_mr.context = pd->context;
 	mr->ibv_mr.pd = pd;
 	mr->ibv_mr.length = length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Memory windows: allocation. Binding is a work request, see post.cc and wr.cc. */
+/* Memory windows: allocation. Binding is a work request: see post.cc and wr.cc. */
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"
@@ -8,28 +8,19 @@ namespace tern {
 
 ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 {
-	struct {
-		uint64_t response;
-		uint32_t pd_handle;
-		uint8_t mw_type;
-		uint8_t reserved[3];
-	} req = {0, pd->handle, static_cast<uint8_t>(type), {}};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_alloc_mw));
-	struct {
-		uint32_t mw_handle;
-		uint32_t rkey;
-	} resp{};
+	const ib_uverbs_alloc_mw req = {.response = 0,
+					.pd_handle = pd->handle,
+					.mw_type = static_cast<uint8_t>(type),
+					.reserved = {}};
+	ib_uverbs_alloc_mw_resp resp{};
 	auto *mw = alloc_object<ibv_mw>();
 	int err;
 
 	if (!mw)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_ALLOC_MW, req).resp(&resp).run(pd->context->cmd_fd);
-	if (err) {
-		free_object(mw);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(mw, err);
 	mw->context = pd->context;
 	mw->pd = pd;
 	mw->rkey = resp.rkey;
@@ -40,15 +31,7 @@ ibv_mw *alloc_mw(ibv_pd *pd, ibv_mw_type type)
 
 int dealloc_mw(ibv_mw *mw)
 {
-	const ib_uverbs_dealloc_mw req = {mw->handle};
-	int err;
-
-	err = destroy_error(
-		mw->context,
-		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_MW, req).run(mw->context->cmd_fd));
-	if (!err)
-		free_object(mw);
-	return err;
+	return destroy_object(mw->context, IB_USER_VERBS_CMD_DEALLOC_MW, mw->handle, mw);
 }
 
 } // namespace tern

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The objects behind the verbs. Each begins with the structure that the
- * application holds, is allocated zeroed by its create verb and freed by its
- * destroy verb; between those it belongs to the application. A lock guards
- * what is listed under it, everything else is constant after creation.
+ * application holds. Its create verb allocates it zeroed, its destroy verb
+ * frees it, and in between it belongs to the application. A lock guards what
+ * is listed under it. Everything else is constant after creation.
  */
 #ifndef TERN_PROVIDER_OBJECTS_H
 #define TERN_PROVIDER_OBJECTS_H
@@ -16,6 +16,7 @@
 #include <new>
 
 #include "abi/verbs_private.h"
+#include "command.h"
 #include "doorbell.h"
 #include "lock.h"
 #include "mapping.h"
@@ -25,19 +26,17 @@
 namespace tern {
 
 struct Context {
-	uint64_t features;    /* enum tern_features, agreed with the kernel */
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
-	bool one_cpu;	      /* who spins on empty CQs is to yield it */
-	/* The library's verbs_context ends with base; how much of this it takes is its affair. */
+	/* The library's verbs_context ends with base; how much of this it takes, it decides. */
 	alignas(ibv_context) unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;
 	unsigned char spare[abi::kRoomForMore * sizeof(void *)];
 };
 static_assert(offsetof(Context, base) == offsetof(Context, library_part) + abi::kMaxContextOffset);
 
-/* Thread domain: its users promise to be one thread at a time. */
+/* Thread domain: its queues are used by one thread at a time. */
 struct Td {
 	ibv_td base;
 	std::atomic<uint32_t> users; /* parent domains */
@@ -45,7 +44,7 @@ struct Td {
 
 struct Pd {
 	ibv_pd base;
-	Pd *parent; /* parent domain: the PD it stands for, whose handle it has */
+	Pd *parent; /* of a parent domain: the PD whose handle it has */
 	Td *td;
 	std::atomic<uint32_t> users; /* parent domains of this PD */
 };
@@ -83,11 +82,11 @@ struct Qp {
 
 	Lock sq_lock;
 	ProducerRing sq;
-	/* ibv_wr_*: between wr_start and wr_complete or wr_abort */
-	tern_send_wqe *wr_wqe; /* the request being built, NULL: none */
+	/* ibv_wr_*, from wr_start to wr_complete or wr_abort */
+	tern_send_wqe *wr_wqe; /* the request being built, or NULL */
 	uint32_t wr_mark;      /* where this batch began */
 	int wr_err;	       /* first error of this batch */
-	bool wr_needs_addr;    /* wr_wqe is for UD and has no address yet */
+	bool wr_needs_addr;    /* wr_wqe is for UD and has no address so far */
 
 	Lock rq_lock;
 	ProducerRing rq;
@@ -134,7 +133,7 @@ inline Qp *to_qp(ibv_qp_ex *qp)
 	return reinterpret_cast<Qp *>(qp);
 }
 
-/* Zeroed object, or NULL and ENOMEM. Freed with free_object(). */
+/* Zeroed object, or NULL and ENOMEM. Free it with free_object(). */
 template <typename T> T *alloc_object()
 {
 	void *memory = calloc(1, sizeof(T));
@@ -152,7 +151,15 @@ template <typename T> void free_object(T *object)
 	free(object);
 }
 
-/* Value of the user_handle with which the kernel's events name an object. */
+/* What a create verb returns when it fails with err after alloc_object(). */
+template <typename T> std::nullptr_t create_failed(T *object, int err)
+{
+	free_object(object);
+	errno = err;
+	return nullptr;
+}
+
+/* The user_handle by which the kernel's events name an object. */
 inline uint64_t user_handle(const void *object)
 {
 	return reinterpret_cast<uintptr_t>(object);
@@ -163,22 +170,33 @@ inline bool is_iwarp(const ibv_context *context)
 	return context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/* Are the queues of this PD (NULL: none given) used by one thread at a time? */
+/* Are the queues of this PD (may be NULL) used by one thread at a time? */
 inline bool is_single_threaded(ibv_context *context, ibv_pd *pd)
 {
 	return to_context(context)->single_threaded || (pd && to_pd(pd)->td);
 }
 
 /*
- * What a destroy command's error means: 0 when the object is to be freed. A
- * device that has vanished answers EIO, and took its objects along.
+ * The error of a destroy verb, from that of its command: 0 if the object is to be
+ * freed. A vanished device answers EIO; its objects are gone with it.
  */
 inline int destroy_error(ibv_context *context, int err)
 {
 	return err == EIO && to_context(context)->allow_disassoc ? 0 : err;
 }
 
-/* Wait until the application acknowledged every event that was delivered. */
+/* Destroy a PD, MR, MW or AH by its command; frees object unless that fails. 0 or errno. */
+template <typename T>
+int destroy_object(ibv_context *context, uint32_t number, uint32_t handle, T *object)
+{
+	const int err = destroy_error(context, command_destroy(context->cmd_fd, number, handle));
+
+	if (!err)
+		free_object(object);
+	return err;
+}
+
+/* Wait until the application has acknowledged all events that were delivered. */
 inline void wait_for_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
 			  uint32_t reported)
 {

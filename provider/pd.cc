@@ -19,21 +19,16 @@ static Pd *new_pd(ibv_context *context, uint32_t handle)
 
 ibv_pd *alloc_pd(ibv_context *context)
 {
-	const uint64_t req = 0; /* ib_uverbs_alloc_pd has nothing but its response */
-	struct {
-		uint32_t pd_handle;
-	} resp{};
+	const ib_uverbs_alloc_pd req{};
+	ib_uverbs_alloc_pd_resp resp{};
 	Pd *pd = new_pd(context, 0);
 	int err;
 
 	if (!pd)
 		return nullptr;
 	err = WriteCommand(IB_USER_VERBS_CMD_ALLOC_PD, req).resp(&resp).run(context->cmd_fd);
-	if (err) {
-		free_object(pd);
-		errno = err;
-		return nullptr;
-	}
+	if (err)
+		return create_failed(pd, err);
 	pd->base.handle = resp.pd_handle;
 	return &pd->base;
 }
@@ -41,7 +36,6 @@ ibv_pd *alloc_pd(ibv_context *context)
 int dealloc_pd(ibv_pd *ibpd)
 {
 	Pd *pd = to_pd(ibpd);
-	int err;
 
 	if (pd->users.load())
 		return EBUSY;
@@ -52,15 +46,7 @@ int dealloc_pd(ibv_pd *ibpd)
 		free_object(pd);
 		return 0;
 	}
-
-	const ib_uverbs_dealloc_pd req = {ibpd->handle};
-
-	err = destroy_error(
-		ibpd->context,
-		WriteCommand(IB_USER_VERBS_CMD_DEALLOC_PD, req).run(ibpd->context->cmd_fd));
-	if (!err)
-		free_object(pd);
-	return err;
+	return destroy_object(ibpd->context, IB_USER_VERBS_CMD_DEALLOC_PD, ibpd->handle, pd);
 }
 
 ibv_td *alloc_td(ibv_context *context, ibv_td_init_attr *attr)
@@ -89,8 +75,8 @@ int dealloc_td(ibv_td *ibtd)
 }
 
 /*
- * A program's allocators are taken, and never asked: what they would be asked for, the memory
- * of the queues, is the kernel's here.
+ * A program's allocators are accepted and never called: they are for the memory of queues, which the
+ * kernel allocates.
  */
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *attr)
 {
@@ -118,7 +104,7 @@ ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *a
 	return &pd->base;
 }
 
-/* Of this very context, or of what it was imported from. */
+/* A PD of this context, or of the one that it was imported from. */
 ibv_pd *import_pd(ibv_context *context, uint32_t handle)
 {
 	Pd *pd = new_pd(context, handle);

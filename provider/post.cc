@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Posting lists of work requests. What was queued before an error is published
- * and announced like any other; *bad_wr is the request that was refused.
+ * Posting lists of work requests. On an error the requests before it are
+ * published and announced as usual. *bad_wr is the request that was refused.
  */
-#include "qp.h"
+#include "objects.h"
+#include "qp_attr.h"
 #include "verbs.h"
 
 namespace tern {
@@ -22,7 +23,7 @@ int queue_send(Qp *qp, const ibv_send_wr &wr)
 	return err;
 }
 
-/* Fills in as many as go; *wr is left at the one that did not (NULL: all did). */
+/* Queue up to the first error. *wr is left at the request that failed, or NULL. */
 int queue_recvs(ProducerRing *ring, uint32_t max_sge, ibv_recv_wr **wr)
 {
 	for (; *wr; *wr = (*wr)->next) {
@@ -42,8 +43,8 @@ int queue_recvs(ProducerRing *ring, uint32_t max_sge, ibv_recv_wr **wr)
 } // namespace
 
 /*
- * A doorbell that fails means that the device or its access is gone: the error
- * is reported for the whole list, although the requests are in the ring.
+ * If the doorbell fails, the device or access to it is gone: the error is
+ * reported for the whole list, although the requests are in the ring.
  */
 int post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 {
@@ -69,7 +70,7 @@ int post_send(ibv_qp *ibqp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
 			}
 		}
 		if (qp->sq.mark() != mark)
-			announce = sq_publish(qp);
+			announce = sq_needs_doorbell(qp->sq.publish());
 	}
 
 	if (announce) {
@@ -106,7 +107,7 @@ int post_recv(ibv_qp *ibqp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr)
 			announce = rq_needs_doorbell(qp->rq.publish());
 	}
 
-	/* Only a QP in the error state asks for it; if it fails, there is nobody to flush for. */
+	/* Only a QP in the error state asks for it. If it fails, there is nothing to flush for. */
 	if (announce)
 		(void)qp->doorbell.ring();
 	return err;
@@ -128,7 +129,7 @@ int post_srq_recv(ibv_srq *ibsrq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr)
 	return err;
 }
 
-/* Type 1 windows: the new key is ours to choose, and becomes the window's once posted. */
+/* Type 1 windows: the provider chooses the new key, which the window has once posted. */
 int bind_mw(ibv_qp *ibqp, ibv_mw *mw, ibv_mw_bind *bind)
 {
 	Qp *qp = to_qp(ibqp);
@@ -156,7 +157,7 @@ int bind_mw(ibv_qp *ibqp, ibv_mw *mw, ibv_mw_bind *bind)
 		if (err)
 			return err;
 		qp->sq.advance();
-		announce = sq_publish(qp);
+		announce = sq_needs_doorbell(qp->sq.publish());
 		mw->rkey = new_rkey;
 	}
 	return announce ? qp->doorbell.ring() : 0;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queue pairs: creation and destruction. */
-#include "qp.h"
-
-#include <algorithm>
-
 #include "command.h"
 #include "cq.h"
+#include "objects.h"
 #include "verbs.h"
+#include "wr.h"
 
 namespace tern {
 namespace {
 
-/* Which requests are understood, before anything is done. 0 or errno. */
-int check(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
+/* Refuse what is not understood, before anything is done. 0 or errno. */
+int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -33,7 +31,7 @@ int check(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 	return 0;
 }
 
-/* What the kernel made. */
+/* The kernel's answer. */
 struct Created {
 	uint32_t handle;
 	uint32_t qp_num;
@@ -57,7 +55,7 @@ int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, Created *made)
 		.handle(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, attr.recv_cq->handle)
 		.in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, user_handle(qp))
 		.in(UVERBS_ATTR_CREATE_QP_CAP, cap)
-		.constant(UVERBS_ATTR_CREATE_QP_TYPE, static_cast<uint64_t>(attr.qp_type))
+		.in<uint64_t>(UVERBS_ATTR_CREATE_QP_TYPE, attr.qp_type)
 		.in(UVERBS_ATTR_CREATE_QP_FLAGS, flags)
 		.fd(UVERBS_ATTR_CREATE_QP_EVENT_FD, context->async_fd)
 		.out(UVERBS_ATTR_CREATE_QP_RESP_CAP, &made->cap)
@@ -68,14 +66,6 @@ int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, Created *made)
 	err = cmd.run(context->cmd_fd);
 	made->handle = cmd.new_handle();
 	return err;
-}
-
-int command_destroy(ibv_qp *qp, ib_uverbs_destroy_qp_resp *resp)
-{
-	ib_uverbs_destroy_qp req{};
-
-	req.qp_handle = qp->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
 
 void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const Created &made)
@@ -94,33 +84,21 @@ void init_public(ibv_qp *qp, const ibv_qp_init_attr_ex &attr, const Created &mad
 	pthread_cond_init(&qp->cond, nullptr);
 }
 
-/* Limits are what the kernel granted, and never more than the slots hold. */
+/* Limits are what the kernel granted. A QP on an SRQ has no receive ring. */
 int map_rings(Qp *qp, const Created &made)
 {
 	const tern_create_qp_resp &driver = made.driver;
 	const int cmd_fd = qp->vqp.qp.context->cmd_fd;
-	uint32_t room;
 	int err;
 
-	if (driver.sq.bytes) {
-		err = qp->sq_map.map(cmd_fd, driver.sq, TERN_SEND_WQE_BYTES);
-		if (err)
-			return err;
-		qp->sq.attach(qp->sq_map.ring());
-		room = send_room_bytes(driver.sq.stride);
-		qp->limits.max_sge =
-			std::min<uint32_t>(made.cap.max_send_sge, room / sizeof(tern_sge));
-		qp->limits.max_inline = std::min(driver.max_inline, room);
-	}
-	if (driver.rq.bytes) {
-		err = qp->rq_map.map(cmd_fd, driver.rq, TERN_RECV_WQE_BYTES);
-		if (err)
-			return err;
-		qp->rq.attach(qp->rq_map.ring());
-		qp->recv_max_sge =
-			std::min(made.cap.max_recv_sge, recv_room_sges(driver.rq.stride));
-	}
-	return 0;
+	qp->limits.max_sge = made.cap.max_send_sge;
+	qp->limits.max_inline = driver.max_inline;
+	err = map_ring(&qp->sq, &qp->sq_map, cmd_fd, driver.sq,
+		       send_stride(qp->limits.max_sge, qp->limits.max_inline));
+	if (err || !driver.rq.bytes)
+		return err;
+	qp->recv_max_sge = made.cap.max_recv_sge;
+	return map_ring(&qp->rq, &qp->rq_map, cmd_fd, driver.rq, recv_stride(qp->recv_max_sge));
 }
 
 void unmap_rings(Qp *qp)
@@ -131,7 +109,7 @@ void unmap_rings(Qp *qp)
 
 } // namespace
 
-/* The granted capabilities are left in attr->cap. */
+/* Leaves the granted capabilities in attr->cap. */
 ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 {
 	Created made{};
@@ -139,7 +117,7 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	Qp *qp;
 	int err;
 
-	err = check(context, *attr);
+	err = check_attr(context, *attr);
 	if (err) {
 		errno = err;
 		return nullptr;
@@ -158,8 +136,8 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 	qp->limits.qp_type = attr->qp_type;
 	qp->limits.sig_all = attr->sq_sig_all != 0;
 	qp->limits.iwarp = is_iwarp(context);
-	qp->doorbell.init(to_context(context)->doorbell_fd, qp->vqp.qp.qp_num, context->cmd_fd,
-			  made.handle);
+	qp->doorbell = {to_context(context)->doorbell_fd, made.qp_num, context->cmd_fd,
+			made.handle};
 	err = map_rings(qp, made);
 	if (err)
 		goto destroy_qp;
@@ -175,12 +153,10 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
 
 destroy_qp:
 	ib_uverbs_destroy_qp_resp ignored;
-	(void)command_destroy(&qp->vqp.qp, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_QP, made.handle, &ignored);
 	unmap_rings(qp);
 free_qp:
-	free_object(qp);
-	errno = err;
-	return nullptr;
+	return create_failed(qp, err);
 }
 
 ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
@@ -204,9 +180,9 @@ ibv_qp *create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
 }
 
 /*
- * The kernel leaves the CQEs of a dead QP in user CQs. They are dropped once
- * it makes no more of them; its numbers go round slowly, so that no younger QP
- * of this number can have completed anything by then.
+ * The kernel leaves the CQEs of a dead QP in user CQs. They are dropped when no
+ * more can come. QP numbers are reused slowly, so no newer QP with this number
+ * can have completed anything by then.
  */
 int destroy_qp(ibv_qp *ibqp)
 {
@@ -214,16 +190,14 @@ int destroy_qp(ibv_qp *ibqp)
 	ib_uverbs_destroy_qp_resp resp{};
 	int err;
 
-	err = command_destroy(ibqp, &resp);
-	if (err) {
-		err = destroy_error(ibqp->context, err);
-		if (err)
-			return err;
-	}
-	cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
-	if (ibqp->send_cq != ibqp->recv_cq)
-		cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
-	wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, resp.events_reported);
+	err = command_destroy(ibqp->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_QP, ibqp->handle,
+			      &resp);
+	if (destroy_error(ibqp->context, err))
+		return err;
+	cq_forget_qp(ibqp);
+	if (!err)
+		wait_for_acks(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed,
+			      resp.events_reported);
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);
 	unmap_rings(qp);

@@ -1,50 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Queue pairs: attributes, states, multicast membership. */
+#include "qp_attr.h"
+
+#include "ah.h"
 #include "command.h"
 #include "cq.h"
-#include "qp.h"
-#include "sl.h"
 #include "verbs.h"
 
 namespace tern {
 namespace {
 
-struct QueryQpReq {
-	uint64_t response;
-	uint32_t qp_handle;
-	uint32_t attr_mask;
-};
-static_assert(sizeof(QueryQpReq) == sizeof(ib_uverbs_query_qp));
-
-struct McastReq {
-	uint8_t gid[16];
-	uint32_t qp_handle;
-	uint16_t mlid;
-	uint16_t reserved;
-};
-static_assert(sizeof(McastReq) == sizeof(ib_uverbs_attach_mcast));
-static_assert(sizeof(McastReq) == sizeof(ib_uverbs_detach_mcast));
-
 int command_query(ibv_qp *qp, int mask, ib_uverbs_query_qp_resp *resp)
 {
-	const QueryQpReq req = {0, qp->handle, static_cast<uint32_t>(mask)};
+	const ib_uverbs_query_qp req = {
+		.response = 0, .qp_handle = qp->handle, .attr_mask = static_cast<uint32_t>(mask)};
 
 	return WriteCommand(IB_USER_VERBS_CMD_QUERY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
 
-void dest_from_ah(const ibv_ah_attr &ah, ib_uverbs_qp_dest *dest)
+/* The requests to attach and to detach are the same. */
+int command_mcast(ibv_qp *qp, uint32_t number, const ibv_gid *gid, uint16_t lid)
 {
-	memcpy(dest->dgid, ah.grh.dgid.raw, sizeof(dest->dgid));
-	dest->flow_label = ah.grh.flow_label;
-	dest->dlid = ah.dlid;
-	dest->sgid_index = ah.grh.sgid_index;
-	dest->hop_limit = ah.grh.hop_limit;
-	dest->traffic_class = ah.grh.traffic_class;
-	dest->sl = sl_of_address(ah.sl);
-	dest->src_path_bits = ah.src_path_bits;
-	dest->static_rate = ah.static_rate;
-	dest->is_global = ah.is_global;
-	dest->port_num = ah.port_num;
+	ib_uverbs_attach_mcast req{};
+	static_assert(sizeof(req) == sizeof(ib_uverbs_detach_mcast));
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	req.qp_handle = qp->handle;
+	req.mlid = lid;
+	return WriteCommand(number, req).run(qp->context->cmd_fd);
 }
 
 void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
@@ -62,7 +45,10 @@ void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
 	ah->port_num = dest.port_num;
 }
 
-/* Only what the mask names is read: the rest of *attr need not be initialised. */
+/*
+ * Reads only what the mask names: the rest of *attr need not be initialised. A rate limit is not
+ * passed on: the kernel refuses its bit.
+ */
 void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 {
 	req->attr_mask = static_cast<uint32_t>(mask);
@@ -81,7 +67,7 @@ void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 	if (mask & IBV_QP_QKEY)
 		req->qkey = attr.qkey;
 	if (mask & IBV_QP_AV)
-		dest_from_ah(attr.ah_attr, &req->dest);
+		fill_address(attr.ah_attr, &req->dest, &req->dest);
 	if (mask & IBV_QP_PATH_MTU)
 		req->path_mtu = static_cast<uint8_t>(attr.path_mtu);
 	if (mask & IBV_QP_TIMEOUT)
@@ -95,7 +81,7 @@ void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		req->max_rd_atomic = attr.max_rd_atomic;
 	if (mask & IBV_QP_ALT_PATH) {
-		dest_from_ah(attr.alt_ah_attr, &req->alt_dest);
+		fill_address(attr.alt_ah_attr, &req->alt_dest, &req->alt_dest);
 		req->alt_pkey_index = attr.alt_pkey_index;
 		req->alt_port_num = attr.alt_port_num;
 		req->alt_timeout = attr.alt_timeout;
@@ -122,7 +108,7 @@ bool can_receive(ibv_qp_state state)
 	return state != IBV_QPS_RESET;
 }
 
-/* The library's copy of the state lags behind on iWARP only. */
+/* Only on iWARP can the library's copy of the state be older than the kernel's. */
 int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 {
 	ib_uverbs_query_qp_resp resp{};
@@ -137,38 +123,21 @@ int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 
 } // namespace
 
-/* libibverbs notes the new state in qp->state. */
+/* libibverbs sets qp->state. */
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
-	ib_uverbs_modify_qp base{};
+	ib_uverbs_modify_qp req{};
 	int err;
 
-	base.qp_handle = qp->handle;
-	fill_modify(*attr, mask, &base);
-	if (mask & IBV_QP_RATE_LIMIT) {
-		struct {
-			ib_uverbs_modify_qp base;
-			uint32_t rate_limit;
-			uint32_t reserved;
-		} req = {base, attr->rate_limit, 0};
-		static_assert(sizeof(req) == sizeof(ib_uverbs_ex_modify_qp));
-		ib_uverbs_ex_modify_qp_resp resp{};
-
-		err = WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_QP), req)
-			      .resp(&resp)
-			      .run(qp->context->cmd_fd);
-	} else {
-		err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, base).run(qp->context->cmd_fd);
-	}
+	req.qp_handle = qp->handle;
+	fill_modify(*attr, mask, &req);
+	err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, req).run(qp->context->cmd_fd);
 	if (err)
 		return err;
 
-	/* A reset QP starts afresh: nothing of its former life completes. */
-	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
-		cq_forget_qp(qp->recv_cq, qp->qp_num);
-		if (qp->send_cq != qp->recv_cq)
-			cq_forget_qp(qp->send_cq, qp->qp_num);
-	}
+	/* A reset QP starts anew: nothing posted before it completes. */
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		cq_forget_qp(qp);
 	return 0;
 }
 
@@ -233,26 +202,14 @@ int recv_state_error(Qp *qp)
 	return state_error(&qp->vqp.qp, can_receive);
 }
 
-/* Packets may be placed out of order, so nothing is promised. */
-int query_qp_data_in_order(ibv_qp * /*qp*/, ibv_wr_opcode /*op*/, uint32_t /*flags*/)
-{
-	return 0;
-}
-
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = {{}, qp->handle, lid, 0};
-
-	memcpy(req.gid, gid->raw, sizeof(req.gid));
-	return WriteCommand(IB_USER_VERBS_CMD_ATTACH_MCAST, req).run(qp->context->cmd_fd);
+	return command_mcast(qp, IB_USER_VERBS_CMD_ATTACH_MCAST, gid, lid);
 }
 
 int detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-	McastReq req = {{}, qp->handle, lid, 0};
-
-	memcpy(req.gid, gid->raw, sizeof(req.gid));
-	return WriteCommand(IB_USER_VERBS_CMD_DETACH_MCAST, req).run(qp->context->cmd_fd);
+	return command_mcast(qp, IB_USER_VERBS_CMD_DETACH_MCAST, gid, lid);
 }
 
 } // namespace tern

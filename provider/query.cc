@@ -14,6 +14,7 @@ namespace {
 /* CQEs carry nanoseconds of CLOCK_MONOTONIC_RAW: a clock of 10^6 kHz, 64 bits wide. */
 constexpr uint64_t kClockKhz = 1000000;
 
+/* What no tern device has (EE contexts, raw QPs, FMRs) stays zero. */
 void fill_base(const ib_uverbs_query_device_resp &in, ibv_device_attr *out)
 {
 	(void)snprintf(out->fw_ver, sizeof(out->fw_ver), "%u.%u.%u",
@@ -42,45 +43,31 @@ void fill_base(const ib_uverbs_query_device_resp &in, ibv_device_attr *out)
 	out->max_srq_wr = static_cast<int>(in.max_srq_wr);
 	out->max_srq_sge = static_cast<int>(in.max_srq_sge);
 	out->max_qp_rd_atom = static_cast<int>(in.max_qp_rd_atom);
-	out->max_ee_rd_atom = static_cast<int>(in.max_ee_rd_atom);
 	out->max_res_rd_atom = static_cast<int>(in.max_res_rd_atom);
 	out->max_qp_init_rd_atom = static_cast<int>(in.max_qp_init_rd_atom);
-	out->max_ee_init_rd_atom = static_cast<int>(in.max_ee_init_rd_atom);
 	out->atomic_cap = static_cast<ibv_atomic_cap>(in.atomic_cap);
-	out->max_ee = static_cast<int>(in.max_ee);
-	out->max_rdd = static_cast<int>(in.max_rdd);
-	out->max_raw_ipv6_qp = static_cast<int>(in.max_raw_ipv6_qp);
-	out->max_raw_ethy_qp = static_cast<int>(in.max_raw_ethy_qp);
 	out->max_mcast_grp = static_cast<int>(in.max_mcast_grp);
 	out->max_mcast_qp_attach = static_cast<int>(in.max_mcast_qp_attach);
 	out->max_total_mcast_qp_attach = static_cast<int>(in.max_total_mcast_qp_attach);
-	out->max_fmr = static_cast<int>(in.max_fmr);
-	out->max_map_per_fmr = static_cast<int>(in.max_map_per_fmr);
 	out->max_pkeys = in.max_pkeys;
 	out->local_ca_ack_delay = in.local_ca_ack_delay;
 	out->phys_port_cnt = in.phys_port_cnt;
 }
 
-/* Features that tern has no hardware for (RSS, tag matching, ...) stay zero. */
+/* What tern does not have (on-demand paging, RSS, tag matching, ...) stays zero. */
 void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 {
 	fill_base(in.base, &out->orig_attr);
-	out->odp_caps.general_caps = in.odp_caps.general_caps;
-	out->odp_caps.per_transport_caps.rc_odp_caps = in.odp_caps.per_transport_caps.rc_odp_caps;
-	out->odp_caps.per_transport_caps.uc_odp_caps = in.odp_caps.per_transport_caps.uc_odp_caps;
-	out->odp_caps.per_transport_caps.ud_odp_caps = in.odp_caps.per_transport_caps.ud_odp_caps;
 	out->completion_timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = kClockKhz;
 	out->device_cap_flags_ex =
 		in.device_cap_flags_ex ? in.device_cap_flags_ex : in.base.device_cap_flags;
-	out->max_dm_size = in.max_dm_size;
-	out->xrc_odp_caps = in.xrc_odp_caps;
 	out->phys_port_cnt_ex = in.base.phys_port_cnt;
 }
 
 } // namespace
 
-/* attr_size may be that of the plain ibv_device_attr, or of a newer application's. */
+/* attr_size may be that of the plain ibv_device_attr, or that of a newer header. */
 int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input,
 		    ibv_device_attr_ex *attr, size_t attr_size)
 {
@@ -105,12 +92,7 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
 
 int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 {
-	struct {
-		uint64_t response;
-		uint8_t port_num;
-		uint8_t reserved[7];
-	} req = {0, port, {}};
-	static_assert(sizeof(req) == sizeof(ib_uverbs_query_port));
+	const ib_uverbs_query_port req = {.response = 0, .port_num = port, .reserved = {}};
 	ib_uverbs_query_port_resp resp{};
 	int err;
 
@@ -142,7 +124,7 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 	return 0;
 }
 
-/* The raw clock as hardware providers give it: a count, all of it in tv_nsec. */
+/* The raw clock as hardware providers report it: one count, all in tv_nsec. */
 int query_rt_values(ibv_context * /*context*/, ibv_values_ex *values)
 {
 	uint32_t asked = values->comp_mask;

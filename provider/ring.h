@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The user's end of the rings of tern-abi.h: index arithmetic, publication and
- * barriers. A ring object is a view of memory that somebody else maps and
- * unmaps; it takes no lock, so callers serialise all but the members marked as
- * free of that. Native code, no system call: tested as it is.
+ * barriers. A ring object is a view of memory that mapping.h maps. It takes no
+ * lock: callers serialise all calls but those marked otherwise. It makes no
+ * system call, so unit tests use it as it is.
  */
 #ifndef TERN_PROVIDER_RING_H
 #define TERN_PROVIDER_RING_H
@@ -36,13 +36,13 @@ inline void store_release(uint32_t &word, uint32_t value)
 	std::atomic_ref<uint32_t>(word).store(value, std::memory_order_release);
 }
 
-/* Orders a store before a load, against the kernel's smp_mb(). */
+/* Orders a store before a load. Pairs with the kernel's smp_mb(). */
 inline void full_barrier()
 {
 	std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-/* May a poster that saw these flags, after its full barrier, stay silent? */
+/* Must a poster that saw these flags after its full barrier ring the doorbell? */
 constexpr bool sq_needs_doorbell(uint32_t flags)
 {
 	return !(flags & TERN_RING_F_DRAINING);
@@ -53,7 +53,7 @@ constexpr bool rq_needs_doorbell(uint32_t flags)
 	return flags & TERN_RING_F_KICK;
 }
 
-/* Where a ring lies: slots is a power of two, or 0 for no ring at all. */
+/* Where a ring is. slots is a power of two; 0: there is no ring. */
 struct RingMemory {
 	tern_ring_hdr *hdr;
 	uint32_t slots;
@@ -68,12 +68,12 @@ struct RingMemory {
 };
 
 /*
- * SQ, RQ, SRQ: WQEs are filled into reserved slots and become the kernel's at
- * publish(), all at once. Zeroed memory is a ring without slots: always full.
+ * SQ, RQ, SRQ: WQEs are built in reserved slots. publish() hands all of them to the
+ * kernel at once. Zeroed memory is a ring without slots: always full.
  */
 class ProducerRing {
 public:
-	/* Starts where the header says, which is 0 but for a ring resized by the kernel. */
+	/* Starts at the header's indices: 0, except in a ring that the kernel resized. */
 	void attach(const RingMemory &memory)
 	{
 		mem_ = memory;
@@ -87,7 +87,7 @@ public:
 		cons_ = next_;
 	}
 
-	/* Slot for the next WQE, or NULL: full. The same one until advance(). */
+	/* Slot for the next WQE, or NULL if full. The same one until advance(). */
 	void *reserve()
 	{
 		if (next_ - cons_ >= mem_.slots) {
@@ -100,18 +100,18 @@ public:
 		return mem_.slot(next_);
 	}
 
-	/* The reserved slot is filled. Not visible to the kernel yet. */
+	/* The WQE in the reserved slot is complete. The kernel does not see it yet. */
 	void advance() { next_++; }
 
-	/* Index of the next WQE: a mark for rewind(). */
+	/* Index of the next WQE, for rewind(). */
 	uint32_t mark() const { return next_; }
 
-	/* Forget what was advanced over since mark() and is not published. */
+	/* Drop the WQEs since mark(). None of them may be published. */
 	void rewind(uint32_t mark) { next_ = mark; }
 
 	/*
-	 * Give all filled slots to the kernel; returns the ring's flags as seen
-	 * after the full barrier, for *_needs_doorbell().
+	 * Hand all complete WQEs to the kernel. Returns the ring's flags, read after
+	 * the full barrier, for *_needs_doorbell().
 	 */
 	uint32_t publish()
 	{
@@ -120,7 +120,7 @@ public:
 		return load_relaxed(mem_.hdr->flags);
 	}
 
-	/* The same for a queue that never wants a doorbell. */
+	/* The same for a queue that never needs a doorbell. */
 	void publish_silently() { store_release(mem_.hdr->prod, next_); }
 
 private:
@@ -130,7 +130,7 @@ private:
 };
 
 /*
- * CQ. An entry returned by peek() stays readable until release() publishes an
+ * CQ. An entry that peek() returned stays readable until release() publishes an
  * index beyond it. Zeroed memory is a ring without slots: always empty.
  */
 template <typename Entry> class ConsumerRing {
@@ -148,9 +148,7 @@ public:
 		prod_ = next_;
 	}
 
-	bool attached() const { return mem_.hdr != nullptr; }
-
-	/* Oldest entry not yet advanced over, or NULL: empty. */
+	/* The oldest entry before advance(), or NULL if empty. */
 	const Entry *peek()
 	{
 		if (next_ == prod_) {
@@ -165,14 +163,14 @@ public:
 
 	void advance() { next_++; }
 
-	/* Entries before the present one are the kernel's again. */
+	/* Give the entries before the next one back to the kernel. */
 	void release() { store_release(mem_.hdr->cons, next_); }
 
 	/*
-	 * Drop every unread entry for which drop(entry) holds and keep the others
-	 * in order. Only entries up to a prod seen now are touched, and they move
-	 * towards it, so the kernel may go on producing. Returns how many went.
-	 * Not between start and end of a poll.
+	 * Drop the unread entries for which drop(entry) is true and keep the others
+	 * in order. Touches only entries up to the present prod and moves them towards
+	 * it, so the kernel may go on producing. Returns how many were dropped.
+	 * Not to be called between start and end of a poll.
 	 */
 	template <typename Drop> uint32_t remove_if(Drop drop)
 	{
@@ -198,14 +196,13 @@ public:
 		return to - begin;
 	}
 
-	/* Overran: what is in the ring is all there will ever be. */
+	/* Did the CQ overrun? Then no entry will be added. */
 	bool dead() const { return mem_.hdr && load_relaxed(mem_.hdr->flags) & TERN_RING_F_DEAD; }
 
 	/*
-	 * Ask for an event at the next completion (solicited: the next solicited
-	 * or failed one). An armed ANY is not weakened. The caller's application
-	 * polls once more afterwards. Free of the poll lock; serialise it with
-	 * attach() and detach() only.
+	 * Ask for an event at the next completion (solicited: the next solicited or
+	 * failed one). Does not weaken an armed ANY. The application polls once more
+	 * afterwards. Needs no poll lock: serialise it with attach() and detach() only.
 	 */
 	void arm(bool solicited)
 	{

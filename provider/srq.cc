@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Shared receive queues: life, limit and resize. Posting is in post.cc. */
-#include <algorithm>
-
 #include "command.h"
 #include "objects.h"
 #include "verbs.h"
@@ -9,38 +7,7 @@
 namespace tern {
 namespace {
 
-struct ModifySrqReq {
-	uint32_t srq_handle;
-	uint32_t attr_mask;
-	uint32_t max_wr;
-	uint32_t srq_limit;
-};
-static_assert(sizeof(ModifySrqReq) == sizeof(ib_uverbs_modify_srq));
-
-struct QuerySrqReq {
-	uint64_t response;
-	uint32_t srq_handle;
-	uint32_t reserved;
-};
-static_assert(sizeof(QuerySrqReq) == sizeof(ib_uverbs_query_srq));
-
-int command_destroy(ibv_srq *srq, ib_uverbs_destroy_srq_resp *resp)
-{
-	ib_uverbs_destroy_srq req{};
-
-	req.srq_handle = srq->handle;
-	return WriteCommand(IB_USER_VERBS_CMD_DESTROY_SRQ, req)
-		.resp(resp)
-		.run(srq->context->cmd_fd);
-}
-
-/* The smallest slot with room for the promised SGEs. */
-uint32_t min_stride(uint32_t max_sge)
-{
-	return static_cast<uint32_t>(TERN_RECV_WQE_BYTES + max_sge * sizeof(tern_sge));
-}
-
-Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
+Srq *make_srq(ibv_pd *pd, ibv_srq_attr *attr)
 {
 	ibv_context *context = pd->context;
 	Command cmd(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
@@ -58,7 +25,7 @@ Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 		      .in(UVERBS_ATTR_CREATE_SRQ_MAX_WR, attr->max_wr)
 		      .in(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, attr->max_sge)
 		      .in(UVERBS_ATTR_CREATE_SRQ_LIMIT, attr->srq_limit)
-		      .constant(UVERBS_ATTR_CREATE_SRQ_TYPE, IB_UVERBS_SRQT_BASIC)
+		      .in<uint64_t>(UVERBS_ATTR_CREATE_SRQ_TYPE, IB_UVERBS_SRQT_BASIC)
 		      .fd(UVERBS_ATTR_CREATE_SRQ_EVENT_FD, context->async_fd)
 		      .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &max_wr)
 		      .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &max_sge)
@@ -74,34 +41,33 @@ Srq *create(ibv_pd *pd, ibv_srq_attr *attr)
 	srq->vsrq.srq_num = driver.srq_num;
 	srq->max_sge = max_sge;
 	srq->lock.init(is_single_threaded(context, pd));
-	err = srq->map.map(context->cmd_fd, driver.ring, min_stride(srq->max_sge));
+	err = map_ring(&srq->ring, &srq->map, context->cmd_fd, driver.ring,
+		       recv_stride(srq->max_sge));
 	if (err)
 		goto destroy_srq;
-	srq->ring.attach(srq->map.ring());
 	attr->max_wr = max_wr;
 	attr->max_sge = max_sge;
 	return srq;
 
 destroy_srq:
 	ib_uverbs_destroy_srq_resp ignored;
-	(void)command_destroy(&srq->vsrq.srq, &ignored);
+	(void)command_destroy(context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_SRQ, srq->vsrq.srq.handle,
+			      &ignored);
 free_srq:
-	free_object(srq);
-	errno = err;
-	return nullptr;
+	return create_failed(srq, err);
 }
 
 } // namespace
 
-/* libibverbs fills in the public structure's rest. */
+/* libibverbs fills in the rest of the public structure. */
 ibv_srq *create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 {
-	Srq *srq = create(pd, &attr->attr);
+	Srq *srq = make_srq(pd, &attr->attr);
 
 	return srq ? &srq->vsrq.srq : nullptr;
 }
 
-/* Called past libibverbs, so that all of the public structure is ours to fill in. */
+/* Not called through libibverbs, so this fills in all of the public structure. */
 ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 {
 	constexpr uint32_t kMasks = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
@@ -116,7 +82,7 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	srq = create(attr->pd, &attr->attr);
+	srq = make_srq(attr->pd, &attr->attr);
 	if (!srq)
 		return nullptr;
 	srq->vsrq.srq.srq_context = attr->srq_context;
@@ -126,16 +92,17 @@ ibv_srq *create_srq_ex(ibv_context * /*context*/, ibv_srq_init_attr_ex *attr)
 }
 
 /*
- * A resize gives a new ring with the WQEs not yet consumed; nobody posts
- * meanwhile. If it cannot be mapped, the SRQ takes no more WQEs.
+ * A resize returns a new ring with the WQEs not yet consumed. The lock keeps
+ * posters away. If the ring cannot be mapped, the SRQ accepts no more WQEs.
  */
 int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 {
 	Srq *srq = to_srq(ibsrq);
-	const ModifySrqReq req = {ibsrq->handle, static_cast<uint32_t>(mask), attr->max_wr,
-				  attr->srq_limit};
+	const ib_uverbs_modify_srq req = {.srq_handle = ibsrq->handle,
+					  .attr_mask = static_cast<uint32_t>(mask),
+					  .max_wr = attr->max_wr,
+					  .srq_limit = attr->srq_limit};
 	tern_modify_srq_resp driver{};
-	Mapping old;
 	int err;
 
 	Guard guard(srq->lock);
@@ -144,20 +111,13 @@ int modify_srq(ibv_srq *ibsrq, ibv_srq_attr *attr, int mask)
 		      .run(ibsrq->context->cmd_fd);
 	if (err || !driver.ring.bytes)
 		return err;
-	old = srq->map;
-	srq->map = Mapping{};
-	srq->ring.detach();
-	err = srq->map.map(ibsrq->context->cmd_fd, driver.ring, min_stride(srq->max_sge));
-	old.unmap();
-	if (err)
-		return err;
-	srq->ring.attach(srq->map.ring());
-	return 0;
+	return map_ring(&srq->ring, &srq->map, ibsrq->context->cmd_fd, driver.ring,
+			recv_stride(srq->max_sge));
 }
 
 int query_srq(ibv_srq *ibsrq, ibv_srq_attr *attr)
 {
-	const QuerySrqReq req = {0, ibsrq->handle, 0};
+	const ib_uverbs_query_srq req = {.response = 0, .srq_handle = ibsrq->handle, .reserved = 0};
 	ib_uverbs_query_srq_resp resp{};
 	int err;
 
@@ -178,15 +138,13 @@ int destroy_srq(ibv_srq *ibsrq)
 	ib_uverbs_destroy_srq_resp resp{};
 	int err;
 
-	err = command_destroy(ibsrq, &resp);
-	if (err) {
-		err = destroy_error(ibsrq->context, err);
-		if (err)
-			return err;
-	} else {
+	err = command_destroy(ibsrq->context->cmd_fd, IB_USER_VERBS_CMD_DESTROY_SRQ, ibsrq->handle,
+			      &resp);
+	if (destroy_error(ibsrq->context, err))
+		return err;
+	if (!err)
 		wait_for_acks(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed,
 			      resp.events_reported);
-	}
 	srq->map.unmap();
 	free_object(srq);
 	return 0;

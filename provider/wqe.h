@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Work requests to WQEs: which are legal, and their bytes in the ring. Pure
- * functions on memory that the caller reserved. A WQE that is refused leaves
- * rubbish in an unpublished slot, which is harmless.
+ * functions on memory that the caller reserved. A refused request leaves garbage
+ * in an unpublished slot, which is harmless.
  *
- * Errors are positive errno values. The kernel checks everything again; what
- * is refused here is refused for a synchronous error.
+ * Errors are positive errno values. The kernel checks everything again. The
+ * checks here let a post fail at once.
  */
 #ifndef TERN_PROVIDER_WQE_H
 #define TERN_PROVIDER_WQE_H
@@ -39,7 +39,7 @@ static_assert(static_cast<int>(TERN_SEND_INLINE) == IBV_SEND_INLINE);
 /* Largest message (IBTA 9.7.2: 2^31 bytes). */
 inline constexpr uint64_t kMaxMessageBytes = 1ull << 31;
 
-/* What one send queue takes. max_sge and max_inline fit its stride. */
+/* Limits of one send queue. max_sge and max_inline fit its stride. */
 struct SendLimits {
 	uint32_t max_sge;
 	uint32_t max_inline; /* bytes */
@@ -62,8 +62,8 @@ inline constexpr uint8_t kUc = 1u << IBV_QPT_UC;
 inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
 
 /*
- * By enum ibv_wr_opcode (IBTA 10.8.3.2: which operation on which service; iWARP's messages are
- * those of RFC 5040 and 7306, of which none is a Send with immediate data).
+ * By enum ibv_wr_opcode. IBTA 10.8.3.2 says which operation goes on which service. iWARP has the
+ * messages of RFC 5040 and 7306; none of them is a Send with immediate data.
  */
 inline constexpr SendRule kSendRules[] = {
 	/* RDMA_WRITE */ {kIwarp | kRc | kUc, SendBody::kData},
@@ -79,7 +79,7 @@ inline constexpr SendRule kSendRules[] = {
 };
 inline constexpr uint32_t kSendOpcodes = sizeof(kSendRules) / sizeof(kSendRules[0]);
 
-/* The bit of SendRule.qp_types that a QP is; 0: none. */
+/* The bit of SendRule.qp_types for a kind of QP, or 0. */
 constexpr uint32_t send_service(ibv_qp_type type, bool iwarp)
 {
 	if (type < IBV_QPT_RC || type > IBV_QPT_UD)
@@ -89,7 +89,7 @@ constexpr uint32_t send_service(ibv_qp_type type, bool iwarp)
 	return 1u << type;
 }
 
-/* The rule of an opcode on this kind of QP, or NULL: not a legal combination. */
+/* The rule of an opcode on this kind of QP, or NULL if the QP does not have it. */
 constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type, bool iwarp)
 {
 	if (opcode >= kSendOpcodes || !(kSendRules[opcode].qp_types & send_service(type, iwarp)))
@@ -97,7 +97,7 @@ constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type, bool iwar
 	return &kSendRules[opcode];
 }
 
-/* Operations of the ibv_wr_* interface that a kind of QP has: IBV_QP_EX_WITH_* bits. */
+/* IBV_QP_EX_WITH_* bits of the ibv_wr_* operations that a kind of QP has. */
 constexpr uint64_t send_ops_of(ibv_qp_type type, bool iwarp)
 {
 	uint64_t ops = 0;
@@ -121,8 +121,8 @@ inline unsigned char *wqe_inline(tern_send_wqe *wqe)
 }
 
 /*
- * Header with nothing behind it: opcode and flags (IBV_SEND_*), the rest zero.
- * EINVAL for unknown flags. SIGNALED is added on a QP that signals everything.
+ * Write a header with opcode and flags (IBV_SEND_*), the rest zero, and no body.
+ * EINVAL for unknown flags. Adds SIGNALED on a QP that signals everything.
  */
 inline int wqe_begin(tern_send_wqe *wqe, const SendLimits &lim, uint64_t wr_id, uint32_t opcode,
 		     uint32_t flags)
@@ -136,7 +136,7 @@ inline int wqe_begin(tern_send_wqe *wqe, const SendLimits &lim, uint64_t wr_id, 
 	return 0;
 }
 
-/* Replace what follows the header by SGEs. EINVAL beyond max_sge or 2^31 bytes. */
+/* Make SGEs the body. EINVAL beyond max_sge or 2^31 bytes. */
 inline int wqe_set_sges(tern_send_wqe *wqe, const SendLimits &lim, const ibv_sge *sges,
 			size_t num_sge)
 {
@@ -155,7 +155,7 @@ inline int wqe_set_sges(tern_send_wqe *wqe, const SendLimits &lim, const ibv_sge
 	return 0;
 }
 
-/* Append inline data. EINVAL when more than max_inline bytes have come together. */
+/* Append inline data. EINVAL if that makes more than max_inline bytes. */
 inline int wqe_add_inline(tern_send_wqe *wqe, const SendLimits &lim, const void *data, size_t bytes)
 {
 	if (bytes > lim.max_inline - wqe->inline_bytes)
@@ -176,10 +176,10 @@ inline int wqe_check_atomic(tern_send_wqe *wqe)
 }
 
 /*
- * Bind arguments. new_rkey must be the window's key but for the low byte. A
- * region is needed unless length is 0 (which the kernel takes for type 1 only).
- * Programs give a window the flags that its region was registered with: those
- * that are about the region's own side say nothing of the window's.
+ * Bind arguments. new_rkey differs from the window's key in the low byte only. A
+ * region is needed unless length is 0 (which the kernel accepts for type 1 only).
+ * Programs pass the flags of the region's registration: those that do not
+ * concern remote access are ignored.
  */
 inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
 			const ibv_mw_bind_info &info)
@@ -215,7 +215,7 @@ inline int wqe_set_ud(tern_send_wqe *wqe, const ibv_ah *ah, uint32_t remote_qpn,
 	return 0;
 }
 
-/* SGE list or inline copy, as the flags and the opcode's rule say. */
+/* Body of SGEs or inline data, by the flags and the opcode's rule. */
 inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody body,
 			   const ibv_send_wr &wr)
 {
@@ -241,7 +241,7 @@ inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody b
 	return 0;
 }
 
-/* One work request of ibv_post_send() into a slot of the SQ. 0, EINVAL, EPERM. */
+/* Write a work request of ibv_post_send() to a slot of the SQ. 0, EINVAL, EPERM. */
 inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_send_wr &wr)
 {
 	const SendRule *rule = send_rule(wr.opcode, lim.qp_type, lim.iwarp);
@@ -293,7 +293,7 @@ inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_
 	return err;
 }
 
-/* One receive request into a slot of an RQ or SRQ. 0 or EINVAL. */
+/* Write a receive request to a slot of an RQ or SRQ. 0 or EINVAL. */
 inline int wqe_encode_recv(void *slot, uint32_t max_sge, const ibv_recv_wr &wr)
 {
 	auto *wqe = static_cast<tern_recv_wqe *>(slot);
@@ -308,15 +308,17 @@ inline int wqe_encode_recv(void *slot, uint32_t max_sge, const ibv_recv_wr &wr)
 	return 0;
 }
 
-/* SGEs and inline bytes that a stride really has room for. */
-constexpr uint32_t send_room_bytes(uint32_t stride)
+/* The smallest stride with room for what the kernel granted. */
+constexpr uint32_t send_stride(uint32_t max_sge, uint32_t max_inline)
 {
-	return stride > TERN_SEND_WQE_BYTES ? stride - TERN_SEND_WQE_BYTES : 0;
+	const uint32_t sge_bytes = max_sge * sizeof(tern_sge);
+
+	return TERN_SEND_WQE_BYTES + (sge_bytes > max_inline ? sge_bytes : max_inline);
 }
 
-constexpr uint32_t recv_room_sges(uint32_t stride)
+constexpr uint32_t recv_stride(uint32_t max_sge)
 {
-	return stride > TERN_RECV_WQE_BYTES ? (stride - TERN_RECV_WQE_BYTES) / sizeof(tern_sge) : 0;
+	return TERN_RECV_WQE_BYTES + max_sge * sizeof(tern_sge);
 }
 
 } // namespace tern

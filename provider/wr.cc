@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The ibv_wr_* interface: work requests built in their slots between wr_start
- * and wr_complete, under the SQ's lock. The first error is kept and reported by
- * wr_complete, which then publishes nothing of the batch.
+ * The ibv_wr_* interface builds work requests in their slots, from wr_start to
+ * wr_complete, under the SQ's lock. wr_complete returns the first error; then it
+ * publishes nothing of the batch.
  */
+#include "wr.h"
+
 #include "abi/library.h"
-#include "qp.h"
+#include "qp_attr.h"
 
 namespace tern {
 namespace {
@@ -17,8 +19,8 @@ void set_error(Qp *qp, int err)
 	qp->wr_wqe = nullptr;
 }
 
-/* The request being built is complete: check what only now can be known. */
-void seal(Qp *qp)
+/* End the request being built: check what its last setter leaves to check. */
+void seal_wqe(Qp *qp)
 {
 	tern_send_wqe *wqe = qp->wr_wqe;
 
@@ -33,13 +35,13 @@ void seal(Qp *qp)
 }
 
 /* Begin a request; NULL after an error of this batch. */
-tern_send_wqe *begin(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
+tern_send_wqe *begin_wqe(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
 {
 	Qp *qp = to_qp(ibqp);
 	tern_send_wqe *wqe;
 	int err;
 
-	seal(qp);
+	seal_wqe(qp);
 	if (qp->wr_err)
 		return nullptr;
 	wqe = static_cast<tern_send_wqe *>(qp->sq.reserve());
@@ -47,7 +49,7 @@ tern_send_wqe *begin(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
 		set_error(qp, ENOMEM);
 		return nullptr;
 	}
-	/* Whether data is inline is said by its setter. */
+	/* The setter of the data decides whether it is inline. */
 	err = wqe_begin(wqe, qp->limits, ibqp->wr_id, opcode,
 			ibqp->wr_flags & ~static_cast<uint32_t>(IBV_SEND_INLINE));
 	if (err) {
@@ -62,7 +64,7 @@ tern_send_wqe *begin(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
 void begin_rdma(ibv_qp_ex *ibqp, ibv_wr_opcode opcode, uint32_t rkey, uint64_t remote_addr,
 		__be32 imm)
 {
-	tern_send_wqe *wqe = begin(ibqp, opcode);
+	tern_send_wqe *wqe = begin_wqe(ibqp, opcode);
 
 	if (!wqe)
 		return;
@@ -74,7 +76,7 @@ void begin_rdma(ibv_qp_ex *ibqp, ibv_wr_opcode opcode, uint32_t rkey, uint64_t r
 void begin_atomic(ibv_qp_ex *ibqp, ibv_wr_opcode opcode, uint32_t rkey, uint64_t remote_addr,
 		  uint64_t compare_add, uint64_t swap)
 {
-	tern_send_wqe *wqe = begin(ibqp, opcode);
+	tern_send_wqe *wqe = begin_wqe(ibqp, opcode);
 
 	if (!wqe)
 		return;
@@ -112,12 +114,12 @@ void wr_atomic_fetch_add(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uin
 
 void wr_send(ibv_qp_ex *qp)
 {
-	(void)begin(qp, IBV_WR_SEND);
+	(void)begin_wqe(qp, IBV_WR_SEND);
 }
 
 void wr_send_imm(ibv_qp_ex *qp, __be32 imm)
 {
-	tern_send_wqe *wqe = begin(qp, IBV_WR_SEND_WITH_IMM);
+	tern_send_wqe *wqe = begin_wqe(qp, IBV_WR_SEND_WITH_IMM);
 
 	if (wqe)
 		wqe->imm = imm;
@@ -125,7 +127,7 @@ void wr_send_imm(ibv_qp_ex *qp, __be32 imm)
 
 void wr_send_inv(ibv_qp_ex *qp, uint32_t invalidate_rkey)
 {
-	tern_send_wqe *wqe = begin(qp, IBV_WR_SEND_WITH_INV);
+	tern_send_wqe *wqe = begin_wqe(qp, IBV_WR_SEND_WITH_INV);
 
 	if (wqe)
 		wqe->inv_key = invalidate_rkey;
@@ -133,7 +135,7 @@ void wr_send_inv(ibv_qp_ex *qp, uint32_t invalidate_rkey)
 
 void wr_local_inv(ibv_qp_ex *qp, uint32_t invalidate_rkey)
 {
-	tern_send_wqe *wqe = begin(qp, IBV_WR_LOCAL_INV);
+	tern_send_wqe *wqe = begin_wqe(qp, IBV_WR_LOCAL_INV);
 
 	if (wqe)
 		wqe->inv_key = invalidate_rkey;
@@ -141,7 +143,7 @@ void wr_local_inv(ibv_qp_ex *qp, uint32_t invalidate_rkey)
 
 void wr_bind_mw(ibv_qp_ex *ibqp, ibv_mw *mw, uint32_t rkey, const ibv_mw_bind_info *info)
 {
-	tern_send_wqe *wqe = begin(ibqp, IBV_WR_BIND_MW);
+	tern_send_wqe *wqe = begin_wqe(ibqp, IBV_WR_BIND_MW);
 	int err;
 
 	if (!wqe)
@@ -221,12 +223,12 @@ int wr_complete(ibv_qp_ex *ibqp)
 	bool announce = false;
 	int err;
 
-	seal(qp);
+	seal_wqe(qp);
 	err = qp->wr_err;
 	if (err)
 		qp->sq.rewind(qp->wr_mark);
 	else if (qp->sq.mark() != qp->wr_mark)
-		announce = sq_publish(qp);
+		announce = sq_needs_doorbell(qp->sq.publish());
 	qp->sq_lock.unlock();
 	return announce ? qp->doorbell.ring() : err;
 }

@@ -242,6 +242,7 @@ struct tern_mmap {
 };
 
 enum tern_features {
+	/* Every module has these two. Older providers ask for them. */
 	TERN_FEATURE_NO_SYSCALL_ARM	= 1u << 0,	/* tern_ring_hdr.arm works */
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
 	/* 1u << 2 had a meaning once; do not use it again */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What DKMS installs as tern.ko for a kernel that tern does not compile for. Were DKMS to fail
- * instead, the package of that kernel could not be configured, nor what apt has in hand after it.
- * This module cannot be loaded; trying says why, to modprobe's caller as to `rdma link add`'s.
+ * DKMS installs this as tern.ko for a kernel that tern does not compile for. If DKMS failed
+ * instead, apt could not configure the package of that kernel, nor any after it. The module
+ * cannot be loaded. The attempt, by modprobe or `rdma link add`, logs why.
  */
 #include <linux/errno.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@ module_init(absent_init);
 
 MODULE_DESCRIPTION("Says that tern was not compiled for this kernel");
 MODULE_LICENSE("GPL");
-/* By this field dkms/tell knows it. */
+/* dkms/tell recognises the module by this field. */
 MODULE_INFO(absent, "Y");
 MODULE_ALIAS("rdma-link-tern_roce");
 MODULE_ALIAS("rdma-link-tern_iwarp");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Finds out which libibverbs there is, by what it exports: the private version
- * node names the private ABI, the newest public one the length of its tables,
- * and a question to the library itself where it keeps the QP's comp_mask. Each
- * context is looked at once more: its size, and where its operations went.
+ * Identifies the loaded libibverbs by what it exports: the private version node
+ * names the private ABI, the newest public node the length of its tables, and
+ * ibv_qp_to_qp_ex() shows where the QP's comp_mask is. Each context is checked
+ * again: its size, and the places of its operations.
  */
 #include "abi/library.h"
 
@@ -18,10 +18,10 @@ namespace {
 
 constexpr unsigned int kNoOffset = 0;
 
-/* Of the program's libibverbs, which the plugin is linked with: never closed. */
+/* The program's libibverbs. The plugin is linked with it, so it is never closed. */
 void *handle;
 
-/* A version node is an absolute symbol named like itself, of value 0: only dlerror() tells. */
+/* A version node is an absolute symbol of its own name with value 0: only dlerror() tells. */
 bool exports(const char *node, const char *symbol)
 {
 	(void)dlerror();
@@ -69,8 +69,8 @@ bool look_up_functions(const Release &release, Library *lib)
 }
 
 /*
- * ibv_qp_to_qp_ex() does nothing but test a bit of comp_mask, so it shows where
- * the library believes that to be.
+ * ibv_qp_to_qp_ex() only tests a bit of comp_mask, so it shows where the
+ * library has that member.
  */
 size_t find_qp_comp_mask()
 {
@@ -88,7 +88,7 @@ size_t find_qp_comp_mask()
 	return kNoOffset;
 }
 
-/* Did the library put our operations where the public header says? */
+/* Did the library put the operations where the public header says? */
 bool ops_arrived(const ibv_context &context, const verbs_context_ops &ops)
 {
 	const ibv_context_ops &pub = context.ops;
@@ -181,7 +181,7 @@ const char *set_ops(ibv_context *context, const verbs_context_ops &ops)
 	const size_t vctx_bytes = library.release->context_offset + sizeof(ibv_context);
 	size_t sz;
 
-	/* The member before the public context: what the library takes its verbs_context for. */
+	/* The member before the public context: the size that the library gave its verbs_context. */
 	memcpy(&sz, reinterpret_cast<char *>(context) - sizeof(sz), sizeof(sz));
 	if (sz != vctx_bytes)
 		return "its struct verbs_context is laid out differently";

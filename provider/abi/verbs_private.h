@@ -2,10 +2,10 @@
 /*
  * The part of libibverbs' provider interface that no package installs a header
  * for: structures and the operation table. What differs between releases of
- * rdma-core is left open here (the table's members, the size of verbs_context,
- * the end of verbs_qp) and decided at load, by library.h, which also has the
- * functions. Everything else is alike in all of them, and asserted.
- * Commands are not taken from the library, see command.h.
+ * rdma-core (the table's members, the size of verbs_context, the end of
+ * verbs_qp) is decided at load by library.h, which also has the functions.
+ * Everything else is the same in all of them, and asserted.
+ * Commands are not taken from the library: see command.h.
  */
 #ifndef TERN_PROVIDER_ABI_VERBS_PRIVATE_H
 #define TERN_PROVIDER_ABI_VERBS_PRIVATE_H
@@ -102,8 +102,8 @@ enum verbs_qp_comp_mask : uint32_t {
 };
 
 /*
- * The library's comp_mask and an xrcd pointer follow ibv_qp_ex, whose end is
- * the library's affair: abi::set_qp_ex() finds the place.
+ * The library's comp_mask and an xrcd pointer follow ibv_qp_ex, which ends
+ * where the library says: abi::set_qp_ex() knows the place.
  */
 struct verbs_qp {
 	union {
@@ -113,7 +113,7 @@ struct verbs_qp {
 	};
 };
 
-/* All members of all releases. abi::set_ops() leaves out what the library does not have. */
+/* All members of all releases. abi::set_ops() leaves out those that the library lacks. */
 struct verbs_context_ops {
 #define TERN_OP(since, ret, name, args) ret(*name) args = nullptr;
 #define TERN_OP_UNUSED(since, name)	void (*name)() = nullptr;
@@ -143,7 +143,7 @@ static_assert(offsetof(ibv_qp_ex, wr_abort) == 336 + kMutexMore);
 static_assert(sizeof(verbs_context_ops) == kMaxOps * sizeof(void *));
 static_assert(sizeof(ibv_context) == 328 + kMutexMore);
 static_assert(offsetof(verbs_context, context) + sizeof(ibv_context) == sizeof(verbs_context));
-/* What programs get from tern, and may be built with other headers than tern. */
+/* Programs get these from tern, and may be built with other headers than tern. */
 static_assert(sizeof(ibv_pd) == 16);
 static_assert(sizeof(ibv_td) == 8);
 static_assert(sizeof(ibv_mw) == 32);

@@ -413,12 +413,13 @@ TEST(ProviderWqe, ReceivesAreTakenUpToTheSgeLimit)
 	EXPECT_EQ(tern::wqe_encode_recv(slot, 2, wr), 0);
 }
 
-TEST(ProviderWqe, RoomOfAStride)
+TEST(ProviderWqe, StrideHoldsWhatWasGranted)
 {
-	EXPECT_EQ(tern::send_room_bytes(64), 0u);
-	EXPECT_EQ(tern::send_room_bytes(128), 64u);
-	EXPECT_EQ(tern::recv_room_sges(16), 0u);
-	EXPECT_EQ(tern::recv_room_sges(64), 3u);
+	EXPECT_EQ(tern::send_stride(0, 0), 64u);
+	EXPECT_EQ(tern::send_stride(1, 32), 96u);
+	EXPECT_EQ(tern::send_stride(4, 32), 128u);
+	EXPECT_EQ(tern::recv_stride(0), 16u);
+	EXPECT_EQ(tern::recv_stride(3), 64u);
 }
 
 TEST(ProviderCqe, CompletionIsCopiedFieldByField)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// CRCs without the CPU's help: by tables (eight bytes at a time, as the kernel's crc32_le() and
-// __crc32c_le() do; sixteen) and by folding, and what the ICRC of a packet without payload takes.
+// CRCs without CPU instructions for them: by tables (8 bytes at a time, as the kernel's crc32_le()
+// and __crc32c_le(); 16) and by folding. And the ICRC of a packet without payload.
 #include "proto/crc_slice.h"
 #include "proto/icrc.h"
 #include "proto/pkt.h"
@@ -50,7 +50,7 @@ BENCHMARK_CAPTURE(BM_Crc, crc32_fold, crc32_folded)->RangeMultiplier(4)->Range(6
 BENCHMARK_CAPTURE(BM_Crc, crc32c_tables, crc32c_tables)->RangeMultiplier(4)->Range(64, 65536);
 BENCHMARK_CAPTURE(BM_Crc, crc32c_fold, crc32c_folded)->RangeMultiplier(4)->Range(64, 65536);
 
-// All of the ICRC of a packet: pseudo header and what follows the BTH.
+// The whole ICRC of a packet: pseudo header and all after the BTH.
 void BM_Icrc(benchmark::State &state, bool ipv6, bool in_a_row)
 {
 	const auto after_bth = static_cast<size_t>(state.range(0));
@@ -68,10 +68,10 @@ void BM_Icrc(benchmark::State &state, bool ipv6, bool in_a_row)
 		benchmark::DoNotOptimize(icrc_finish(crc));
 	}
 }
-// An ACK, a WRITE of 64 bytes.
+// An ACK; a WRITE of 64 bytes.
 BENCHMARK_CAPTURE(BM_Icrc, ipv4, false, false)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
 BENCHMARK_CAPTURE(BM_Icrc, ipv6, true, false)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
-// One of many of a flow.
+// One of many packets of a flow.
 BENCHMARK_CAPTURE(BM_Icrc, ipv4_in_a_row, false, true)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
 BENCHMARK_CAPTURE(BM_Icrc, ipv6_in_a_row, true, true)->Arg(AETH_BYTES)->Arg(RETH_BYTES + 64);
 

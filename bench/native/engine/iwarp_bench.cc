@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A requester and a responder of iWARP with a stream of FPDUs between, in memory. Included: all
-// decisions of both, headers, lengths and padding of the FPDUs built and parsed, completions
-// reaped; with CRC: CRC-32C by folding, at both ends. Not: payload (the stream's is never
-// written), TCP, memory keys, locks.
+// decisions of both, headers, lengths and padding of FPDUs built and parsed, completions reaped;
+// with CRC: CRC-32C by folding at both ends. Not included: payload (never written), TCP, memory
+// keys, locks.
 #include "proto/crc_fold.h"
 #include "proto/iw_req.h"
 #include "proto/iw_resp.h"
@@ -48,7 +48,7 @@ public:
 		must(iw_req_post(&req_, &wr));
 	}
 
-	// Until all that was posted is complete; returns how many FPDUs that took.
+	// Run until all posted work is complete. Returns the number of FPDUs.
 	u32 run()
 	{
 		wr_status status;
@@ -73,7 +73,7 @@ private:
 			abort();
 	}
 
-	// Returns the bytes of the FPDU.
+	// Returns the length of the FPDU in bytes.
 	u32 build(const iw_seg &seg)
 	{
 		u32 ulpdu = seg.hdr_bytes + seg.bytes;
@@ -118,7 +118,7 @@ private:
 	bool crc_;
 };
 
-// Arguments: bytes of a Write, Writes in a batch, bytes of a ULPDU at most.
+// Arguments: bytes of a Write, Writes in a batch, largest ULPDU in bytes.
 void BM_Iwarp(benchmark::State &state, bool crc)
 {
 	const auto bytes = static_cast<u32>(state.range(0));

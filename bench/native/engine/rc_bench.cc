@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A requester and a responder of RC, in memory: how many packets a second the engines are good
-// for. Included: all decisions of both, headers built and parsed with their lengths, completions
-// reaped. Not: payload, ICRC, IP, memory keys, locks; there is nothing to copy to or from.
+// A requester and a responder of RC, in memory: how many packets a second the engines can do.
+// Included: all decisions of both, headers built and parsed with their lengths, completions reaped.
+// Not included: payload, ICRC, IP, memory keys, locks. No data is copied.
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 
@@ -54,7 +54,7 @@ public:
 		must(rc_req_post(&req_, &wr));
 	}
 
-	// Until all that was posted is complete; returns how many packets that took.
+	// Run until all posted work is complete. Returns the number of packets.
 	u32 run()
 	{
 		packets_ = 0;
@@ -76,7 +76,7 @@ private:
 			abort();
 	}
 
-	// Through the bytes of the headers, as a packet of that many bytes.
+	// Build the headers and parse them as those of a packet of that length.
 	const pkt *wire(pkt *k)
 	{
 		u32 hdr = pkt_build(bytes_, k);

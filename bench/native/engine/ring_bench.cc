@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The provider's half of posting and polling, on rings in memory: work requests into WQEs and
-// published, CQEs into work completions and released. No doorbell, no lock, no kernel.
+// The provider's part of posting and polling, on rings in memory: work requests become WQEs and are
+// published, CQEs become work completions and are released. No doorbell, no lock, no kernel.
 #include "cqe.h"
 #include "ring.h"
 #include "wqe.h"
@@ -32,7 +32,7 @@ private:
 	tern::RingMemory memory_;
 };
 
-// Arguments: work requests in a post; their bytes travel in the WQE, or one SGE names them.
+// Argument: work requests in a post. Their data is inline, or one SGE names it.
 void BM_PostSend(benchmark::State &state, unsigned int flags)
 {
 	constexpr tern::SendLimits lim = {4, 64, IBV_QPT_RC, false, false};
@@ -59,7 +59,7 @@ void BM_PostSend(benchmark::State &state, unsigned int flags)
 			ring.advance();
 		}
 		benchmark::DoNotOptimize(ring.publish());
-		// The kernel's part: all is taken.
+		// The kernel's part: it takes all.
 		tern::store_release(memory.hdr()->cons, memory.hdr()->prod);
 	}
 	state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * batch);
@@ -68,7 +68,7 @@ void BM_PostSend(benchmark::State &state, unsigned int flags)
 BENCHMARK_CAPTURE(BM_PostSend, sge, 0)->Arg(1)->Arg(32);
 BENCHMARK_CAPTURE(BM_PostSend, inline, IBV_SEND_INLINE)->Arg(1)->Arg(32);
 
-// Arguments: completions that a poll finds.
+// Argument: completions that a poll finds.
 void BM_PollCq(benchmark::State &state)
 {
 	const auto batch = static_cast<uint32_t>(state.range(0));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which cases there are, and the turns in which their samples are taken.
+ * The cases, and the turns in which their samples are taken.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "bench.h"
 
-/* Of a turn, one of so many samples is taken before, to warm up, and does not count. */
+/* A turn begins with turn / WARM_UP_SHARE samples that do not count. */
 #define WARM_UP_SHARE	5
 
 #define VERBS(NAME, OPCODE, BYTES, LIST, TURN, ...)					\
@@ -68,7 +68,7 @@ static void stream_end(struct bench_subject *s)
 		.end = stream_end,							\
 	}
 
-/* The last three move as many bytes a sample. */
+/* The last three move the same number of bytes per sample. */
 static const struct bench_case stream_cases[] = {
 	STREAM("write_64K", IB_WR_RDMA_WRITE, SZ_64K, 256, 1, 1),
 	STREAM("read_64K", IB_WR_RDMA_READ, SZ_64K, 256, 1, 1),
@@ -131,7 +131,7 @@ static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, 
 	}
 	if (!err)
 		err = take_turns(s, n, c, copy_cycles);
-	/* Who takes a profile stops at this. */
+	/* A profile ends at this line. */
 	pr_info("rdma_bench: %s: all turns taken\n", name);
 	for (i = 0; i < n && c->end; i++)
 		c->end(&s[i]);
@@ -145,7 +145,7 @@ static int run_case(struct bench_subject *s, u32 n, const struct bench_case *c, 
 	return err;
 }
 
-/* prefix begins their names. */
+/* Their names begin with prefix. */
 static int run_cases(struct bench_subject *s, u32 n, const struct bench_case *cases, u32 num,
 		     const char *prefix)
 {

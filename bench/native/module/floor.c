@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What operations can be compared with: copying the bytes, and one UDP datagram
- * over the same interfaces, from a kernel socket to a socket's encap_rcv. Two
- * subjects of which one has its ends in two namespaces show by the latter what
- * the way between namespaces costs.
+ * Lower bounds to compare operations with: a copy of the bytes, and one UDP
+ * datagram over the same interfaces, from a kernel socket to a socket's
+ * encap_rcv. The UDP case also shows what it costs to cross namespaces, if one
+ * subject has its ends in two of them.
  */
 #include <linux/jiffies.h>
 #include <linux/net.h>
@@ -43,7 +43,7 @@ static int udp_open(const struct bench_end *e, u64 *arrived, struct socket **soc
 		.family = AF_INET,
 		.local_ip.s_addr = e->ip,
 		.local_udp_port = htons(UDP_PORT),
-		.bind_ifindex = e->ndev->ifindex,	/* else by lo, in one namespace */
+		.bind_ifindex = e->ndev->ifindex,	/* not by lo, in one namespace */
 	};
 	struct udp_tunnel_sock_cfg tunnel = {
 		.sk_user_data = arrived,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iWARP QPs, connected by rdma_cm, and a stream of WRITEs or READs over each,
- * posted one by one, turn by turn. A WRITE completes when TCP has it; so a SEND of
- * nothing follows, and the peer's completion of that is the end.
+ * posted one by one in turn. A WRITE completes when TCP has it, so an empty SEND
+ * follows: the sample ends with the peer's completion of that.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -14,13 +14,13 @@
 #include "bench.h"
 
 #define RESOLVE_MS	2000
-#define READS		16	/* under way */
+#define READS		16	/* in flight */
 
 struct conn {
 	struct bench_subject *s;
 	struct rdma_cm_id *a;
 	struct rdma_cm_id *b;
-	struct completion a_said;	/* the event that was waited for, or err */
+	struct completion a_said;	/* the event that a waits for came, or err is set */
 	struct completion b_said;
 	int err;
 };
@@ -85,7 +85,7 @@ static int responder_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* There is one request at a time; what fails here, the requester hears of. */
+/* There is one request at a time. If this fails, the requester gets an event. */
 static int listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct bench_subject *s = id->context;
@@ -174,7 +174,7 @@ void bench_iwarp_end(struct bench_subject *s)
 		return;
 	if (conns->listener)
 		rdma_destroy_id(conns->listener);
-	/* The last may be half made. */
+	/* The last one may be incomplete. */
 	for (i = 0; i <= conns->num; i++) {
 		id_destroy(conns->conn[i].a);
 		id_destroy(conns->conn[i].b);
@@ -256,7 +256,7 @@ int bench_iwarp_sample(struct bench_subject *s, const struct bench_case *c, u64 
 
 int bench_iwarp_begin(struct bench_subject *s, const struct bench_case *c)
 {
-	/* One more than there will be, to be made. */
+	/* bench_iwarp_end() looks at one more. */
 	struct conns *conns = kvzalloc(struct_size(conns, conn, c->qps + 1), GFP_KERNEL);
 	int err;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parameters, which devices, and what becomes of the samples. Lines of results
+ * Parameters, choice of devices, and statistics of the samples. Lines of results
  * begin with "bench,": driver, case, metric, value.
  */
 #define pr_fmt(fmt) fmt
@@ -70,7 +70,7 @@ static u64 tx_packets(struct net_device *ndev)
 	return dev_get_stats(ndev, &stats)->tx_packets;
 }
 
-/* Did they go over the interface? Some by each of a veth pair, none where it is not needed. */
+/* Did packets go over the interface? Both of a veth pair send some; host traffic sends none. */
 static void report_sent(const struct bench_subject *s)
 {
 	pr_info("bench,%s,%s.netdev_a,tx_packets,%llu\n", s->driver, path,
@@ -143,7 +143,7 @@ static int open_end(struct bench_end *e, const char *name)
 	return err;
 }
 
-/* words is cut up, and kept in part. */
+/* Cuts words into pieces, and keeps some of them. */
 static int open_subject(struct bench_subject *s, char *words)
 {
 	int err;

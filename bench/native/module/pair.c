@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The two ends: devices, their interfaces and addresses, one registered buffer
- * each; and two RC QPs of kernel consumers, connected by hand, over RoCEv2.
+ * each, and two RC QPs of a kernel consumer, connected without a CM over RoCEv2.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -35,7 +35,7 @@ static const struct ib_gid_attr *find_gid(struct ib_device *dev)
 	return ERR_PTR(-EADDRNOTAVAIL);
 }
 
-/* RoCE: it stays while the table's entry is held, as any does while it is. */
+/* RoCE: a reference to the GID entry keeps the entry, and the entry its netdev. */
 static struct net_device *find_roce_netdev(struct bench_end *e)
 {
 	struct net_device *ndev;
@@ -69,7 +69,7 @@ int bench_end_open(struct bench_end *e, struct ib_device *dev)
 {
 	struct net_device *ndev;
 
-	e->dev = dev;	/* its reference is ours now */
+	e->dev = dev;	/* with the caller's reference */
 	ndev = rdma_protocol_iwarp(dev, PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
 	if (IS_ERR(ndev))
 		return PTR_ERR(ndev);
@@ -209,7 +209,7 @@ static int to_rtr(struct bench_end *e, const struct bench_end *peer, enum ib_mtu
 		},
 	};
 
-	/* Kernel consumers bring it; rxe goes by it to see that a peer is itself. */
+	/* Kernel consumers set it. rxe uses it to recognise itself as the peer. */
 	ether_addr_copy(attr.ah_attr.roce.dmac, peer->ndev->dev_addr);
 	return ib_modify_qp(e->qp, &attr,
 			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |

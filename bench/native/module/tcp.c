@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What iWARP is to be compared with: kernel sockets, which copy the same bytes
- * from one buffer to TCP, and from TCP to the other. Nobody sleeps or is woken,
- * and there are no system calls: it is as fast as TCP can be had.
+ * TCP, to compare iWARP with: kernel sockets copy the same bytes from one buffer
+ * to TCP and from TCP to the other. Nothing sleeps or is woken, and there are no
+ * system calls: TCP is not faster than this.
  */
 #include <linux/err.h>
 #include <linux/in.h>
@@ -71,7 +71,7 @@ void bench_tcp_end(struct bench_subject *s)
 	s->streams = NULL;
 }
 
-/* As much of an operation as TCP takes; none: 0. */
+/* Send as much of an operation as TCP takes. Bytes, which may be 0, or an error. */
 static int send_some(struct bench_subject *s, const struct bench_case *c, u32 q, struct conn *conn)
 {
 	u32 place = bench_stream_place(c, q, conn->sent / c->bytes) + conn->sent % c->bytes;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations: posted, and polled for until complete, one post at a time. So a
- * sample is the cost of all there is to an operation, on both ends, with its
- * acknowledge and completion: there is one CPU.
+ * Operations: one post at a time, polled for until it completes. There is one
+ * CPU, so a sample is the whole cost of an operation at both ends, with its
+ * acknowledgement and completion.
  *
- * Posts are made with BHs off, as by a consumer that posts from a completion:
- * what they raise then runs at once, not when ksoftirqd's turn comes.
+ * Posts are made with BHs off, as from a completion handler: the softirqs that
+ * they raise then run at once, not when ksoftirqd is scheduled.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -31,7 +31,7 @@ int bench_poll_one(struct ib_cq *cq)
 			break;
 		if (time_after(jiffies, limit))
 			return -ETIMEDOUT;
-		/* Whoever else has work, ksoftirqd or a work queue, is woken and waits for us. */
+		/* ksoftirqd or a work queue may have work and wait for this CPU. */
 		yield();
 	}
 	if (n < 0)
@@ -65,7 +65,7 @@ static void post_fill(struct bench_subject *s, const struct bench_case *c)
 		struct ib_rdma_wr *wr = &post->wr[i];
 		bool last = i == c->list - 1;
 
-		/* Each to a place of its own. */
+		/* Each at its own place. */
 		post->sge[i].addr = s->a.addr + i * c->bytes;
 		post->sge[i].length = c->bytes;
 		post->sge[i].lkey = s->a.pd->local_dma_lkey;

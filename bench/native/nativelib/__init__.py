@@ -8,5 +8,5 @@ HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(TOP, "build")
 
-# The rig's: the kernel's sources, programs with time limits, errors, progress.
+# riglib: the kernel's sources, programs with time limits, errors, progress.
 sys.path.insert(0, os.path.join(TOP, "qemu"))

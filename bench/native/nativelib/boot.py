@@ -13,26 +13,26 @@ from riglib.say import RigError, notice
 
 from . import BUILD, HERE
 
-# With its program at 1.5 GiB, all is below 2 GiB, where code of the small model has to be.
+# With its program at 1.5 GiB all is below 2 GiB, as code of the small model needs.
 _MEM_MIB = 256
 _RUN = os.path.join(BUILD, "uml", "run-%d" % os.getpid())
 _NICE = -10
 
 
 def _prepare(benchmark):
-    """In the child: even a killed benchmark leaves nothing behind; its heap follows its program."""
+    """In the child: end with the parent, even a killed one; put the heap behind the program."""
     preexec.die_with(benchmark)
     preexec.keep_addresses()
-    # An operation of a millisecond is often cut in two where others want the CPU.
+    # If other processes want the CPU, an operation of a millisecond is often interrupted.
     with contextlib.suppress(OSError):
         os.nice(_NICE)
-        # With automatic groups that was among the processes of this session only.
+        # With automatic groups the nice value counts within this session only.
         with open("/proc/self/autogroup", "w", encoding="ascii") as f:
             f.write(str(_NICE))
 
 
 def _stop(number, _):
-    """As Ctrl-C: what was started is ended on the way out."""
+    """As Ctrl-C: processes that were started are ended on the way out."""
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
@@ -41,7 +41,7 @@ signal.signal(signal.SIGHUP, _stop)
 
 
 def _kill(child):
-    """It and what it traces: all in the session that was made for it."""
+    """Kill it and the processes that it traces: all of its own session."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -57,7 +57,7 @@ def argv(kernel, ko, settings):
             raise RigError("no blanks, please, on a kernel's command line: '%s'" % value)
     return [os.path.join(kernel, "linux"), "mem=%dM" % _MEM_MIB, "uml_dir=" + _RUN + "/",
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "loglevel=7",
-            # The host's random numbers are good: without, each one costs a hash of the pool.
+            # Trust the host's random numbers: otherwise each one costs a hash of the pool.
             "random.trust_cpu=on", "con=null", "con0=null,fd:1", "con1=null,fd:1",
             "init=" + os.path.join(HERE, "guest")] + \
            ["%s=%s" % pair for pair in sorted(words.items())]
@@ -65,7 +65,7 @@ def argv(kernel, ko, settings):
 
 @contextlib.contextmanager
 def started(command, log):
-    """The process, whose output goes to the file `log`; it is gone at the end."""
+    """Yield the process, whose output goes to the file `log`. It is killed at the end."""
     os.makedirs(_RUN, exist_ok=True)
     benchmark = os.getpid()
     with open(log, "wb") as f:
@@ -95,7 +95,7 @@ def _once(command, limit_s, log):
 
 
 def trouble(text):
-    """Why its output is that of a failed boot, or None."""
+    """The reason if its output is that of a failed boot, or None."""
     if "guest: done" not in text:
         said = [line for line in text.splitlines()
                 if "guest: " in line or "rdma_bench: " in line or "panic" in line]
@@ -107,7 +107,7 @@ def trouble(text):
 
 
 def run(command, limit_s, log):
-    """Boot, at most twice; returns what it wrote. Raises RigError if both fail."""
+    """Boot, at most twice. Returns the output. Raises RigError if both boots fail."""
     for again in (False, True):
         text = _once(command, limit_s, log)
         why = trouble(text)

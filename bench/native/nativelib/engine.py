@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Google Benchmark binary of ../engine: builds and runs it, and reads its CSV file."""
+"""Builds and runs the Google Benchmark binary of ../engine and reads its CSV file."""
 
 import csv
 import os
@@ -10,13 +10,13 @@ from riglib.say import RigError, progress
 
 from . import BUILD, HERE
 
-# Wanted: packets a second of the engines, one way and back, for messages of one packet.
+# Goals: packets a second of the engines, both directions, for messages of one packet.
 _PACKETS = 10e6
 _JUDGED = "BM_Rc/write/bytes:64/"
 
 
 def run(out_csv):
-    """Build and run it; the medians of its repetitions as rows of the CSV file."""
+    """Build and run it. Returns the medians of its repetitions as rows of the CSV file."""
     progress("engines in memory")
     tool.run(["make", "-C", os.path.join(HERE, "engine"), "CSV=" + out_csv, "run",
               "O=" + os.path.join(BUILD, "bench/engine")], limit_s=900, what="the engine benchmark",
@@ -29,12 +29,12 @@ def run(out_csv):
 
 
 def _order(row):
-    """A sort key under which 64 comes before 256: they were run in random order."""
+    """A sort key by which 64 comes before 256. The order of the runs was random."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", row["name"])]
 
 
 def table(rows):
-    """(lines, how many wanted rates are not met)"""
+    """(lines, how many goals are missed)"""
     lines = ["%-48s %10s %12s  %s" % ("in memory, CPU time", "ns", "a second", "wanted")]
     missed = 0
     for row in sorted(rows, key=_order):

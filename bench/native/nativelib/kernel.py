@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The User Mode Linux: Debian 12's 6.1 sources with uml.config, and modules built against it."""
+"""The User Mode Linux: Debian 12's 6.1 sources with uml.config, and the modules for it."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from riglib.say import progress
 from . import BUILD, HERE
 
 _CONFIG = os.path.join(HERE, "uml.config")
-# The sources of x86's CRCs, of which UML builds nothing, and of what modules.
+# Sources of x86's CRCs, which UML does not build, by module.
 _X86_CRC = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul_asm.S",
             "arch/x86/crypto/crc32c-intel_glue.c", "arch/x86/crypto/crc32c-pcl-intel-asm_64.S")
 _X86_CRC_MODULES = ("crc32-pclmul", "crc32c-intel")
@@ -19,24 +19,24 @@ _KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko", "lib/
                    "drivers/infiniband/sw/rxe/rdma_rxe.ko")
 
 
-# What is changed in the sources: file, old text, new text.
+# Changes of the sources: file, old text, new text.
 _PATCHES = (
-    # Room for the registers of CPUs with AMX: without it, init dies in "ptrace set fp regs".
+    # Room for the registers of CPUs with AMX. Without it init dies in "ptrace set fp regs".
     ("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
      "DEFINE_LONGS(HOST_FP_SIZE, 11264);"),
-    # Code as x86's own kernels have it: calls that are direct, since all is within 2 GiB (boot.py
-    # sees to that); short copies in line; no vector registers.
+    # Code as in x86's own kernels: direct calls, as all is within 2 GiB (by boot.py), short copies
+    # inline, no vector registers.
     ("arch/um/Makefile", "-mcmodel=large", "-mcmodel=small"),
     ("arch/x86/Makefile.um", "KBUILD_CFLAGS += -fno-builtin -m64", "KBUILD_CFLAGS += -m64"),
     ("arch/x86/Makefile.um", "ifeq ($(CONFIG_CC_IS_CLANG),y)", "ifeq (y,y)"),
-    # Addresses compared, and set, by words of 64 bits.
+    # Compare and set addresses by words of 64 bits.
     ("arch/x86/um/Kconfig", "\tselect DCACHE_WORD_ACCESS\n",
      "\tselect DCACHE_WORD_ACCESS\n\tselect HAVE_EFFICIENT_UNALIGNED_ACCESS\n"),
 )
 
 
 def _alternative(name):
-    """x86 chooses when it boots, by the CPU, which UML does not: chosen here, for this one."""
+    """A patch: x86 chooses this code at boot for a CPU like this one, UML does not."""
     return ("arch/x86/lib/%s_64.S" % name,
             'ALTERNATIVE_2 "jmp %s_orig", "", X86_FEATURE_REP_GOOD, \\\n'
             '\t\t      "jmp %s_erms", X86_FEATURE_ERMS' % (name, name),
@@ -67,7 +67,7 @@ def kernel(rebuild=False):
 # ---- modules ----
 
 def _links(src, dst):
-    """A tree of links to `src`, for Kbuild builds where it finds the sources."""
+    """Make a tree of links to `src`: Kbuild builds in the folder of the sources."""
     for at, _, names in os.walk(src):
         to = os.path.join(dst, os.path.relpath(at, src))
         os.makedirs(to, exist_ok=True)
@@ -79,8 +79,8 @@ def _links(src, dst):
 
 
 def modules(made, tern_ko=None):
-    """Build, or bring up to date, all modules of kernel(), which is built; returns the folder that
-    guest loads them from."""
+    """Build all modules of kernel(), which is built already. Returns the folder that the guest
+    loads them from."""
     work = os.path.join(BUILD, "uml", os.path.basename(made.folder))
     progress("building modules for it")
     with paths.locked("uml-modules"):

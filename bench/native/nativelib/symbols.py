@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What lies at an address of the User Mode Linux, by its own /proc/kallsyms.
+"""Names addresses of the User Mode Linux by its own /proc/kallsyms.
 
-perf knows the symbols of the program `linux`, and none of the modules that it has loaded.
+perf knows the symbols of the program `linux`, but not those of the modules that it has loaded.
 """
 
 import bisect
@@ -9,7 +9,7 @@ import re
 
 _LINE = re.compile(r"^([0-9a-f]{8,16}) [tTwW] (\S+)(?:\t\[(\S+)\])?\s*$")
 _MODULE = re.compile(r"^(\S+) (\d+) \d+ \S+ Live 0x([0-9a-f]+)")
-# No function is as long: what lies further behind the last symbol is something else.
+# No function is longer: an address further behind the last symbol is not in it.
 _LONGEST = 1 << 16
 
 
@@ -23,7 +23,7 @@ class Symbols:
             if match:
                 self._ends[match.group(1)] = int(match.group(3), 16) + int(match.group(2))
             match = _LINE.match(line)
-            # Local labels and compiler's marks are no functions.
+            # Local labels and marks of the compiler are not functions.
             if match and not match.group(2).startswith((".", "$")):
                 name = match.group(2), match.group(3) or "linux"
                 found.setdefault(int(match.group(1), 16), name)
@@ -38,11 +38,11 @@ class Symbols:
         if at < 0 or address - self._starts[at] > _LONGEST:
             return None
         name = self._names[at]
-        # Behind the last function of a module may be another one, loaded later.
+        # Another module, loaded later, may follow the last function of a module.
         return name if address < self._ends.get(name[1], 0) else None
 
     def range_of(self, symbol):
-        """(first, end) of a function, by where the next one begins; None: there is none."""
+        """(first, end) of a function, which ends where the next one begins, or None."""
         for at, (name, _) in enumerate(self._names):
             if name == symbol and at + 1 < len(self._starts):
                 return self._starts[at], self._starts[at + 1]

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From the lines of a boot to figures, a CSV file, and a table with what is wanted."""
+"""Turns the lines of a boot into figures, a CSV file, and a table with the goals."""
 
 import csv
 import re
 import statistics
 
-# "[    1.234] " before it is the kernel's.
+# After the kernel's "[    1.234] ".
 _LINE = re.compile(r"(?:^|\] )bench,([^,\s]+),([^,\s]+),([^,\s]+),(\d+)\s*$")
 _ROUND = re.compile(r"^round (\d+)\s*$")
 
-# Wanted: at most so many of rxe's, or TCP's, cycles (of a case's name, whatever the MTU) ...
+# Goals: the largest share of rxe's or TCP's cycles (by case, for any MTU) ...
 _OF_OTHER = {
     "net.write_64": 0.7, "net.write_64_x32": 0.4,
     "net.write_64K": 0.8, "net.read_64K": 0.8,
     "host.write_64": 0.2,
 }
-# ... at least so much of memcpy's bandwidth ...
+# ... the smallest share of memcpy's bandwidth ...
 _OF_MEMCPY = {"host.write_64K": 0.6, "host.read_64K": 0.6}
-# ... or of that of another case.
+# ... or of another case's.
 _OF_CASE = {"stream.write_16K_256qps": ("stream.write_16K", 0.85)}
 
 
@@ -54,7 +54,7 @@ class Results:
                 if row[2:5] == (driver, case, "p50")}
 
     def strays(self):
-        """Drivers of which nothing was seen on the wire where packets should go over it."""
+        """Drivers that sent no packets over the wire where they should."""
         return sorted({row[2] for row in self.rows
                        if row[3].endswith((".netdev_a", ".netdev_b"))
                        and not row[3].startswith("host.")
@@ -66,7 +66,7 @@ class Results:
 
 
 def _ratios(over, under):
-    """Of two drivers' figures of the same turns, sorted."""
+    """The ratios of two drivers' figures of the same turns, sorted."""
     return sorted(over[key] / under[key] for key in over if key in under)
 
 
@@ -78,7 +78,7 @@ def _quartiles(values):
 
 
 def _wanted(case, of_other, of_memcpy, of_case):
-    """(what is wanted, is it met), or ("", None)."""
+    """(the goal, is it met), or ("", None)."""
     name = re.sub(r"\.\d+\.", ".", case)
     if name in _OF_OTHER and of_other is not None:
         return "<= %.2f" % _OF_OTHER[name], of_other <= _OF_OTHER[name]
@@ -99,7 +99,7 @@ def _median(values):
 
 
 def table(results):
-    """(lines, how many wanted ratios are not met)"""
+    """(lines, how many goals are missed)"""
     lines = ["%-29s %9s %9s %5s %7s %13s %9s  %s" % (
         "case", "tern", "other", "", "ratio", "its middle", "of memcpy", "wanted")]
     missed = 0

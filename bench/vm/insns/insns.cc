@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// A QEMU TCG plugin that counts what a guest executes: for each translated block its address,
-// its instructions, and how often it ran. Whoever connects to the socket insns.PID in QEMU's
-// working directory is given all of them, a line each: address in hex, instructions, times.
+// A QEMU TCG plugin that counts what a guest executes: the address of each translated block,
+// its instructions, and how often it ran. A connection to the socket insns.PID in QEMU's
+// working directory gets all of them, one per line: address in hex, instructions, times.
 //
-// QEMU's own qemu-plugin.h is in no Debian package; below is what is used of it (API version 1).
+// No Debian package has QEMU's qemu-plugin.h. Below is the part that is used (API version 1).
 #include <cinttypes>
 #include <cstdio>
 #include <mutex>
@@ -45,12 +45,12 @@ struct HashBlock {
 };
 
 std::mutex lock;
-// How often each ran; nodes stay where they are, for translated code adds to them. Never freed:
+// How often each ran. Translated code adds to the nodes, so they do not move. Never freed:
 // the guest runs until the process ends.
 std::unordered_map<Block, uint64_t, HashBlock> &times =
 	*new std::unordered_map<Block, uint64_t, HashBlock>;
 
-// A block may be translated again, and goes on counting then.
+// A block that is translated again goes on counting.
 void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 {
 	std::lock_guard guard(lock);

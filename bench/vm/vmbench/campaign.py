@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The order of things: which guests are booted, and who is measured when.
+"""The order of all: which guests are booted, and which subject is measured when.
 
-Within a round the subjects take turns, in an order that moves on from round to round, because a
-host's mood changes in minutes and all are to have the same. A foreign driver that fails has one
-more try, and none in later rounds once two rounds have had no figure.
+Within a round the subjects take turns. Their order changes from round to round, because the speed
+of a host changes within minutes and should be the same for all. A foreign driver that fails is
+tried once more, and not at all after two rounds without a figure.
 """
 
 import math
@@ -21,10 +21,10 @@ from .store import Point
 from .table import number as number_text
 
 RIG = "bench"
-# Of the guests, whatever the host is: what is said of rxe is said of Debian 12's.
+# Of the guests, whatever the host is: rxe's figures are those of Debian 12's.
 SUITE = "bookworm"
 _STEP_LIMIT_S = 240
-# After a driver was loaded, or loaded again, an emulator has to translate it anew.
+# An emulator has to translate a driver again after each load.
 _WARM_UP = Case("warm-up", "", "bandwidth", tool="ib_write_bw", size=65536)
 
 
@@ -34,26 +34,26 @@ class Stop(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """Guests as they are booted, once."""
+    """Guests of one boot."""
     link: str
     vcpus: int
     kernel: str = None
 
     def text(self):
-        """For people."""
+        """For messages."""
         return "%s link, %d vCPU%s" % (self.link, self.vcpus,
                                        ", kernel " + self.kernel if self.kernel else "")
 
 
 class Notes:
-    """What a Test says goes to the progress, and judges nothing."""
+    """A Test's messages go to the progress. Nothing is judged."""
 
     def __init__(self, say):
         self.note = say
 
 
 class Campaign:
-    """All settings, MTUs, rounds and subjects that were asked for."""
+    """Runs all settings, MTUs, rounds and subjects that were asked for."""
 
     def __init__(self, options, cases, samples, say):
         self.options, self.cases, self.samples, self._say = options, cases, samples, say
@@ -63,10 +63,10 @@ class Campaign:
         self._deadline = time.monotonic() + 60 * options.limit
         self.facts = {}
 
-    # -- what is to be done
+    # -- what to do
 
     def settings(self):
-        """Those that some case needs."""
+        """The settings that the cases need."""
         wanted = [Setting(link, vcpus) for vcpus in (1, 2) for link in self.options.links]
         if self.options.with_612:
             wanted += [Setting(link, 1, "6.12") for link in self.options.links]
@@ -78,7 +78,7 @@ class Campaign:
         return [RXE_612] if setting.kernel else self.options.subjects
 
     def _cases(self, setting, mtu, number, subject):
-        """Of this subject, in this round."""
+        """The cases of this subject in this round."""
         of = "rxe" if subject == RXE_612 else subject
         return [case for case in self.cases
                 if case.booted == setting.vcpus and setting.link in case.links
@@ -87,7 +87,7 @@ class Campaign:
     # -- doing it
 
     def run(self):
-        """Everything; returns whether it was not cut short."""
+        """Run all. Returns False if the time was over first."""
         whole = True
         try:
             for setting in self.settings():
@@ -115,7 +115,7 @@ class Campaign:
             self._lab.down()
 
     def _settle(self, setting):
-        """After each boot: the guests' CPUs, and whether their clocks are right."""
+        """After each boot: place the guests on CPUs and check their clocks."""
         for _ in range(3):
             self._place(setting)
             paces = [clock.pace(guest) for guest in self._lab.guests()]
@@ -153,7 +153,7 @@ class Campaign:
                 self._subject(setting, mtu, number, subject)
 
     def _subject(self, setting, mtu, number, subject):
-        """One subject's turn, in guests that are booted anew if need be."""
+        """One subject's turn. Boots the guests again if necessary."""
         pair = "xx" if subject == RXE_612 else SUBJECTS[subject]
         left = self._cases(setting, mtu, number, subject)
         for _ in range(3):
@@ -223,31 +223,31 @@ class Campaign:
         self._misses[point] = self._misses.get(point, 0) + 1
 
     def missing(self):
-        """Points that had rounds without a figure, and how many."""
+        """Points that had rounds without a figure, and the number of rounds."""
         return dict(self._misses)
 
     def _online(self, setting, vcpus):
-        """Guests of two CPUs are measured with one as well, so that both have the same moment."""
+        """Guests with two CPUs are also measured with one, at nearly the same time."""
         if setting.vcpus > 1:
             for guest in self._lab.guests():
                 guest.run("f=/sys/devices/system/cpu/cpu1/online; [ $(cat $f) = %d ] || "
                           "echo %d >$f" % (vcpus > 1, vcpus > 1), timeout=20, check=True)
 
     def _end_programs(self):
-        """What a failed run may have left."""
+        """End programs that a failed run may have left."""
         for guest in self._lab.guests():
             guest.run("pkill -9 -x 'ib_.*|iperf3|sockperf|vfair|strace'; true", timeout=20)
 
 
 def _gist(error):
-    """The first line and, if it says more, the last."""
+    """The first line, and the last if it differs."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip(" -\t")]
     lines = lines or [type(error).__name__]
     return ": ".join(dict.fromkeys((lines[0].rstrip(":")[:120], lines[-1].rstrip(":")[:120])))
 
 
 def set_up(lab, pair, mtu, subject):
-    """The guests as the subject needs them. pair: the laboratory's; None: no driver."""
+    """Prepare the guests for the subject. pair: the laboratory's, or None without a driver."""
     for guest in lab.guests():
         guest.run("ip link set eth0 mtu %d" % mtu, timeout=20, check=True)
     if not pair:
@@ -259,7 +259,7 @@ def set_up(lab, pair, mtu, subject):
 
 
 def name_is_free():
-    """Nobody's guests are used, or ended."""
+    """Check that no guests of this name run: they would be used, or ended."""
     try:
         rig = Rig.attach(RIG)
     except GuestLost:
@@ -268,7 +268,7 @@ def name_is_free():
 
 
 def prepare(subjects):
-    """Build what is missing before the clock starts."""
+    """Build what is missing, before time counts."""
     release = kernel.choose(None, SUITE)
     where.build_tools(SUITE)
     if "siw" in subjects:

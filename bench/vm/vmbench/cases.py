@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is measured: subjects, links, and the table of cases.
 
-A case is one figure of one subject: a program, its options, and where it runs. Its name is what
---cases selects and samples.csv has. What ratios are wanted is in goals.py.
+A case is one figure of one subject: a program, its options, and where it runs. --cases selects it
+by its name, which is also in samples.csv. The wanted ratios are in goals.py.
 """
 
 from dataclasses import dataclass
 
-# What rig calls them.
+# As the rig names them.
 LINKS = {"plain": "stream", "tap": "bridge"}
 MTUS = (1500, 9000)
 
-# The laboratory's pair of drivers; None: whatever is there, for it takes none.
+# The laboratory's pair of drivers, or None for a subject without a driver.
 SUBJECTS = {"tern_roce": "tt", "tern_iwarp": "ww", "iwarp-nocrc": "ww", "rxe": "xx", "siw": "ss",
             "tcp": None, "udp": None, "memcpy": None}
 RDMA = ("tern_roce", "tern_iwarp", "rxe", "siw")
 ROCE = ("tern_roce", "rxe")
-# tern_iwarp without CRCs, which siw by default and TCP do not have either.
+# tern_iwarp without CRCs, as siw (by default) and TCP are.
 NO_CRC = "iwarp-nocrc"
 BY_CM = ("tern_iwarp", NO_CRC, "siw")
 # rxe of another kernel, in guests of its own.
@@ -37,22 +37,22 @@ class Case:
     tool: str = ""
     size: int = 0
     options: str = ""
-    first: int = 20         # operations (of each QP) of the short run, 0: none (measure.py)
+    first: int = 20         # operations (per QP) of the short run, 0: no such run (measure.py)
     batch: int = 1          # operations come in multiples of this
-    timed: bool = False     # the program is told seconds, not operations
+    timed: bool = False     # the program gets seconds, not operations
     qps: int = 1
-    seconds: float = 1.5    # a run is to take
+    seconds: float = 1.5    # that a run should take
     local: bool = False     # both programs in guest a
     links: tuple = tuple(LINKS)
     mtus: tuple = MTUS
-    booted: int = 1         # virtual CPUs that guests boot with
-    vcpus: tuple = (1,)     # and that are on
+    booted: int = 1         # virtual CPUs of the guests
+    vcpus: tuple = (1,)     # and how many of them are online
     rounds: int = 99        # at most
     quick: bool = False
 
     @property
     def spins(self):
-        """One of its programs polls without end. On one CPU that measures how its time is shared out."""
+        """Does one of its programs poll all the time? With one CPU that measures the scheduler."""
         if self.kind == "udp":
             return "--nonblocked" in self.options
         return self.kind == "fair" or bool(self.tool) and "-e" not in self.options.split()
@@ -66,7 +66,7 @@ def size_name(size):
     return str(size)
 
 
-# Equal, for a stream takes its time to get up to speed.
+# Equal, as a stream needs time to reach its speed.
 _BULK_SECONDS = 2.5
 
 
@@ -84,8 +84,8 @@ def _bulk():
 
 def _short():
     one_mtu = (1500,)
-    # Of 128 under way, as perftest has by default, a guest's batches are a large part: the rate is
-    # then one of round trips, too.
+    # With 128 in flight, perftest's default, a guest's batches are a large part of them: then the
+    # rate also depends on round trips.
     for batch, depth, name in ((16, 128, "rate-64"), (64, 128, "rate-64-l64"),
                                (16, 512, "rate-64-t512")):
         yield Case(name, "WRITE, 64 B, %d a post, %d under way" % (batch, depth), "rate", RDMA,
@@ -117,10 +117,10 @@ def _local():
 
 
 def _sleeping():
-    """Judged with one CPU. perftest's WRITE cannot sleep for latency, nor its server over rdma_cm."""
+    """Judged with one CPU. Not WRITE: perftest's latency and its rdma_cm server cannot sleep."""
     every = RDMA + (NO_CRC,)
-    # Over iWARP perftest's sender sleeps for ever once the receiver lags by all its RECVs, one for
-    # each message of a short run: these are more bytes than TCP holds.
+    # Over iWARP perftest's sender sleeps for ever if the receiver falls behind by all its RECVs, of
+    # which a short run has one per message: this is more than TCP holds.
     for size, first in ((64 * KIB, 600), (MIB, 60)):
         yield Case("sleep-" + size_name(size), "SEND, %siB, programs that sleep" % size_name(size),
                    "bandwidth", every, "ib_send_bw", size, "-e", first=first,
@@ -153,10 +153,10 @@ def _scaling():
                size=64 * KIB, local=True, **tern)
     yield Case("smp-write-64K-q8", "WRITE, 64KiB, 8 QPs", "bandwidth", tool="ib_write_bw",
                size=64 * KIB, options="-q 8", qps=8, first=5, **tern)
-    # Two guests of two CPUs may have two cores: here is one guest.
+    # Two guests with two CPUs each may share two cores, so this is one guest.
     yield Case("smp-veth-64K", "across a veth pair: WRITE, 64KiB", "veth", tool="ib_write_bw",
                size=64 * KIB, local=True, **tern)
-    # And here nobody spins.
+    # Here no program spins.
     yield Case("smp-sleep-64K", "SEND, 64KiB, programs that sleep", "bandwidth",
                tool="ib_send_bw", size=64 * KIB, options="-e", first=600, **tern)
     yield Case("smp-veth-sleep-64K", "across a veth pair: SEND, 64KiB, programs that sleep",

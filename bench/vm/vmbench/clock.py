@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Do the guests' clocks run at the pace of the host's?
+"""Do the guests' clocks run as fast as the host's?
 
-An emulated guest measures its processor's clock against a timer while it boots. On a busy host
-that can go wrong, and no program in the guest would notice: all its figures are wrong by as much.
+An emulated guest calibrates its processor's clock with a timer while it boots. On a busy host the
+result can be wrong. No program in the guest notices: all its figures are wrong by that factor.
 """
 
 import time
@@ -12,7 +12,7 @@ _LEAST_S, _MOST_S = 4, 30
 
 
 def _look(guest):
-    """(host's time, guest's time, how long asking took), of the quickest of three answers."""
+    """(host's time, guest's time, how long the question took), of the fastest of three answers."""
     answers = []
     for _ in range(3):
         before = time.monotonic()
@@ -23,9 +23,9 @@ def _look(guest):
 
 
 def pace(guest):
-    """Seconds of the guest in one of the host."""
+    """Seconds of the guest per second of the host."""
     host, there, took = _look(guest)
-    # Long enough for what is not known of the two moments to be little beside it.
+    # Much longer than the uncertainty of the two times.
     time.sleep(min(max(_LEAST_S, 60 * took), _MOST_S))
     host_later, there_later, _ = _look(guest)
     return (there_later - there) / (host_later - host)

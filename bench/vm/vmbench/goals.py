@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is wanted: ratios of two figures' medians, and whether they are met."""
+"""Goals: wanted ratios of two figures' medians, and whether they are met."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class Goal:
     case: str
     subject: str
     against: str
-    wanted: dict = None         # by MTU; None: reported only
-    at_most: bool = False       # else at least
-    against_case: str = None    # else the same
+    wanted: dict = None         # by MTU; None: only reported
+    at_most: bool = False       # otherwise at least
+    against_case: str = None    # otherwise the same
     what: str = "value"         # or "cpu", the host's time
     vcpus: tuple = (1, 1)       # ours, theirs
 
@@ -29,11 +29,11 @@ class Verdict:
     ours: Point
     theirs: Point
     ratio: float
-    wanted: float               # None: reported only, as who spins on one CPU
+    wanted: float               # None: only reported, as programs that spin on one CPU
 
     @property
     def met(self):
-        """None if nothing is wanted, or there is no figure."""
+        """None if there is no goal or no figure."""
         if self.wanted is None or math.isnan(self.ratio):
             return None
         return self.ratio <= self.wanted if self.goal.at_most else self.ratio >= self.wanted
@@ -85,7 +85,7 @@ def _local_goals():
 
 
 def _sleeping_goals():
-    """Of programs that sleep: the same as of those that spin, which one CPU does not judge."""
+    """Of programs that sleep: the goals of those that spin, which are not judged with one CPU."""
     for rxe, wanted in (("rxe", {1500: 3.0, 9000: 2.0}), ("rxe-6.12", None)):
         yield Goal("RC SEND 64KiB, asleep", "sleep-64K", "tern_roce", rxe, wanted)
         yield Goal("RC SEND 1MiB, asleep", "sleep-1M", "tern_roce", rxe, wanted)
@@ -106,7 +106,7 @@ def _sleeping_goals():
 
 
 def _own_goals(subject):
-    """What a tern device has to be beside itself."""
+    """A tern device against itself in another case."""
     yield Goal("host CPU a byte, 1MiB by 64KiB", "write-1M", subject, subject, _both(1.1), True,
                "write-64K", "cpu")
     yield Goal("time a byte, 1MiB by 64KiB", "write-64K", subject, subject, _both(1.1), True,
@@ -119,7 +119,7 @@ def _own_goals(subject):
                against_case="qps-64-1")
     yield Goal("2 B latency, p99, beside bulk", "fair-bulk", subject, subject, _both(5.0), True,
                "fair-alone")
-    # A twentieth is what medians of two equal things may differ by.
+    # Medians of two equal things differ by up to a twentieth.
     for case, words in (("smp-write-64K", "WRITE 64KiB"), ("smp-rate-64", "WRITE 64 B rate"),
                         ("smp-sleep-64K", "SEND 64KiB, programs that sleep"),
                         ("smp-local-64K", "same host: WRITE 64KiB"),
@@ -137,12 +137,12 @@ GOALS = tuple(_goals()) + tuple(_local_goals()) + tuple(_sleeping_goals()) + \
 
 
 def _is_judged(point):
-    """What programs reach that spin on one CPU is no driver's merit or fault."""
+    """Figures of programs that spin on one CPU do not judge a driver."""
     return point.vcpus > 1 or not BY_NAME[point.case].spins
 
 
 def verdicts(samples):
-    """Of all goals whose subjects and cases were measured, in order of link and MTU."""
+    """The verdicts on all goals whose subjects and cases were measured, by link and MTU."""
     points = samples.points()
     subjects, cases = {p.subject for p in points}, {p.case for p in points}
     found = []
@@ -152,7 +152,7 @@ def verdicts(samples):
                 ours = Point(link, mtu, goal.vcpus[0], goal.subject, goal.case)
                 theirs = Point(link, mtu, goal.vcpus[1], goal.against,
                                goal.against_case or goal.case)
-                # One that failed has a line; one that nobody asked for has none.
+                # A point that failed has a line. One that was not asked for has none.
                 asked = all(p.subject in subjects and p.case in cases for p in (ours, theirs))
                 if not asked or not (samples.of(ours) or samples.of(theirs)):
                     continue

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Counts the instructions that guests execute for an operation, by function.
 
-An emulator knows them all: a plugin of QEMU's (../insns) counts each translated block. A case is
-run twice, short and long, and the difference is divided by that of the operations, so nothing of
-starting, connecting and ending is in it. Counted are the kernel's instructions, repetitions of
-string instructions included; what each of them costs is not known. They hardly depend on what else
-the host does. Programs are left out: they spin more or less.
+A QEMU plugin (../insns) counts each translated block. A case is run twice, short and long, and the
+difference of the counts is divided by that of the operations, so start, connection and end are not
+in it. It counts the kernel's instructions, with each repetition of string instructions; what each
+one costs is not known. Other load on the host hardly changes the counts. Programs are not counted:
+how long they spin varies.
 """
 
 import argparse
@@ -35,7 +35,7 @@ examples:
 """
 _KINDS = ("bandwidth", "veth", "rate", "latency")
 _KERNEL = 1 << 63
-_LONG = 10     # times what the short run does
+_LONG = 10     # times the operations of the short run
 _TRIES = 5
 
 
@@ -61,7 +61,7 @@ def _arguments():
 
 
 def _plugin():
-    """The plugin's path, built if it is not there or old."""
+    """The path of the plugin, which is built if it is missing or old."""
     source = os.path.join(where.TOP, "bench", "vm", "insns", "insns.cc")
     folder = os.path.join(where.BUILD, "bench-vm")
     library = os.path.join(folder, "insns.so")
@@ -73,7 +73,7 @@ def _plugin():
 
 
 def _counts(guest):
-    """{(address, instructions): times} so far."""
+    """{(address, instructions): times} until now."""
     pid = guest.process.pid
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(30)
@@ -85,7 +85,7 @@ def _counts(guest):
 
 
 class Symbols:
-    """Of a guest's kernel and the modules that it has loaded."""
+    """Symbols of a guest's kernel and its loaded modules."""
 
     def __init__(self, guest):
         found = []
@@ -98,20 +98,20 @@ class Symbols:
         self._names = [name for _, name in found]
 
     def at(self, address):
-        """Its name, and whether it begins there."""
+        """The name of the function at an address, and whether it begins there."""
         i = bisect.bisect(self._addresses, address) - 1
         return (self._names[i], self._addresses[i] == address) if i >= 0 else ("?", False)
 
 
 class Profile:
-    """Instructions, and calls, of functions in one guest."""
+    """Instructions and calls of functions in one guest."""
 
     def __init__(self):
         self.insns = collections.Counter()
         self.calls = collections.Counter()
 
     def add(self, before, after, symbols, sign):
-        """What was executed between the two, once, or taken away (-1)."""
+        """Add what was executed between two counts, or subtract it (-1)."""
         for (address, n), times in after.items():
             times = sign * (times - before.get((address, n), 0))
             if times:
@@ -121,7 +121,7 @@ class Profile:
                     self.calls[name] += times
 
     def show(self, title, operations, top):
-        """A table, of one operation."""
+        """A table for one operation."""
         total = sum(self.insns.values())
         parts = collections.Counter()
         for name, n in self.insns.items():
@@ -134,7 +134,7 @@ class Profile:
 
 
 class Once(kinds.Metered):
-    """A test that knows how often programs were run: again, where perftest mistrusts the clock."""
+    """A test that counts runs of programs: perftest is repeated if it does not trust the clock."""
 
     runs = 0
 
@@ -144,7 +144,7 @@ class Once(kinds.Metered):
 
 
 def _counted(test, case, subject, amount, guests):
-    """Operations, and the counts before and after."""
+    """The number of operations, and the counts before and after."""
     for _ in range(_TRIES):
         test.runs = 0
         before = [_counts(guest) for guest in guests]
@@ -158,7 +158,7 @@ def _measure(lab, case, subject, top):
     test = Once(lab, Notes(print), SUBJECTS[subject] or "tt", case, 240)
     guests = lab.guests()[:1] if case.local else lab.guests()
     profiles = [Profile() for _ in guests]
-    # Once before, so that the emulator has translated all.
+    # One run before, so that the emulator has translated all.
     _counted(test, case, subject, case.first, guests)
     short = _counted(test, case, subject, case.first, guests)
     long = _counted(test, case, subject, case.first * _LONG, guests)
@@ -189,7 +189,7 @@ def _run(args):
 
 
 def main():
-    """The program; returns its exit code."""
+    """The program. Returns its exit code."""
     args = _arguments()
     try:
         _run(args)

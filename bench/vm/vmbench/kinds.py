@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How each kind of case is run: one run of a program, and what of its output is the figure.
+"""How each kind of case is run: one run of a program, and its figure from the output.
 
-A kind takes the test, the case, the subject and how much to do (operations of each QP, or seconds
-if the case is timed). It raises RuntimeError or RigError if there is no figure.
+A kind takes the test, the case, the subject and the amount (operations per QP, or seconds if the
+case is timed). It raises RuntimeError or RigError if there is no figure.
 """
 
 import math
@@ -16,24 +16,24 @@ from vmtest import context, netns, speed
 from .cases import BY_CM, MIB
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9)
-# Of a program; many QPs take their time to connect.
+# Seconds for a program: many QPs need time to connect.
 _LIMIT_S = 60
 _COUNTED = "/tmp/bench-calls"
 
 
 @dataclass
 class Result:
-    """Of one run. The first value is the case's figure; others have a suffix to its name."""
+    """The result of a run. The first value is the case's figure. Others have a suffix."""
     values: list            # (suffix, value, unit)
     operations: float
     per_second: float
     cpu_s: float            # of all QEMU processes while the client ran
-    per: str = "message"    # operations are these
-    each: float = 1         # and so many of these
+    per: str = "message"    # the name of an operation
+    each: float = 1         # of them per operation
 
 
 class _Namespace:
-    """A network namespace of a guest (netns), as far as it is what another guest is."""
+    """A network namespace of a guest (netns) in the place of another guest."""
     address = netns.FAR
 
     def __init__(self, guest):
@@ -44,16 +44,16 @@ class _Namespace:
         return "exec ip netns exec n1 sh -c " + shlex.quote(what)
 
     def start(self, what, timeout=60, **how):
-        """As a guest's."""
+        """As for a guest."""
         return self._guest.start(self._inside(what), timeout, **how)
 
     def wait_until(self, what, **how):
-        """As a guest's."""
+        """As for a guest."""
         return self._guest.wait_until(self._inside(what), **how)
 
 
 class Metered(context.Test):
-    """A test that knows how much CPU time the guests' QEMU processes took for the last run()."""
+    """A test that knows the CPU time of the guests' QEMU processes during the last run()."""
 
     def __init__(self, lab, report, pair, case, limit_s):
         super().__init__(lab, report, pair, limit_s)
@@ -164,7 +164,7 @@ def memcpy(t, case, _, seconds):
 
 
 def fair(t, case, _, seconds):
-    """The 99th percentile of half round trips on one QP, while another is as busy as it can."""
+    """The 99th percentile of half round trips on one QP while another is fully loaded."""
     server, client = t.tool_start("vfair", "-m %s -S %d -N 4" % (case.options, seconds), _LIMIT_S)
     done = client.wait()
     t.finish(server)
@@ -174,12 +174,12 @@ def fair(t, case, _, seconds):
     of = dict(re.findall(r"p([\d.]+) ([\d.]+)", found.group(2)))
     values = [("", float(of["99"]), "us")] + [(":p" + p, float(us), "us") for p, us in of.items()]
     values.append((":bulk", float(found.group(3)), "MiB/s"))
-    # The QEMU processes' time cannot be divided among bulk and short messages.
+    # The time of the QEMU processes cannot be split between bulk and short messages.
     return Result(values, int(found.group(1)), 1, float("nan"))
 
 
 def calls(t, case, subject, amount):
-    """System calls of the client a message; all runs but the first, short one subtract that."""
+    """System calls of the client per message. Later runs subtract those of the first, short one."""
     trace = "strace -f -c -o %s " % _COUNTED
     value, _ = speed.perftest_run(t, case.tool, _options(case, subject, amount), 4, prefix=trace)
     counts = {}

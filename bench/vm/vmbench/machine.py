@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""machine.json: what the figures were measured on. No name of a host or a user is in it."""
+"""machine.json describes the machine of the figures, without names of hosts or users."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def _output(argv):
 
 
 def load_average():
-    """Of the last minute. The guests themselves make about 2."""
+    """Of the last minute. The guests alone make about 2."""
     return "%.2f" % os.getloadavg()[0]
 
 
@@ -53,7 +53,7 @@ def save(facts, path):
 
 
 def load(path):
-    """What save() wrote; nothing if it is not there."""
+    """What save() wrote, or nothing without the file."""
     try:
         with open(path, encoding="utf-8") as f:
             return json.load(f)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """From runs to samples: how long a run is, and what one operation costs the host.
 
-Before a case is measured for the first and the second time, a short run makes no sample. It tells
-how many operations take the time that a run shall take, whatever is measured and wherever, and what
-a program costs that does next to nothing: that is subtracted, so that neither CPU time nor system
-calls of starting, connecting and ending are charged to the messages.
+Before a case is measured for the first and the second time there is a short run without a sample.
+It shows how many operations fill the time of a run, and what a program costs that does next to
+nothing. That is subtracted, so CPU time and system calls of start, connection and end do not count
+as cost of the messages.
 
-A stream begins slowly, so a short run may say too little: a full run that was over much too soon is
-made again, as long as it was to be, and those that follow know better. What is compared takes
-equally long.
+A stream begins slowly, so the short run may show too few operations: a full run that ends much too
+early is repeated with the right number, and later runs use that. Compared runs take equally long.
 """
 
 import math
@@ -17,16 +16,16 @@ from dataclasses import dataclass, replace
 from . import kinds
 
 MOST = 2_000_000
-# Of what a run is to take: less is too short.
+# A run that takes less of its time than this is too short.
 _ENOUGH = 0.75
 _SHORT_RUNS = 2
-# The short run of cases that need none.
+# Stands for the short run of cases without one.
 _NOTHING = kinds.Result([], 0, 0, 0)
 
 
 @dataclass
 class Sample:
-    """One line of samples.csv, but for where and when."""
+    """One line of samples.csv, without place and time."""
     suffix: str
     value: float
     unit: str
@@ -35,7 +34,7 @@ class Sample:
 
 
 class Measure:
-    """Runs cases; remembers their short runs."""
+    """Runs cases and remembers their short runs."""
 
     def __init__(self, seconds=None):
         """seconds: of a run, instead of the case's own."""
@@ -44,19 +43,19 @@ class Measure:
         self._per_second = {}
 
     def _short_run(self, key, case, once):
-        """The one that took the least CPU time was the least disturbed."""
+        """The run with the least CPU time, which was disturbed least."""
         runs = self._short.setdefault(key, [])
         if len(runs) < _SHORT_RUNS:
             runs.append(once(case.first))
         return min(runs, key=lambda run: run.cpu_s)
 
     def _amount(self, key, case):
-        """What the full run is told, by what is known of the rate."""
+        """The amount for the full run, by the known rate."""
         seconds = self._seconds or case.seconds
         if case.timed:
             return max(2, math.ceil(seconds))
         wanted = self._per_second[key] * seconds / case.qps
-        # So many more than in the short run that the difference means something.
+        # Enough more than in the short run for a significant difference.
         wanted = min(max(wanted, 3 * case.first), MOST)
         return math.ceil(wanted / case.batch) * case.batch
 
@@ -87,7 +86,7 @@ class Measure:
                 (suffix, (value - before[1]) / more, unit)
                 for (suffix, value, unit), before in zip(full.values, short.values)])
         cpu_ns = (full.cpu_s - short.cpu_s) / more / full.each * 1e9
-        if cpu_ns <= 0:  # a short run that was disturbed more than the full one: no figure
+        if cpu_ns <= 0:  # the short run was disturbed more than the full one: no figure
             cpu_ns = float("nan")
         return [Sample(suffix, value, unit, float("nan") if suffix else cpu_ns, full.per)
                 for suffix, value, unit in full.values]

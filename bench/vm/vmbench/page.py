@@ -50,7 +50,7 @@ def _fact(value):
 
 
 def write(samples, facts, plots, path):
-    """facts: machine.py's. plots: (file, what it shows)."""
+    """facts: from machine.py. plots: (file, what it shows)."""
     parts = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
              "<title>tern: performance</title><style>%s</style></head><body>" % _STYLE,
              "<h1>tern beside rxe, siw, TCP and UDP</h1>"]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which of the host's CPUs each guest has.
 
-Left to itself, the host's scheduler puts threads of both guests onto one CPU while another is idle,
-for seconds, and otherwise for one subject than for another: figures differ by a third from run to
-run, and more from machine to machine. So each guest, its virtual CPUs and its QEMU's own threads,
-has the same share of whole cores, to itself, as two hosts have.
+The host's scheduler by itself puts threads of both guests onto one CPU for seconds while another is
+idle, and differently for each subject: figures differ by a third between runs, and by more between
+machines. So each guest (its virtual CPUs and its QEMU's threads) has an equal share of whole cores
+to itself, as two hosts would.
 """
 
 import os
 
 
 def _core(cpu):
-    """What the CPU is a part of: threads of one core go to one guest."""
+    """The core of a CPU: threads of one core go to one guest."""
     place = []
     for name in ("physical_package_id", "core_id"):
         try:
@@ -24,7 +24,7 @@ def _core(cpu):
 
 
 def shares(guests, vcpus):
-    """A set of CPUs for each of so many guests; none if that is too few for their virtual ones."""
+    """A set of CPUs for each guest, or none if there are too few for the virtual CPUs."""
     cpus = sorted(os.sched_getaffinity(0), key=_core)
     each = len(cpus) // guests
     if each < vcpus:
@@ -33,7 +33,7 @@ def shares(guests, vcpus):
 
 
 def pin(guest, cpus):
-    """All threads of the guest's QEMU; those that they start later inherit it."""
+    """Pin all threads of the guest's QEMU. Threads that they start later inherit that."""
     for thread in os.listdir("/proc/%d/task" % guest.process.pid):
         try:
             os.sched_setaffinity(int(thread), cpus)

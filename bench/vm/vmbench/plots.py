@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plots of a run's samples, as SVG: medians as lines, all samples within the band around them."""
+"""Plots of a run's samples, as SVG: medians as lines, in a band that has all samples."""
 
 import io
 import os
@@ -18,7 +18,7 @@ matplotlib.use("Agg")
 _COLOURS = {"tern_roce": "#0b6e4f", "tern_iwarp": "#3aa17e", "iwarp-nocrc": "#8fd0b5", "rxe": "#c8553d", "siw": "#f28f3b",
             "tcp": "#44546a", "udp": "#44546a", "udp-spin": "#8497b0", "memcpy": "#7f7f7f",
             RXE_612: "#8c2f1b"}
-# Scores beyond are drawn at the edge: one that is far off would squeeze all others.
+# Scores beyond are drawn at the edge: one far value would compress all others.
 _FARTHEST = (0.05, 20)
 _MARKS = {"tern_roce": "o", "tern_iwarp": "s", "rxe": "^", "siw": "v"}
 _STYLE = {
@@ -42,7 +42,7 @@ def _log_y(axes):
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(_plain))
     low, high = axes.get_ylim()
-    # Less than two decades have too few powers of ten to read a figure from.
+    # Less than two decades have too few powers of ten to read values from.
     if high / low < 100:
         ticks = [m * 10.0 ** e for e in range(-4, 10) for m in (1, 2, 5)]
         axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
@@ -50,7 +50,7 @@ def _log_y(axes):
 
 
 def _steps_x(axes, steps, labels):
-    """A logarithmic axis whose ticks are what was measured."""
+    """A logarithmic axis with a tick at each measured value."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(FixedLocator(steps))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -78,19 +78,19 @@ def _finish(figure, path):
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels()):
             handles.setdefault(label, handle)
-    if handles:  # below, where no data are
+    if handles:  # below the data
         figure.legend(handles.values(), handles.keys(), loc="upper center", ncol=len(handles),
                       bbox_to_anchor=(0.5, 0))
     text = io.StringIO()
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
-    # Matplotlib leaves blanks at ends of lines, which the repository does not.
+    # Matplotlib leaves trailing blanks, which the repository does not allow.
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(line.rstrip() + "\n" for line in text.getvalue().splitlines())
 
 
 def _curve(samples, link, rate):
-    """Throughput, or messages a second, against the size of messages."""
+    """Throughput, or messages a second, by size of messages."""
     figure, axes = plt.subplots()
     any_line = False
     for subject in RDMA:
@@ -113,7 +113,7 @@ def _curve(samples, link, rate):
 def _latency(samples, link, case, vcpus, title):
     """Half round trips by percentile."""
     figure, axes = plt.subplots()
-    # Equal steps: what is beyond 99 % is to be seen as well as the middle.
+    # Equal steps, so that the part beyond 99 % is visible.
     any_line = False
     for subject, of, label in [(s, case, None) for s in RDMA] + [("udp", "udp", "udp"),
                                                                  ("udp", "udp-spin", "udp-spin")]:
@@ -129,7 +129,7 @@ def _latency(samples, link, case, vcpus, title):
 
 
 def _scaling(samples):
-    """Many QPs."""
+    """Figures with many QPs."""
     figure, both = plt.subplots(1, 2, figsize=(9.6, 3.9))
     any_line = False
     for axes, size, unit in zip(both, ("16K", "64"), ("MiB/s", "messages a second")):
@@ -145,7 +145,7 @@ def _scaling(samples):
 
 
 def _cpu(samples, link):
-    """What a KiB costs the host."""
+    """The host's cost of a KiB."""
     cases = ("write-64K", "write-1M", "read-64K", "read-1M", "send-64K", "send-1M", "tcp")
     subjects = RDMA[:2] + (NO_CRC,) + RDMA[2:] + ("tcp",)
     figure, axes = plt.subplots(figsize=(8.4, 4.1))
@@ -175,12 +175,12 @@ def _cpu(samples, link):
 
 
 def _goals(samples, link):
-    """How far each ratio is from what is wanted."""
+    """The distance of each ratio from its goal."""
     judged = [v for v in verdicts(samples)
               if v.wanted is not None and v.ratio > 0 and v.ours.link == link]
     figure, axes = plt.subplots(figsize=(8.4, 1.2 + 0.2 * len(judged)))
     for i, v in enumerate(reversed(judged)):
-        # More is better, whichever way the goal goes.
+        # More is better, for both directions of goals.
         score = v.wanted / v.ratio if v.goal.at_most else v.ratio / v.wanted
         shown = min(max(score, _FARTHEST[0]), _FARTHEST[1])
         colour = _COLOURS["tern_roce" if v.met else "rxe"]
@@ -208,7 +208,7 @@ def _goal_name(v):
 
 
 def draw(samples, folder):
-    """All that there are samples for; returns [(file, what it shows)]."""
+    """Draw all plots that have samples. Returns [(file, what it shows)]."""
     drawn = []
 
     def keep(name, words, figure):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line, and from samples to files."""
+"""The command line, and the files made from samples."""
 
 import argparse
 import fnmatch
@@ -37,7 +37,7 @@ def _words(allowed, convert=str):
         if unknown:
             raise argparse.ArgumentTypeError("%s is none of %s" % (
                 unknown[0], ", ".join(str(word) for word in allowed)))
-        # In the order of the table, whatever that of the option.
+        # In the order of the table, not of the option.
         return [word for word in allowed if word in chosen]
     return parse
 
@@ -90,7 +90,7 @@ def _chosen(args):
 
 
 def _report(args, samples, facts):
-    """Tables, plots and the page."""
+    """Write tables, plots and the page."""
     table.show(samples)
     table.write(samples, os.path.join(args.out, "table.csv"))
     drawn = plots.draw(samples, args.out)
@@ -129,7 +129,7 @@ def _run(args, cases):
 
 
 def main():
-    """The program; returns its exit code: 0 if all was measured, whatever the figures."""
+    """The program. Returns its exit code: 0 if all was measured, whatever the figures are."""
     args = _arguments()
     cases = _chosen(args)
     if args.list:
@@ -138,7 +138,7 @@ def main():
         return 0
     if not cases:
         sys.exit("bench: no case matches")
-    # So that the guests and their network are ended in order.
+    # Then the guests and their network are ended properly.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: terminated"))
     try:
         if args.plots_only:

@@ -12,7 +12,7 @@ FIELDS = ("round", "link", "mtu", "vcpus", "subject", "case", "value", "unit", "
 
 
 class Point(NamedTuple):
-    """What samples of several rounds are of."""
+    """What is measured, in any round."""
     link: str
     mtu: int
     vcpus: int
@@ -28,7 +28,7 @@ class Samples:
         self._file = self._writer = None
 
     def open(self, path):
-        """Begin the file; an earlier one is kept beside it."""
+        """Begin the file. An earlier one is kept beside it."""
         if os.path.exists(path):
             os.replace(path, path.removesuffix(".csv") + "-before.csv")
         self._file = open(path, "w", encoding="ascii", newline="")
@@ -37,11 +37,11 @@ class Samples:
         self._file.flush()
 
     def close(self):
-        """The file is whole."""
+        """End the file."""
         self._file.close()
 
     def load(self, path):
-        """Those of a file; returns self."""
+        """Read those of a file. Returns self."""
         with open(path, encoding="ascii", newline="") as f:
             for row in csv.DictReader(f):
                 self._take(Point(row["link"], int(row["mtu"]), int(row["vcpus"]), row["subject"],
@@ -50,7 +50,7 @@ class Samples:
         return self
 
     def add(self, number, point, sample):
-        """Take one, and write it."""
+        """Add a sample and write it."""
         self._take(point, sample.value, sample.unit, sample.host_cpu_ns, sample.per)
         cpu = "" if math.isnan(sample.host_cpu_ns) else "%.1f" % sample.host_cpu_ns
         self._writer.writerow((number, *point, "%.6g" % sample.value, sample.unit, cpu,
@@ -67,15 +67,15 @@ class Samples:
     # -- figures
 
     def points(self):
-        """All, in the order in which they came."""
+        """All points, in the order of their first samples."""
         return list(self._values)
 
     def of(self, point, what="value"):
-        """The samples: values, or the host's CPU time."""
+        """The samples of a point: values, or the host's CPU time."""
         return (self._values if what == "value" else self._cpu).get(point, [])
 
     def median(self, point, what="value"):
-        """NaN without samples."""
+        """The median, or NaN without samples."""
         found = self.of(point, what)
         return statistics.median(found) if found else float("nan")
 

@@ -12,7 +12,7 @@ HEADS = ("what", "link", "MTU", "ours", "figure", "least..most", "against", "fig
 
 
 def number(value):
-    """Four digits, without exponents where people need none."""
+    """Four digits, with an exponent only if necessary."""
     if math.isnan(value):
         return "-"
     return "%.0f" % value if abs(value) >= 1000 else "%.4g" % value
@@ -25,7 +25,7 @@ def spread(samples, point, what="value"):
 
 
 def verdict_word(verdict):
-    """met, NOT met, or why neither."""
+    """met, NOT met, or why there is no verdict."""
     if math.isnan(verdict.ratio):
         return "no figure"
     return {None: "", True: "met", False: "NOT met"}[verdict.met]
@@ -39,7 +39,7 @@ def wanted(verdict):
 
 
 def _other(verdict):
-    """What theirs differs by, in words."""
+    """How the other side of a goal differs, in words."""
     ours, theirs = verdict.ours, verdict.theirs
     words = [theirs.subject] if theirs.subject != ours.subject else []
     if theirs.case != ours.case and theirs.case != theirs.subject:
@@ -50,7 +50,7 @@ def _other(verdict):
 
 
 def goal_rows(samples):
-    """A row of texts for each verdict, as HEADS says."""
+    """A row of texts for each verdict, in the order of HEADS."""
     for v in verdicts(samples):
         what = v.goal.what
         unit = samples.units.get(v.ours) or samples.units.get(v.theirs) if what == "value" else \
@@ -97,7 +97,7 @@ def show(samples, out=print):
 
 
 def write(samples, path):
-    """table.csv: both, one line a figure or ratio."""
+    """Write table.csv: both tables, one line per figure or ratio."""
     with open(path, "w", encoding="ascii", newline="") as f:
         table = csv.writer(f, lineterminator="\n")
         table.writerow(("kind", "what", "link", "mtu", "vcpus", "subject", "case", "median",

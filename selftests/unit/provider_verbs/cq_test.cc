@@ -73,17 +73,6 @@ TEST_F(Cqs, ArmingIsAStore)
 	EXPECT_EQ(kernel.ioctls, before);
 }
 
-TEST_F(Cqs, ArmingIsACommandWhereTheKernelWantsOne)
-{
-	EXPECT_EQ(ibv_destroy_cq(cq), 0);
-	kernel.features = 0;
-	reopen();
-	cq = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
-	EXPECT_EQ(ibv_req_notify_cq(cq, 1), 0);
-	EXPECT_EQ(kernel.object(cq->handle).state, 2u);
-	EXPECT_EQ(ring(cq).hdr->arm, 0u);
-}
-
 TEST_F(Cqs, ResizeKeepsWhatIsUnpolledAndTheArming)
 {
 	ibv_wc wc[16];

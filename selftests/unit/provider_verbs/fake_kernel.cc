@@ -522,14 +522,6 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 			return bad("destroy_cq");
 		return destroy(req.cq_handle, "cq");
 	}
-	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ: {
-		ib_uverbs_req_notify_cq req;
-
-		if (!args.core(&req))
-			return bad("req_notify_cq");
-		object(req.cq_handle).state = 1 + req.solicited_only;
-		return 0;
-	}
 	case IB_USER_VERBS_CMD_MODIFY_SRQ: {
 		struct {
 			uint32_t handle, mask, max_wr, limit;

@@ -59,7 +59,7 @@ public:
 struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
-	uint32_t state = 0;		/* QP; CQ: how it was armed */
+	uint32_t state = 0;		/* QP */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */

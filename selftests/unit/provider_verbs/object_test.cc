@@ -443,4 +443,23 @@ TEST_F(Objects, VanishedDeviceKeepsItsObjectsUnlessAllowed)
 	kernel.objects.clear();
 }
 
+/* How many events it had is not known: only the device's answer says so. */
+TEST_F(Objects, QpOfAVanishedDeviceDoesNotWaitForEvents)
+{
+	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 1);
+	reopen();
+	unsetenv("RDMAV_ALLOW_DISASSOC_DESTROY");
+	Queues q;
+
+	make(&q);
+	const uint32_t handle = q.qp->handle;
+	q.qp->events_completed = 1;
+	kernel.fail_command = IB_USER_VERBS_CMD_DESTROY_QP;
+	kernel.fail_errno = EIO;
+	EXPECT_EQ(ibv_destroy_qp(q.qp), 0);
+	q.qp = nullptr;
+	kernel.fail_command = -1;
+	kernel.objects.erase(handle);
+}
+
 } // namespace

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Keeps the host's CPUs awake, so that User Mode Linux is woken up at once.
+"""Keeps the host's CPUs awake, so that User Mode Linux wakes up quickly.
 
-Each of its system calls passes from one thread of the host to another. To wake an idle CPU for
-that takes some 50 us, in virtual machines at least; one that is busy with something unimportant
-takes 10.
+Each of its system calls passes from one thread of the host to another. In virtual machines it takes
+about 50 us to wake an idle CPU for that, and 10 us to switch from an unimportant task.
 """
 
 import contextlib
@@ -11,9 +10,9 @@ import os
 import subprocess
 import sys
 
-# In the session of what is measured: where the scheduler shares the CPUs among sessions first, another
-# session's tasks of SCHED_IDLE count as any others. It ends with its parent, which it looks for
-# some times a second.
+# In the session of the measured processes: if the scheduler first shares the CPUs among sessions,
+# SCHED_IDLE tasks of another session count like any others. It ends with its parent, which it
+# checks several times a second.
 _LOOP = """
 import os, sys
 cpu, parent = int(sys.argv[1]), int(sys.argv[2])
@@ -27,7 +26,7 @@ while os.getppid() == parent:
 
 @contextlib.contextmanager
 def awake():
-    """Inside the block no CPU of the host is idle; nothing that matters is slower for it."""
+    """In the block no CPU of the host is idle. Tasks of the lowest priority keep it busy."""
     loops = []
     try:
         for cpu in sorted(os.sched_getaffinity(0)):

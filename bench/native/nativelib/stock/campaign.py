@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The order of all: rounds, in each the subjects' turns, in each turn its points.
+"""The order of all: rounds, in each the subjects' turns, in each turn the subject's points.
 
-Who begins changes from round to round. A turn loads its driver and unloads it, for two RoCE drivers
-want one UDP port. A guest that a driver cannot be unloaded from, or that is lost, is replaced.
+The first subject changes from round to round. A turn loads its driver and unloads it, because two
+RoCE drivers need the same UDP port. A guest that is lost, or keeps a driver, is replaced.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from .guest import Guest
 from .measure import Measure, NoFigure
 
 _BOOTS_MAX = 20
-# A point that had no figure in so many rounds is left out of the others.
+# After this many rounds without a figure a point is left out of the others.
 _GIVE_UP = 2
 
 
 class Stop(Exception):
-    """The time for the whole is over."""
+    """The time for the whole run is over."""
 
 
 class Campaign:
@@ -41,7 +41,7 @@ class Campaign:
         self._measure = Measure(None, options.seconds, say)
 
     def run(self):
-        """All of it, or, if the time is over, a part: the last round is shorter then."""
+        """Run all, or until the time is over: then the last round is shorter."""
         with self._stack, contextlib.suppress(Stop):
             self._stack.callback(self._end)
             self._boot()
@@ -105,7 +105,7 @@ class Campaign:
             return
         failed = set()
         for point in todo:
-            # Several at once do not do better.
+            # If one pair fails, several at once will too.
             if dataclasses.replace(point, pairs=1) not in failed:
                 if not self._point(rnd, subject, point):
                     failed.add(point)
@@ -115,7 +115,7 @@ class Campaign:
             self._replace("%s cannot be unloaded (%s)" % (subject.module, error))
 
     def _up(self, subject):
-        """Its driver is there; False: it cannot be loaded, in two guests."""
+        """Load its driver. False if that fails in two guests."""
         for _ in range(2):
             try:
                 self._guest.up(subject)
@@ -125,7 +125,7 @@ class Campaign:
         return False
 
     def _point(self, rnd, subject, point):
-        """Measure it; returns whether there is a figure."""
+        """Measure it. Returns whether there is a figure."""
         case = BY_NAME[point.case]
         where = "round %d: %-11s %-4s %-9s x%d" % (rnd, point.subject, point.path, point.case,
                                                   point.pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is measured: subjects, paths, cases, and which of them go together."""
+"""What is measured: subjects, paths, cases, and their combinations."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Subject:
-    """Who is measured. link: the type of its RDMA links; None: it is TCP and has none."""
+    """A driver. link is the type of its RDMA links, or None for TCP."""
     name: str
     link: str = None
     module: str = None
@@ -28,13 +28,13 @@ SUBJECTS = {subject.name: subject for subject in (
 # veth: between two namespaces, across a pair of interfaces. host: both programs on one device.
 PATHS = ("veth", "host")
 _ON_HOST = ("tern_roce", "tern_iwarp", "rxe", "tcp")
-# More pairs than one at once: the other two do as their like.
+# Those measured with several pairs at once. The other two behave like these.
 _SCALED = ("tern_roce", "tern_iwarp", "rxe", "tcp")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One operation. The figure is `scale` times operations a second, or its inverse of times."""
+    """One operation. The figure is `scale` times operations a second, or a time: the inverse."""
     name: str
     title: str
     tool: str
@@ -47,13 +47,13 @@ class Case:
     scaled: bool = False    # by several pairs at once, too
 
     def figure(self, per_second):
-        """What is shown of a rate."""
+        """The figure for a rate."""
         if self.unit == "us":
             return 1e6 / per_second / 2     # an operation is a round trip
         return per_second * self.size / 1e6 if self.unit == "MB/s" else per_second / 1e6
 
 
-# -N: without a time stamp for each operation.
+# -N: no time stamp for each operation.
 CASES = (
     Case("write-64K", "WRITE 64 KiB", "ib_write_bw", 64 * KIB, "MB/s", 20, "-N", tcp=True,
          scaled=True),
@@ -69,7 +69,7 @@ BY_NAME = {case.name: case for case in CASES}
 
 @dataclass(frozen=True)
 class Point:
-    """One place in the table."""
+    """One cell of the table."""
     subject: str
     path: str
     case: str
@@ -90,7 +90,7 @@ def points(subject, pairs):
 
 
 def command(case, subject, device, address=""):
-    """A program's command line, for `pairs` to fill in; with an address: the client's."""
+    """A program's command line, which `pairs` fills in. With an address: the client's."""
     if not subject.link:
         return (["iperf3", "-c", address, "-p", "{port}", "-l", str(case.size), "-n", "{bytes}"]
                 if address else ["iperf3", "-s", "-1", "-p", "{port}"])

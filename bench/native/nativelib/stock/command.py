@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Options of the part perftest, and its whole run: from the command line to the tables."""
+"""The part perftest: its options, and its whole run to the tables."""
 
 import argparse
 import os
@@ -38,7 +38,7 @@ def _counts(text):
 
 
 def add_arguments(group):
-    """To an argparse group."""
+    """Add them to an argparse group."""
     group.add_argument("--rounds", type=int, default=5, help="of all subjects (%(default)s)")
     group.add_argument("--scale-rounds", type=int, default=3,
                        help="in so many of them several pairs at once, too (%(default)s)")
@@ -69,7 +69,7 @@ def _paths(out):
 
 
 def show(args):
-    """Print the tables of a run that was."""
+    """Print the tables of an earlier run."""
     ours, native = _paths(args.out)
     samples = Samples().load(ours)
     if not samples.points():
@@ -81,7 +81,7 @@ def show(args):
 
 
 def run(args):
-    """Measure; tables; returns how many wanted figures are not met: nothing is wanted here."""
+    """Measure, then print the tables. Returns how many goals are missed: 0, for there are none."""
     if args.rounds < 1 or args.seconds <= 0:
         raise RigError("--rounds and --seconds are to be positive")
     missing = uml.missing_programs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The guest: one User Mode Linux with two network namespaces, and the drivers in their turns.
+"""The guest: one User Mode Linux with two network namespaces, and one driver at a time.
 
     namespace left                    namespace right
     veth0 10.88.0.1 ----------------- veth1 10.88.0.2       interfaces as veth makes them
@@ -21,9 +21,9 @@ _ADDRESS = {"left": "10.88.0.1", "right": "10.88.0.2"}
 _DEVICE = {"left": "l", "right": "r"}
 _PORTS = range(10000, 30000)
 
-# modprobe is told where tern.ko is: a depmod of all modules would take longer. Interfaces are
-# moved, not made where they are to be, for then they have different numbers: siw listens for all
-# devices in the one namespace that its program is in, and tells sockets apart by these numbers.
+# modprobe gets the path of tern.ko: a depmod of all modules would take longer. Interfaces are
+# moved, not created in their namespaces, so that their numbers differ: siw listens for all devices
+# in the one namespace of its program, and tells sockets apart by these numbers.
 _PREPARE = r"""set -e
 modprobe -a ib_core ib_uverbs rdma_ucm rdma_cm veth
 mkdir -p /etc/libibverbs.d /etc/modprobe.d
@@ -51,7 +51,7 @@ modprobe MODULE
 ip netns exec left rdma link add l type TYPE netdev veth0
 ip netns exec right rdma link add r type TYPE netdev veth1
 """
-# RoCE has GIDs of addresses, some time after the link.
+# RoCE has GIDs of addresses some time after the link.
 _IS_UP = r"""
 [ $(cat /sys/class/infiniband/[lr]/ports/1/state | grep -c ACTIVE) = 2 ] || exit 1
 case TYPE in tern_roce | rxe)
@@ -64,14 +64,14 @@ _IS_DOWN = "[ ! -e /sys/module/MODULE ] || modprobe -r MODULE"
 
 
 def _files(release):
-    """tern.ko for the guest's kernel, the provider, and what runs there."""
+    """tern.ko for the guest's kernel, the provider, and the programs for it."""
     suite = apt.host_suite()
     module = product.module(suite, release, _KERNEL)
     return [product.without_debug(module), os.path.join(HERE, "pairs")] + product.providers(suite)
 
 
 class Guest:
-    """Up inside a with block."""
+    """Runs inside a with block."""
 
     def __init__(self, cpus, mtu):
         self._rig = Rig(name=NAME, kernel=_KERNEL, guests=1, smp=cpus)
@@ -79,11 +79,11 @@ class Guest:
 
     @property
     def cpus(self):
-        """It has so many."""
+        """The number of its CPUs."""
         return self._rig.options["smp"]
 
     def __enter__(self):
-        # What takes long to build is built before anything is booted.
+        # Build first: it takes long.
         files = _files(umlkernel.ensure(_KERNEL)[0])
         self._rig.up()
         try:
@@ -99,7 +99,7 @@ class Guest:
         self._rig.down()
 
     def release(self):
-        """Of its kernel."""
+        """The release of its kernel."""
         return self._rig["a"].run("uname -r", check=True).out.strip()
 
     def _script(self, text, subject):
@@ -107,19 +107,19 @@ class Guest:
                 .replace("CRC", subject.crc))
 
     def up(self, subject):
-        """Load a subject's driver, with a link at either end."""
+        """Load a subject's driver and make a link at either end."""
         if subject.link:
             self._rig["a"].run(self._script(_UP, subject), check=True)
             self._rig["a"].wait_until(self._script(_IS_UP, subject), timeout=10)
 
     def down(self, subject):
-        """The reverse; RigError if somebody still holds on to it."""
+        """The reverse. RigError if the driver is still in use."""
         if subject.link:
             self._rig["a"].run(_DOWN)
             self._rig["a"].wait_until(self._script(_IS_DOWN, subject), timeout=10, every=0.5)
 
     def run(self, point, counts, limit_s):
-        """Run a point's programs with each number of operations; returns what `pairs` prints."""
+        """Run a point's programs with each number of operations. Returns what `pairs` prints."""
         subject, case = SUBJECTS[point.subject], BY_NAME[point.case]
         far = "right" if point.path == "veth" else "left"
         ends = sorted({"left", far})
@@ -134,7 +134,7 @@ class Guest:
             "limit_s": limit_s * self._rig["a"].slow,
         }
         self._port += point.pairs * len(counts)
-        # Beginning and ending a program has limits of its own.
+        # `pairs` has its own limits for the start and end of a program.
         done = self._rig["a"].run("/tern/pairs " + shlex.quote(json.dumps(spec)),
                                   timeout=len(counts) * (limit_s + 30), check=True)
         return json.loads(done.out)

@@ -1,39 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
 """One figure: the same programs twice, with two numbers of operations, by the guest's clock.
 
-What the second takes longer, the additional operations took: starting, connecting and ending are
-in both. perftest's own figures are not used: it finds out the CPU's clock itself, and sometimes a
-wrong one. How many operations take the time wanted is found out once, then known from the last
-sample.
+The additional operations took the difference in time: start, connection and end are in both.
+perftest's own figures are not used: it measures the CPU's clock itself, and sometimes wrongly. The
+number of operations for the wanted time is calibrated once, then taken from the last sample.
 """
 
-# A run that fails is repeated; one without an end would only cost the time again.
+# A run that fails is repeated, but not one that did not end: it would take as long again.
 _TRIES = 3
 _TRIES_HUNG = 1
 _CALIBRATIONS = 6
-# Where starting a program takes longer now and then than all operations, the first guess is bad.
+# If the start of a program sometimes takes longer than all operations, the first guess is bad.
 _SAMPLES = 4
-# Beside the seconds wanted.
+# Added to the wanted seconds.
 _LIMIT_S = 6
 
 
 class NoFigure(Exception):
-    """A point could not be measured, and why."""
+    """Why a point could not be measured."""
 
 
 class Measure:
-    """Knows how fast each point was."""
+    """Measures points, and remembers how fast each was."""
 
     def __init__(self, guest, seconds, say):
         self._guest, self._seconds, self._say = guest, seconds, say
         self._rates = {}        # operations a second of each pair
 
     def use(self, guest):
-        """From now on this one."""
+        """Use this guest from now on."""
         self._guest = guest
 
     def _run(self, point, counts):
-        """The runs, one for each count; failures are said, and repeated."""
+        """The runs, one for each count. A run that fails is reported and repeated."""
         limit_s = _LIMIT_S + 4 * self._seconds
         hung = 0
         for attempt in range(1, _TRIES + 1):
@@ -48,15 +47,14 @@ class Measure:
         raise AssertionError("not reached")
 
     def _calibrate(self, point, case):
-        """Longer and longer runs, until one is long enough to tell the rate."""
+        """Run longer and longer, until a run is long enough for a rate."""
         first, n = case.first, case.first * 20
         for _ in range(_CALIBRATIONS):
             short, long = self._run(point, [first, n])
             took = long["seconds"] - short["seconds"]
             if took >= self._seconds / 4:
                 break
-            # By the time of the whole at the least: of a difference of nearly nothing no rate
-            # can be told.
+            # The time of the whole run bounds the rate, as a very small difference gives none.
             least = (n - first) / max(took, long["seconds"] / 20)
             n = _multiple(min(n * 20, least * self._seconds), case)
         else:
@@ -72,7 +70,7 @@ class Measure:
             short, long = self._run(point, [_multiple(n / 10, case, 1), n])
             took, more = long["seconds"] - short["seconds"], long["n"] - short["n"]
             if took > 0 and more > 0:
-                # Not far from what is known: one bad sample shall not make the next one endless.
+                # Near the known rate: one bad sample must not make the next one endless.
                 known = self._rates[point]
                 self._rates[point] = min(max(more / took, known / 3), known * 6)
             else:
@@ -83,5 +81,5 @@ class Measure:
 
 
 def _multiple(n, case, least=2):
-    """A number of operations that programs take: whole batches, so many times `first` at least."""
+    """A number that programs accept: whole batches, at least `first` times a factor."""
     return max(least * case.first, int(n) // case.batch * case.batch)

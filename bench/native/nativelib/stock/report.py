@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of the samples: medians with the least and the most, in Markdown; what CPUs did."""
+"""Markdown tables of the samples (median, least, most), and the guest's counters."""
 
 import csv
 import os
@@ -12,7 +12,7 @@ _PATH_TITLE = {"veth": "two namespaces, across a veth pair", "host": "the same h
 
 
 def _number(value):
-    """Three digits that count, and no exponent."""
+    """Three significant digits, no exponent."""
     if value >= 100:
         return "{:,.0f}".format(float("%.3g" % value))
     return "%.3g" % value
@@ -47,7 +47,7 @@ def _facts(samples):
 
 
 def kernel_pairs(path):
-    """{case: MB/s of TCP, iWARP without CRCs, and with}: pairs in the kernel, of native.csv."""
+    """{case: MB/s of TCP, of iWARP without CRCs, and with}, of pairs in the kernel (native.csv)."""
     cycles, khz = {}, []
     if not os.path.exists(path):
         return {}
@@ -123,7 +123,7 @@ def markdown(samples, native_csv):
 # ---- what the CPUs did ----
 
 def _shares(samples, point):
-    """Of each of the guest's CPUs: shares of user, system, softirq and idle, in percent."""
+    """Percent of user, system, softirq and idle time of each CPU of the guest."""
     names = samples.metrics(point)
     for cpu in sorted({name.split(".")[0] for name in names if re.match(r"cpu\d+\.", name)},
                       key=lambda name: int(name[3:])):
@@ -137,11 +137,11 @@ def _shares(samples, point):
 
 
 def counters(samples):
-    """Lines: beside each point what the guest counted. CPU times as user/system/softirq/idle."""
+    """Lines: the guest's counters of each point. CPU times as user/system/softirq/idle."""
     yield ("Percent of each CPU's time as user/system/softirq/idle; NET_RX and NET_TX a CPU, and "
            "the devices' counters (l: client's, r: server's), for 1000 operations:")
     for point in samples.points():
-        # Counters are of the longer run, which has a tenth more operations than were timed.
+        # Counters are of the longer run, with a tenth more operations than were timed.
         operations = samples.total(point, "operations") / 0.9
         if not operations:
             continue

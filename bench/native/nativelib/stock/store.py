@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""All samples, in a CSV file that is written as they are made.
+"""All samples, in a CSV file that is written as they come.
 
-Metrics of a point in a round: "figure", "operations", "seconds"; "failed", in words instead;
-and the guest's counters during the longer run: cpuN.user and so on in ticks, cpuN.NET_RX,
-cpuN.NET_TX, and l.NAME and r.NAME of the two devices. Lines of round 0 say what it ran on.
+Metrics of a point in a round: "figure", "operations", "seconds", or instead "failed", a text; and
+the guest's counters during the longer run: cpuN.user and so on in ticks, cpuN.NET_RX, cpuN.NET_TX,
+and l.NAME and r.NAME of the two devices. Lines of round 0 describe the machine.
 """
 
 import csv
@@ -16,7 +16,7 @@ _HEAD = ("round", "subject", "path", "case", "pairs", "metric", "value")
 
 
 class Samples:
-    """Rows as in the file."""
+    """The rows of the file."""
 
     def __init__(self):
         self.facts = {}
@@ -24,17 +24,17 @@ class Samples:
         self._file = self._out = None
 
     def open(self, path):
-        """Write what is added from now on."""
+        """Begin to write what is added."""
         self._file = open(path, "w", encoding="utf-8", newline="")
         self._out = csv.writer(self._file)
         self._out.writerow(_HEAD)
 
     def close(self):
-        """No more."""
+        """End writing."""
         self._file.close()
 
     def load(self, path):
-        """All of a file; returns self."""
+        """Read all of a file. Returns self."""
         if not os.path.exists(path):
             return self
         with open(path, encoding="utf-8", newline="") as f:
@@ -47,13 +47,13 @@ class Samples:
         return self
 
     def fact(self, name, value):
-        """What it runs on."""
+        """Add a fact about the machine."""
         self.facts[name] = str(value)
         self._out.writerow((0, "", "", "", "", name, value))
         self._file.flush()
 
     def add(self, rnd, point, values):
-        """What one sample is: {metric: value}."""
+        """Add one sample: {metric: value}."""
         for metric, value in values.items():
             self._rows.append((rnd, point, metric, value))
             self._out.writerow((rnd, point.subject, point.path, point.case, point.pairs, metric,
@@ -61,24 +61,24 @@ class Samples:
         self._file.flush()
 
     def points(self):
-        """Those of which there is something."""
+        """All points that have rows."""
         return list(dict.fromkeys(row[1] for row in self._rows))
 
     def values(self, point, metric="figure"):
-        """Of all rounds."""
+        """Values of all rounds."""
         return [float(row[3]) for row in self._rows if row[1] == point and row[2] == metric]
 
     def median(self, point, metric="figure"):
-        """None: there is none."""
+        """The median, or None."""
         found = self.values(point, metric)
         return statistics.median(found) if found else None
 
     def total(self, point, metric):
-        """Of a counter, over all rounds."""
+        """Sum of a counter over all rounds."""
         return sum(self.values(point, metric))
 
     def metrics(self, point):
-        """Names of what there is of a point."""
+        """Names of the metrics of a point."""
         return list(dict.fromkeys(row[2] for row in self._rows if row[1] == point))
 
     def failures(self):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Has the CPU this feature? UML knows from the host's /proc/cpuinfo. */
+/* Does the CPU have this feature? UML knows from the host's /proc/cpuinfo. */
 #ifndef BENCH_ASM_CPU_DEVICE_ID_H
 #define BENCH_ASM_CPU_DEVICE_ID_H
 

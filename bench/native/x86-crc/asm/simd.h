@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * May the vector registers be used here? In UML anywhere: an interrupt is a
- * signal, around which the host keeps all registers, and nothing is preempted.
- * (UML's own answer is "not in softirqs", where this driver's users compute.)
+ * May the vector registers be used here? In UML everywhere: an interrupt is a
+ * signal, around which the host saves all registers, and nothing is preempted.
+ * (UML's own answer is "not in softirqs", but this driver's users compute there.)
  */
 #ifndef BENCH_ASM_SIMD_H
 #define BENCH_ASM_SIMD_H
