@@ -5,9 +5,9 @@
 _LEFT_OUT = {
     "container": "guests have the host's root, and no disks with those of other releases",
     "nfs": "guests run the host's programs, and Debian's NFS server would run on the host, too",
-    "speed": "its goals are those of an emulated machine; make bench-native measures",
+    "roce_speed": "its goals are those of an emulated machine; make bench-native measures",
     "iwarp_speed": "its goals are those of an emulated machine; make bench-native measures",
-    "iwarp_rate": "its goals are those of an emulated machine; make bench-native measures",
+    "iwarp_connect_rate": "its goals are those of an emulated machine; make bench-native measures",
 }
 
 

@@ -22,7 +22,7 @@ from .lab import Lab
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
 # Those that make of a length what it is asked for.
-SOAKED = ("chaos", "scribble", "attack", "iwarp_hostile")
+SOAKED = ("chaos", "ring_corruption", "malformed_packets", "iwarp_hostile_peer")
 
 # What a test that broke off may have left: the next one starts without.
 _LEFT_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
