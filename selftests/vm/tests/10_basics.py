@@ -4,7 +4,7 @@
 import ipaddress
 import re
 
-PAIRS = ("tt",)
+PAIRS = ("tern-tern",)
 LIMIT = 90
 
 

@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 150
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """perftest: send, write, read and atomics at 2 B, 1 KiB, 64 KiB and 1 MiB, over RC, UC and UD."""
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 240
 SIZES = (2, 1024, 65536, 1 << 20)
 
@@ -76,6 +76,6 @@ def run(t):
         t.pair_case("%s %s %d" % (tool, transport, size),
                     "%s -d %s" % (command, devices[1]),
                     "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
-    if t.pair == "tt":
+    if t.pair == "tern-tern":
         _priority(t, devices)
         _timers(t, devices)

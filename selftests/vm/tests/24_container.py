@@ -3,7 +3,7 @@
 
 from vmtest.container import Container
 
-PAIRS = ("tt",)
+PAIRS = ("tern-tern",)
 LIMIT = 240
 CONTAINERS = True
 PORT = 18515

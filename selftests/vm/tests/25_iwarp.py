@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("ww", "ws", "sw")
+PAIRS = ("iwarp-iwarp", "iwarp-siw", "siw-iwarp")
 LIMIT = 300
 SIZES = (2, 1024, 65536, 1 << 20)
 # IW_UNSENT_BYTES, and the pages that are handed over when that is not reached yet.
@@ -21,7 +21,7 @@ def _perftest(t):
     devices = t.dev(t.a), t.dev(t.b)
     cases = [("ib_%s_bw" % kind, size) for kind in ("send", "write", "read") for size in SIZES]
     cases += [("ib_%s_lat" % kind, 2) for kind in ("send", "write", "read")]
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         # siw has no atomics
         cases += [("ib_atomic_bw", 8), ("ib_atomic_lat", 8)]
     for tool, size in cases:
@@ -52,7 +52,7 @@ def _unsent(t):
 
 def run(t):
     host, host6 = t.b.address, t.b.address6
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         t.check_run("the device is an RNIC", t.a, "ibv_devinfo | grep -q 'transport:.*iWARP'")
     for name, count, options, address in (("ipv4", 20, "", host), ("ipv6", 20, "", host6),
                                           ("60000 bytes", 10, "-S 60000 ", host)):
@@ -63,5 +63,5 @@ def run(t):
     t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host,
                 port="cm")
     _perftest(t)
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         _unsent(t)

@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 150
 
 # rdma_cm takes 127.0.0.1 and ::1 for "any device": lo has another address here.

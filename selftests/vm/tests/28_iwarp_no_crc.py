@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP with siw, CRCs off at both ends: perftest's bandwidth programs."""
 
-PAIRS = ("ws", "sw")
+PAIRS = ("iwarp-siw", "siw-iwarp")
 LONG = True
 LIMIT = 300
 

@@ -7,7 +7,7 @@ at its end veth is like a NIC that has it; without, the stack copies.
 
 from vmtest import netns
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 120
 
 _NETDEV = "veth0"

@@ -7,8 +7,8 @@ can, and the smaller MTU is the connection's if it is the client's.
 
 from riglib.rping import rping
 
-PAIRS = ("tt", "tx", "xt")
-LONG_PAIRS = ("tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
+LONG_PAIRS = ("tern-rxe", "rxe-tern")
 LIMIT = 150
 
 
@@ -31,7 +31,7 @@ def run(t):
             guest.wait_until("ibv_devinfo -d %s | grep -q 'active_mtu:.*4096'" % device, timeout=10)
         t.case("the port's MTU follows the netdev's", True)
         t.tool("vverify", "-m 'path/mtu-*' -m rc/write -m rc/read -m ud/send", timeout=120)
-        if t.pair == "tt" and t.is_tern:
+        if t.pair == "tern-tern" and t.is_tern:
             _only_one(t)
     finally:
         for guest in t.guests:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP: every opcode, size and feature of the verbs, every byte verified; a thousand QPs."""
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 420
 
 # What iWARP has not: datagrams, unreliable connections, path MTUs, PSNs.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The polling thread: nobody rings while it looks; it sleeps when idle; nothing is lost or left."""
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 300
 
 MESSAGES = 100
@@ -55,7 +55,7 @@ def _switched(t):
 
 def _ping_pong(t, messages):
     """The command of a ping-pong, but for the device and the server's address."""
-    return "ib_send_lat -F -s 2%s -n %d" % (" -R" if t.pair == "ww" else "", messages)
+    return "ib_send_lat -F -s 2%s -n %d" % (" -R" if t.pair == "iwarp-iwarp" else "", messages)
 
 
 def _rings(t):
@@ -114,7 +114,7 @@ def _same_results(t):
     _set(t, 1000)
     t.tool("vverify", "-m 'rc/write*' -m 'rc/send*' -m scale/mixed -S 3 -t 20", timeout=100,
            prefix="1 ms: ")
-    if t.pair == "tt":
+    if t.pair == "tern-tern":
         t.tool("vverify", "-m 'uc/send' -m 'ud/send' -m srq/eight-qps", timeout=60,
                prefix="1 ms: ")
         t.tool("verrors", "-m 'local/*' -m 'state/*' -m 'event/*' -m 'ud/*' -t 10", timeout=100,
@@ -143,7 +143,7 @@ def _wrecked(t):
         result = command.wait()
         t.case("guest %s: no process crashes, hangs or gives up" % guest.name,
                result.rc == 0 and " 0 gave up" in result.out, result.out[-1500:])
-    if t.pair == "tt":
+    if t.pair == "tern-tern":
         t.check_run("QPs of one host wrecked under traffic", t.a,
                     "/tern/vrace -n eth0 -P 4 -S %d" % (3 * t.slow), 60)
     server, client = t.tool_start("vverify", "-m scale/mixed -S 60 -t 5", 60)

@@ -6,7 +6,7 @@ import re
 from riglib.rping import rping
 from vmtest import faults
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 200
 
 _TRACING = "/sys/kernel/tracing"

@@ -9,7 +9,7 @@ import re
 
 from vmtest import netns
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 120
 

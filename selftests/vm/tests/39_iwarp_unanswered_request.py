@@ -3,7 +3,7 @@
 
 import re
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 150
 # IW_ANSWER_TIMEOUT, in seconds.

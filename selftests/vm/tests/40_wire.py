@@ -8,7 +8,7 @@ import socket
 from riglib.rping import rping
 from vmtest import where, wire
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 240
 
 RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",

@@ -9,7 +9,7 @@ import socket
 from riglib.rping import rping
 from vmtest import fpdu, where, wire
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 180
 
 

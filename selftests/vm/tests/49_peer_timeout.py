@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """How long a silent peer is waited for: a device's file says it, and connections end by it."""
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 150
 
-_DEFAULT_S = {"tt": 60, "ww": 120}
+_DEFAULT_S = {"tern-tern": 60, "iwarp-iwarp": 120}
 _RANGE_S = (5, 7200)
 
 
@@ -53,7 +53,7 @@ def _dead(t, what, busy):
 
 def run(t):
     _said(t)
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         t.run(t.a, "echo %d >%s" % (_RANGE_S[0], _file(t)), check=True)
         _dead(t, "with nothing under way", busy=False)
         _dead(t, "with something under way", busy=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A bad network: loss, duplicates, reordering, corruption. data arrives right all the same."""
 
-PAIRS = ("tt", "tx", "xt", "ww")
-LONG_PAIRS = ("tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern", "iwarp-iwarp")
+LONG_PAIRS = ("tern-rxe", "rxe-tern")
 LIMIT = 400
 MATRIX = {
     "loss": "loss 1%",
@@ -18,7 +18,7 @@ def run(t):
             for guest in t.guests:
                 t.run(guest, "modprobe sch_netem; tc qdisc replace dev eth0 root netem " + netem,
                       check=True)
-            if t.pair in ("tt", "ww"):
+            if t.pair in ("tern-tern", "iwarp-iwarp"):
                 what = "-m 'rc/*' -m 'rc/*/both-ways'"
             else:
                 what = "-m 'rc/*/both-ways'"

@@ -4,7 +4,7 @@
 And of fewer, which wait when they have enough under way.
 """
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 150
 
 _QPS = 32

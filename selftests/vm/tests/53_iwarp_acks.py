@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP: ACKs come in time for a sender that may send little without one."""
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 90
 
 # Segments; what the route says goes for connections after one that has ended.

@@ -3,7 +3,7 @@
 
 from vmtest import faults, netns
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 240
 
 # Who may wait for them has them.
@@ -23,7 +23,7 @@ _QUIETLY = "echo 4 >/proc/sys/vm/drop_caches"  # no line in the kernel log each 
 
 
 def _by_cm(t):
-    return t.pair == "ww"
+    return t.pair == "iwarp-iwarp"
 
 
 def _under_load(t):

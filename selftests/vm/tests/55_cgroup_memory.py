@@ -3,7 +3,7 @@
 
 import re
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 200
 
 _MIB = 1 << 20

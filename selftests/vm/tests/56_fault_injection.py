@@ -4,7 +4,7 @@
 from vmtest import faults
 from vmtest.lab import LINK
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 300
 
 # Those that may wait for memory fail, too, and single pages; nothing is said of it.
@@ -28,7 +28,7 @@ def run(t):
     t.undo.append(lambda: t.a.run("ip link del dummy7; true"))
     t.run(t.a, "ip link add dummy7 type dummy && ip link set dummy7 up", check=True)
     _faults(t, "", "-a %s -t %s -l dummy7" % (t.a.address, kind))
-    if t.pair == "tt":
+    if t.pair == "tern-tern":
         local = "/sys/class/infiniband/%s/local" % t.dev(t.a)
         t.undo.append(lambda: t.a.run("echo Y >" + local))
         t.run(t.a, "echo N >" + local, check=True)

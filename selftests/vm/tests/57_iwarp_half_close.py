@@ -5,7 +5,7 @@ import re
 
 from vmtest import netns
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 250
 
 _PORT = 7490

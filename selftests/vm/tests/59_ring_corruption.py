@@ -3,8 +3,8 @@
 
 from vmtest import chaos
 
-PAIRS = ("tt", "ww")
-LONG_PAIRS = ("ww",)
+PAIRS = ("tern-tern", "iwarp-iwarp")
+LONG_PAIRS = ("iwarp-iwarp",)
 LIMIT = 280
 
 # nobody, without a right.

@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 300
 
 

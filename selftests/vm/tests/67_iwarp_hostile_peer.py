@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 200
 
 _GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "sizes", "quotes", "terminates",

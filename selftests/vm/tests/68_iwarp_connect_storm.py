@@ -3,7 +3,7 @@
 
 from vmtest.storm import run_storm
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 120
 
 

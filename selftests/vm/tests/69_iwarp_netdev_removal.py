@@ -7,7 +7,7 @@
 
 from vmtest import netns
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 240
 

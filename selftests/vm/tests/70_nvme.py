@@ -3,9 +3,9 @@
 
 import re
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 240
-SECONDS = {"tt": 60, "ww": 20}
+SECONDS = {"tern-tern": 60, "iwarp-iwarp": 20}
 NQN = "nqn.2024-01.org.example:ram"
 
 _TARGET = """set -e
@@ -74,7 +74,7 @@ def run(t):
     try:
         t.a.wait_until("ls /dev/nvme[0-9]*n1", timeout=15)
         disk = t.run(t.a, "ls /dev/nvme[0-9]*n1").out.split()[0]
-        if t.pair == "ww":
+        if t.pair == "iwarp-iwarp":
             _kernels_qp(t)
         result = t.check_run("fio verifies %d s of random reads and writes" % seconds, t.a,
                              _FIO % (disk, seconds), seconds + 60)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """NFS over RDMA: a tree of files copied from a to a server in b, and back, and compared."""
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LONG = True
 LIMIT = 240
 

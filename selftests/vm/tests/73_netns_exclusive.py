@@ -9,7 +9,7 @@
 from vmtest import netns
 from vmtest.lab import LINK, MODULE
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 300
 
 # A name for the first one, as rdma wants it.

@@ -9,13 +9,13 @@ for the server of a WRITE or READ spins until rdma_cm's message that says the en
 
 from vmtest import speed
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 3600
 ROUNDS = 5
 # A subject is a pair of the laboratory, or says below what it is.
-SUBJECTS = (("ww", "tern_iwarp"), ("tcp", "TCP"), ("no crc", "no CRC"), ("ss", "siw"),
-            ("tt", "tern_roce"))
+SUBJECTS = (("iwarp-iwarp", "tern_iwarp"), ("tcp", "TCP"), ("no crc", "no CRC"), ("siw-siw", "siw"),
+            ("tern-tern", "tern_roce"))
 # Tool, bytes, times, column; at least so many times TCP and siw, or (latency) at most.
 ROWS = (
     ("ib_send_bw", 65536, 1500, 3, 0.7, 1.5),
@@ -31,15 +31,15 @@ def _crc(t, wanted):
 
 def _run(t, subject, row):
     tool, size, times, column, of_tcp = row[:5]
-    if subject == "ss" and of_tcp:
+    if subject == "siw-siw" and of_tcp:
         times //= 5
     options = "-s %d -n %d -e" % (size, times)
-    if subject != "tt":
+    if subject != "tern-tern":
         options += " -R"
     try:
         return speed.perftest(t, tool, options, column)
     except RuntimeError as error:
-        if subject != "ss":
+        if subject != "siw-siw":
             raise
         # A peer's trouble is no verdict on this driver.
         t.note("siw: " + str(error).strip().splitlines()[-1][:150])
@@ -63,7 +63,7 @@ def _round(t, figures, mtu):
             values = [speed.tcp(t, 4)]
             figures.add((mtu, "tcp"), subject, values[0])
         elif subject == "no crc":
-            t.lab.set_up("ww")
+            t.lab.set_up("iwarp-iwarp")
             _crc(t, "N")
             try:
                 values = _runs(t, figures, mtu, subject)
@@ -87,14 +87,14 @@ def _table(t, figures, mtu):
         t.note("%-13s %7d %s   %s" % (
             tool, size,
             " ".join("%10.4g" % figures.median((mtu, row), subject) for subject, _ in columns),
-            figures.spread((mtu, row), "ww")))
+            figures.spread((mtu, row), "iwarp-iwarp")))
         name = "MTU %d: %s of %d bytes" % (mtu, tool, size)
-        by_siw = figures.ratio((mtu, row), "ww", "ss")
+        by_siw = figures.ratio((mtu, row), "iwarp-iwarp", "siw-siw")
         if of_tcp is None:
             t.case("%s takes at most %.1f of siw's time" % (name, of_siw), by_siw <= of_siw,
                    "ratio %.3f" % by_siw)
             continue
-        by_tcp = figures.median((mtu, row), "ww") / figures.median(tcp, "tcp")
+        by_tcp = figures.median((mtu, row), "iwarp-iwarp") / figures.median(tcp, "tcp")
         t.note("%28s %.2f of TCP, %.2f of siw" % ("", by_tcp, by_siw))
         t.case("%s is at least %.1f of TCP" % (name, of_tcp), by_tcp >= of_tcp,
                "ratio %.3f" % by_tcp)
@@ -113,6 +113,6 @@ def run(t):
     finally:
         for guest in t.guests:
             t.run(guest, "ip link set eth0 mtu 1500")
-        t.lab.set_up("ww")
+        t.lab.set_up("iwarp-iwarp")
     for mtu in (1500, 9000):
         _table(t, figures, mtu)

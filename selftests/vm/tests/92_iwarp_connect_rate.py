@@ -5,22 +5,22 @@ import statistics
 
 from vmtest.storm import run_storm
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 500
 
 
 def run(t):
-    rates = {"ww": [], "ss": []}
+    rates = {"iwarp-iwarp": [], "siw-siw": []}
     try:
         for seconds in (60, 20, 20):
             for pair, found in rates.items():
                 t.lab.set_up(pair)
-                rate = run_storm(t, seconds, pair == "ww")
+                rate = run_storm(t, seconds, pair == "iwarp-iwarp")
                 if rate:
                     found.append(rate)
     finally:
-        t.lab.set_up("ww")
+        t.lab.set_up("iwarp-iwarp")
     ours, theirs = (statistics.median(found or [0]) for found in rates.values())
     t.note("connections a second: tern %.1f, siw %.1f" % (ours, theirs))
     t.case("not fewer than siw's", ours >= theirs, "%.1f, siw %.1f" % (ours, theirs))

@@ -308,7 +308,7 @@ class Test:
     def skip_or_fail(self, name, why):
         """Between two tern ends nothing that tern is to have may be skipped."""
         excused = re.search(r"huge page|only one|not on this machine", why)
-        if self.is_tern and self.pair == "tt" and not excused:
+        if self.is_tern and self.pair == "tern-tern" and not excused:
             self.case(name, False, "skipped by the tool: " + why)
         else:
             self.skip(name, why)

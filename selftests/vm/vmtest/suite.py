@@ -16,7 +16,7 @@ from riglib.rig import CONTAINERS
 from . import klog, native, where
 from .context import Test, TimeUp
 from .ktap import Report
-from .lab import Lab
+from .lab import PAIRS, Lab
 
 # What shows that a kernel and a userland get on with tern, in a few minutes.
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
@@ -46,25 +46,32 @@ class Entry:
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
 
 
+def _is_named(name, patterns):
+    """Does a --tests pattern match this name?
+
+    A pattern is a glob of the test's name, with or without "[pair]", whose brackets may be plain.
+    """
+    plain = [pattern.replace("[", "[[]") for pattern in patterns]
+    return any(fnmatch.fnmatch(name, pattern)
+               for pattern in patterns + plain + [pattern + "[[]*" for pattern in plain])
+
+
 def discover(args):
     """The entries to run, those with the same pair together."""
     entries = []
     for path in sorted(glob.glob(os.path.join(where.VM, "tests", "[0-9]*.py"))):
-        probe = Entry(path, "tt")
-        for pair in getattr(probe.module, "PAIRS", ("tt",)):
-            if args.device == "rxe" and pair != "tt":
+        probe = Entry(path, "tern-tern")
+        for pair in getattr(probe.module, "PAIRS", ("tern-tern",)):
+            if args.device == "rxe" and pair != "tern-tern":
                 continue
             entry = Entry(path, pair)
-            named = any(fnmatch.fnmatch(entry.name, p) or fnmatch.fnmatch(entry.name, p + "[[]*")
-                        for p in args.tests)
             exact = any(entry.name.startswith(p.split("[")[0] + "[") for p in args.tests)
-            if args.tests and not named:
+            if args.tests and not _is_named(entry.name, args.tests):
                 continue
             if entry.long and not args.long and not exact:
                 continue
             entries.append(entry)
-    order = ["tt", "tx", "xt", "ww", "ws", "sw"]
-    return sorted(entries, key=lambda e: order.index(e.pair))
+    return sorted(entries, key=lambda entry: PAIRS.index(entry.pair))
 
 
 def _first(lost):
@@ -201,7 +208,8 @@ def _arguments():
     parser = argparse.ArgumentParser(
         prog="run", description="Tests tern in virtual machines. The last line counts the cases.")
     parser.add_argument("--tests", metavar="PATTERN", action="append", default=[],
-                        help="only these, such as 'pingpong' or 'perftest[[]tx]' (repeatable)")
+                        help="only these, such as 'iwarp*' or 'perftest[tern-rxe]' "
+                        "(repeatable)")
     parser.add_argument("--core", action="store_true", help="only " + ", ".join(CORE))
     parser.add_argument("--list", action="store_true", help="list the tests and end")
     parser.add_argument("--device", choices=("tern", "rxe"), default="tern",
@@ -242,7 +250,7 @@ def main():
     entries = discover(args)
     if args.list:
         for entry in entries:
-            print("%-28s %4d s%s  %s" % (entry.name, entry.limit_s, " long" if entry.long else "",
+            print("%-38s %4d s%s  %s" % (entry.name, entry.limit_s, " long" if entry.long else "",
                                          entry.title))
         return 0
     if not entries:
