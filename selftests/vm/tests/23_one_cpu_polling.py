@@ -35,8 +35,7 @@ def run(t):
         _wait_more(t)
         goes_on = server.running and client.running
     finally:
-        server.kill(9)
-        client.kill(9)
+        t.kill(server, client)
     cpus = t.run(t.b, "nproc", check=True).out.strip()
     t.case("does not sleep", sleeps <= SLEEPS, "slept %d times, %s CPUs" % (sleeps, cpus))
     t.case("goes on when something comes", goes_on)

@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP, with itself and with siw: verified data both ways at once, with and without CRCs; ends."""
 
-import os
-
 from riglib.rping import rping
-from vmtest import fpdu, where
+from vmtest import crc, fpdu
+from vmtest.capture import Capture
 
 PAIRS = ("iwarp-iwarp", "iwarp-siw", "siw-iwarp")
 LONG_PAIRS = ("iwarp-siw", "siw-iwarp")
 LIMIT = 240
-
-_PARAMETER = {"iwarp": "/sys/module/tern/parameters/iwarp_crc",
-              "siw": "/sys/module/siw/parameters/mpa_crc_required"}
-
-
-def _ask_for_crc(t, client, server):
-    """Which end asks for CRCs; they are used if either does."""
-    for guest, wanted in zip(t.guests, (client, server)):
-        t.run(guest, "echo %s >%s" % ("NY"[wanted], _PARAMETER[t.lab.driver_of(t.pair, guest.name)]),
-              check=True)
 
 
 def _commands(t, options):
@@ -32,23 +21,16 @@ def _verified(t, name, options):
     t.pair_case(name, *_commands(t, options), port=7471, want="verified")
 
 
-def _on_the_wire(t, name, crc):
+def _on_the_wire(t, name, with_crc):
     """An rping, captured: CRCs as agreed, and right."""
-    dump = t.start(t.b, "exec tcpdump -i eth0 -s 0 -U -w /tmp/i.pcap tcp port 7174", 60)
-    dump.wait_for("listening on", 20)
+    capture = Capture(t, t.b, "tcp port 7174", timeout=60)
     t.pair_case("%s: rping" % name, rping(3, "-s -a " + t.b.address),
                 rping(3, "-c -a " + t.b.address), port="cm")
-    t.run(t.b, "sleep 1.5")
-    dump.kill(2)
-    dump.wait(timeout=30)
-    os.makedirs(where.RESULTS, exist_ok=True)
-    path = os.path.join(where.RESULTS, "iwarp-%s.pcap" % t.pair)
-    t.b.pull("/tmp/i.pcap", path)
-    seen = fpdu.Summary(path)
+    seen = fpdu.Summary(capture.stop("iwarp-" + t.pair))
     used = [bool((here.flags | there.flags) & 0x40) for here, there in seen.connections]
     # siw's padding is whatever was there.
     wrong = [text for text in seen.wrong if "padding" not in text]
-    t.case("%s: on the wire" % name, used == [crc] and seen.fpdus and not wrong,
+    t.case("%s: on the wire" % name, used == [with_crc] and seen.fpdus and not wrong,
            "CRCs used: %s, %d FPDUs\n%s" % (used, seen.fpdus, "\n".join(wrong[:5])))
 
 
@@ -66,7 +48,7 @@ def _ends(t):
 
 
 def run(t):
-    t.undo = [lambda: _ask_for_crc(t, True, True)]
+    t.undo = [lambda: crc.ask(t, True, True)]
     asks = [("CRCs", True, True), ("no CRCs", False, False)]
     if t.lab.driver_of(t.pair, "b") == "iwarp":
         asks.append(("CRCs for the client", True, False))
@@ -74,7 +56,7 @@ def run(t):
         # siw as a server does not insist.
         asks.append(("CRCs for the server", False, True))
     for name, client, server in asks:
-        _ask_for_crc(t, client, server)
+        crc.ask(t, client, server)
         _on_the_wire(t, name, client or server)
         _verified(t, name + ": up to 1 MiB", "-n 8 -r %d" % len(name))
         _verified(t, name + ": many small", "-n 40 -b 2048 -r %d" % len(name))

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """iWARP with siw, CRCs off at both ends: perftest's bandwidth programs."""
 
+from vmtest import crc
+
 PAIRS = ("iwarp-siw", "siw-iwarp")
 LONG = True
 LIMIT = 300
 
-_PARAMETER = {"iwarp": "/sys/module/tern/parameters/iwarp_crc",
-              "siw": "/sys/module/siw/parameters/mpa_crc_required"}
-
-
-def _want_crc(t, wanted):
-    for guest in t.guests:
-        t.run(guest, "echo %s >%s" % (wanted, _PARAMETER[t.lab.driver_of(t.pair, guest.name)]),
-              check=True)
-
 
 def run(t):
-    t.undo = [lambda: _want_crc(t, "Y")]
-    _want_crc(t, "N")
+    t.undo = [lambda: crc.ask(t, True, True)]
+    crc.ask(t, False, False)
     for kind in ("send", "write", "read"):
         for size in (2, 4096, 65536, 1 << 20):
             command = "ib_%s_bw -R -F -n %d -s %d -d " % (kind, 20 if size >= 1 << 20 else 200,

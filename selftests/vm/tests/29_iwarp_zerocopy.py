@@ -5,7 +5,7 @@ Between namespaces of guest a (vmtest/netns.py): eth0 has no scatter-gather. Wit
 at its end veth is like a NIC that has it; without, the stack copies.
 """
 
-from vmtest import netns
+from vmtest import netem, netns, tcp_mem
 
 PAIRS = ("iwarp-iwarp",)
 LIMIT = 120
@@ -15,9 +15,7 @@ _ROUNDS = 250  # of four messages of 64 KiB,
 _LEAST_ROUNDS = 50  # in slow guests
 _ENDLESS = 10 ** 6
 _LENT = "tx_zerocopy_bytes"
-_NETEM = "netem loss 2% delay 1ms 1ms reorder 90% 25%"
-_QDISC = "ip netns exec n1 tc qdisc %s dev veth1 root %s"
-_TCP_MEM = "/proc/sys/net/ipv4/tcp_mem"
+_NETEM = "loss 2% delay 1ms 1ms reorder 90% 25%"
 _QUEUED = "tc -s qdisc show dev %s | grep -E 'backlog [1-9]'" % _NETDEV
 
 
@@ -29,8 +27,7 @@ def _want(t, crc, zerocopy):
 
 def _set_up(t):
     """The links, and what is found out about the other end by ARP."""
-    t.run(t.a, netns.links("tern_iwarp"), check=True)
-    t.a.wait_until(netns.links_up("tern_iwarp"), timeout=10)
+    netns.add_links(t, "tern_iwarp")
     t.run(t.a, "ping -q -c 1 -W 5 " + netns.FAR, check=True)
 
 
@@ -57,24 +54,19 @@ def _retransmitted(t):
 
 def _loss(t):
     before = _retransmitted(t)
-    t.run(t.a, "modprobe sch_netem; tc qdisc replace dev %s root %s; %s"
-          % (_NETDEV, _NETEM, _QDISC % ("replace", _NETEM)), check=True)
+    netem.add(t, t.a, _NETEM, _NETDEV)
+    netem.add(t, t.a, _NETEM, "veth1", "n1")
     _verified(t, "loss and reordering", 0.5, 1)
-    t.run(t.a, "tc qdisc del dev %s root; %s" % (_NETDEV, _QDISC % ("del", "")), check=True)
+    netem.remove(t, t.a, _NETDEV)
+    netem.remove(t, t.a, "veth1", "n1")
     again = _retransmitted(t) - before
     t.case("TCP has sent some again", again >= 20, "%d segments" % again)
 
 
 def _short_of_memory(t):
     """TCP takes a part of what it is to be lent, half of the time."""
-    usual = t.run(t.a, "cat " + _TCP_MEM, check=True).out.strip()
-    refusing = t.start(t.a, "while :; do echo 0 0 0 >{0}; sleep 0.05; echo {1} >{0}; sleep 0.05; done"
-                       .format(_TCP_MEM, usual), 100)
-    try:
+    with tcp_mem.pressure(t, [t.a], 0.05):
         _verified(t, "TCP short of memory", 0.1, 1)
-    finally:
-        t.kill(refusing)
-        t.run(t.a, "echo %s >%s" % (usual, _TCP_MEM), check=True)
 
 
 def _without_sg(t):

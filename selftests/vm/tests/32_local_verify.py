@@ -6,11 +6,7 @@ QUICK = ("rc/write_imm", "rc/read", "rc/fetch_add", "rc/send/both-ways", "uc/sen
 
 
 def _verify(t, args, prefix=""):
-    server = t.start(t.a, "/tern/vverify -n eth0", 220)
-    t.wait_port(t.a, 18600)
-    result = t.run(t.a, "/tern/vverify -n eth0 %s %s" % (args, t.a.address), 220)
-    t.finish(server)
-    t.take_tap(result, prefix)
+    t.tool("vverify", args, timeout=220, prefix=prefix, at=t.a)
 
 
 def run(t):

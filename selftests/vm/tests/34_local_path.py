@@ -10,27 +10,14 @@ _SIGNS = ("out_of_sequence", "duplicate_request", "packet_seq_err", "implied_nak
           "ghost_acks", "local_ack_timeout_err", "retransmitted_packets")
 
 
-def _counters(t):
-    """{name: value} of guest a's device."""
-    words = t.run(t.a, "rdma statistic show link %s/1" % t.dev(t.a)).out.split()[2:]
-    return dict(zip(words[::2], map(int, words[1::2])))
-
-
-def _moved(t, before):
-    return {name: value - before.get(name, 0) for name, value in _counters(t).items()}
-
-
 def _switch(t, way):
     t.run(t.a, "echo %s >/sys/class/infiniband/%s/local" % (way, t.dev(t.a)), check=True)
 
 
 def _start(t, seconds, more=""):
     """Mixed traffic, both ways; both processes."""
-    server = t.start(t.a, "/tern/vverify -n eth0 %s" % more, 90)
-    t.wait_port(t.a, 18600)
-    client = t.start(t.a, "/tern/vverify -n eth0 %s -m scale/mixed -S %d -t 20 %s"
-                     % (more, seconds, t.a.address), 90)
-    return server, client
+    return t.tool_start("vverify", "%s -m scale/mixed -S %d -t 20" % (more, seconds), timeout=90,
+                        at=t.a, server_args=more)
 
 
 def _end(t, server, client, name):
@@ -41,7 +28,7 @@ def _end(t, server, client, name):
 
 def _shown(t):
     """What `rdma resource` says of the QPs' path, and the counters."""
-    before = _counters(t)
+    before = t.counters(t.a)
     server, client = _start(t, 3 * t.slow)
     for _ in range(20):
         t.sleep(0.2 / t.slow)
@@ -50,7 +37,7 @@ def _shown(t):
             break
     _end(t, server, client, "shown")
     t.case("rdma resource says path local", "drv_path local" in shown, shown[-600:])
-    moved = _moved(t, before)
+    moved = t.counted_since(t.a, before)
     t.case("messages and bytes are counted as local",
            moved["local_messages"] > 10 and moved["local_bytes"] > 1000, moved)
     t.case("and none went as packet", not moved["tx_packets"] and not moved["rx_packets"], moved)
@@ -58,15 +45,14 @@ def _shown(t):
 
 
 def _flipped(t):
-    before = _counters(t)
+    before = t.counters(t.a)
     server, client = _start(t, 5)
     flips = t.start(t.a, "cd /sys/class/infiniband/%s; while sleep 0.06; do echo N >local; "
                          "sleep 0.06; echo Y >local; done" % t.dev(t.a), 90)
     _end(t, server, client, "switch flipped")
-    flips.kill(9)
-    flips.wait(timeout=20)
+    t.kill(flips)
     _switch(t, "Y")
-    moved = _moved(t, before)
+    moved = t.counted_since(t.a, before)
     t.case("it went both ways", moved["local_messages"] and moved["tx_packets"], moved)
     t.case("and no request ran out of retries", not moved["retry_exceeded_err"], moved)
     # With several CPUs packets overtake one another on `lo` by themselves.
@@ -82,12 +68,12 @@ def _overtakes(t):
     if t.run(t.a, "modprobe sch_plug").rc:
         t.skip("turned while packets are under way", "this kernel has no qdisc that keeps packets")
         return
-    before = _counters(t)
+    before = t.counters(t.a)
     t.check_run("turned while requests, then answers, are under way", t.a, "/tern/vturn -n eth0",
                 60)
     t.run(t.a, "tc qdisc del dev lo root 2>/dev/null; true")
     _switch(t, "Y")
-    moved = _moved(t, before)
+    moved = t.counted_since(t.a, before)
     t.case("it did turn", moved["tx_packets"] and moved["local_messages"], moved)
     t.case("nothing was overtaken, nothing sent again", not any(moved[name] for name in _SIGNS),
            moved)
@@ -108,8 +94,7 @@ def _address_moves(t):
 def _killed(t):
     server, client = _start(t, 60)
     t.sleep(2)
-    server.kill(9)
-    server.wait(timeout=30)
+    t.kill(server)
     t.case("server killed: the client ends too", t.finish(client, 40))
 
 

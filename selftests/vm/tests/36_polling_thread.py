@@ -129,9 +129,7 @@ def _joins_and_leaves(t):
     flips = [t.start(guest, "while sleep 0.03; do for us in 0 20 2000; do echo $us >%s; done; done"
                      % _file(t, guest), 90) for guest in t.guests]
     t.tool("vverify", "-m scale/mixed -S 5 -t 20", timeout=60, prefix="on and off under load: ")
-    for flip in flips:
-        flip.kill(9)
-        flip.wait(timeout=20)
+    t.kill(*flips)
 
 
 def _wrecked(t):
@@ -148,8 +146,7 @@ def _wrecked(t):
                     "/tern/vrace -n eth0 -P 4 -S %d" % (3 * t.slow), 60)
     server, client = t.tool_start("vverify", "-m scale/mixed -S 60 -t 5", 60)
     t.sleep(2)
-    client.kill(9)
-    client.wait(timeout=30)
+    t.kill(client)
     t.case("client killed: the server ends too", t.finish(server, 30))
 
 

@@ -50,8 +50,7 @@ def _owners(t):
         result = t.run(t.a, as_user % uid + "claim %s %s" % (qpn, t.b.address))
         t.case("%s has a QP of another process connected: %s" % (who, refused),
                refused in result.out, result.out + result.err)
-    holder.kill(15)
-    holder.wait(timeout=20)
+    t.kill(holder, signal=15)
     # Who has the device's file could do anything to the QP.
     result = t.run(t.a, as_user % 1001 + "bequeath " + t.b.address)
     t.case("its child, who has its files, may", "taken" in result.out, result.out + result.err)
@@ -72,9 +71,7 @@ def _taken_ports(t):
         result = t.run(t.a, "/tern/vcm call %s %d" % (t.b.address, port))
         t.case("from %s, taken for TCP: %s" % (what, want), want in result.out,
                result.out + result.err)
-        for command in (server, holder):
-            command.kill(9)
-            command.wait(timeout=20)
+        t.kill(server, holder)
 
 
 def _backlog(t):
@@ -94,8 +91,7 @@ def _backlog(t):
         full = int(seen or 0)
         if full or probe.rc:
             break
-    server.kill(15)
-    server.wait(timeout=20)
+    t.kill(server, signal=15)
     t.run(t.b, "cd %s && echo 0 >events/kprobes/iw_full/enable; echo >kprobe_events" % _TRACING)
     if probe.rc:
         t.skip("the queue was full", "no kprobes in this kernel")
@@ -131,8 +127,7 @@ def _silent(t):
     result = t.run(t.a, "/tern/vcm call %s 0" % t.b.address, 40)
     t.case("and who has something to say is heard", "RDMA_CM_EVENT_ESTABLISHED" in result.out,
            result.out + result.err)
-    server.kill(15)
-    server.wait(timeout=20)
+    t.kill(server, signal=15)
 
 
 def _namespaces(t):
@@ -147,17 +142,14 @@ def _namespaces(t):
     t.wait_cm_listen(t.a)
     t.case("a port taken in the link's namespace does not keep others from listening",
            listener.running, listener.output())
-    blocker.kill(9)
-    blocker.wait(timeout=20)
-    listener.kill(15)
-    listener.wait(timeout=20)
+    t.kill(blocker)
+    t.kill(listener, signal=15)
     listener = t.start(t.a, "exec nsenter --net=/run/netns/n1 /tern/vcm answer", 60)
     t.wait_cm_listen(t.a)
     ports = t.run(t.a, "cat /proc/net/tcp /proc/net/tcp6", check=True).out
     t.case("a listener of another namespace opens no port in the link's",
            ":%04X" % 7490 not in ports, ports)
-    listener.kill(15)
-    listener.wait(timeout=20)
+    t.kill(listener, signal=15)
     # Before Linux 6.5 rdma_cm goes by the hardware address alone.
     t.run(t.a, "ip -n n1 link add eth0 address $(cat /sys/class/net/eth0/address) type dummy && "
                "ip -n n1 addr add %s/24 dev eth0 && ip -n n1 link set eth0 up && "
@@ -168,8 +160,7 @@ def _namespaces(t):
     result = t.run(t.a, "nsenter --net=/run/netns/n1 /tern/vcm call %s 0" % t.b.address, 40)
     t.case("nor does another namespace connect by the link",
            result.out and "ESTABLISHED" not in result.out, result.out + result.err)
-    server.kill(15)
-    server.wait(timeout=20)
+    t.kill(server, signal=15)
     t.undo_now()
 
 
@@ -194,8 +185,7 @@ def _short_of_memory(t):
     t.case("each of %d hears what became of it, short of memory" % _CROWD,
            sum(int(count) for count, _ in counts) == _CROWD and "RDMA_CM_EVENT_" in result.out,
            result.out + result.err)
-    server.kill(15)
-    server.wait(timeout=20)
+    t.kill(server, signal=15)
 
 
 def run(t):

@@ -7,22 +7,19 @@
 
 import re
 
-from vmtest import netns
+from vmtest import netem, netns
 
 PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 120
 
-_WIRE = """modprobe sch_netem
-ip netns exec n1 tc qdisc add dev veth1 root netem delay %(delay)dms loss 5%%
-ip netns exec n1 ip link set veth1 gso_max_segs 1
-"""
-
 
 def run(t):
     t.undo = [lambda: t.run(t.a, netns.DOWN)]
     # What is under way when the sender dies must not have arrived before its namespace goes.
-    t.run(t.a, netns.UP + _WIRE % {"delay": 200 * t.slow} + netns.links("tern_iwarp"), check=True)
+    t.run(t.a, netns.UP + "ip netns exec n1 ip link set veth1 gso_max_segs 1", check=True)
+    netem.add(t, t.a, "delay %dms loss 5%%" % (200 * t.slow), "veth1", "n1")
+    t.run(t.a, netns.links("tern_iwarp"), check=True)
     heir = t.start(t.a, "/tern/vcm inherit", 100)
     t.wait_cm_listen(t.a)
     # Not ip netns exec: counters are in the first namespace's /sys.

@@ -34,5 +34,4 @@ def run(t):
            result.out + result.err)
     t.case("after %d s, within a fifth" % _PATIENCE,
            found and abs(int(found.group(2)) - _PATIENCE) <= _PATIENCE / 5, result.out)
-    server.kill(9)
-    server.wait(timeout=20)
+    t.kill(server)

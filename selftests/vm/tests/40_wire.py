@@ -7,6 +7,7 @@ import socket
 
 from riglib.rping import rping
 from vmtest import where, wire
+from vmtest.capture import Capture
 
 PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 240
@@ -25,25 +26,17 @@ INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
 def _capture(t, family):
     """A capture in guest b of what a runs; its path on the host."""
     # Merged receives would be no packets of the wire any more.
-    t.run(t.b, "ethtool -K eth0 gro off; rm -f /tmp/w.pcap; true")
-    dump = t.start(t.b, "tcpdump -i eth0 -s 0 -B 16384 -U -w /tmp/w.pcap udp port %d"
-                   % wire.PORT, 150)
-    dump.wait_for("listening on", 20)
+    t.run(t.b, "ethtool -K eth0 gro off; true")
+    capture = Capture(t, t.b, "udp port %d" % wire.PORT)
     cases = "-m 'rc/*/from-server' -m 'uc/*/from-server' -m 'ud/*/from-server' " \
             "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
     t.tool("vverify", "-f %s %s" % (family, cases), timeout=150, prefix="ipv%s/" % family)
     address = t.b.address if family == "4" else t.b.address6
     t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
                timeout=20)
-    t.run(t.b, "sleep 1.5")
-    dump.kill(2)
-    said = dump.wait(timeout=30).err
-    t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
-           "\n " + said.replace("\n", "\n "), said)
+    path = capture.stop("wire-%s-%s-ipv%s" % (t.lab.device, t.pair, family))
+    capture.check_complete("ipv%s: tcpdump lost nothing" % family)
     t.run(t.b, "ethtool -K eth0 gro on; true")
-    os.makedirs(where.RESULTS, exist_ok=True)
-    path = os.path.join(where.RESULTS, "wire-%s-%s-ipv%s.pcap" % (t.lab.device, t.pair, family))
-    t.b.pull("/tmp/w.pcap", path)
     return path
 
 

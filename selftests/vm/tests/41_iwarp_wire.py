@@ -8,6 +8,7 @@ import socket
 
 from riglib.rping import rping
 from vmtest import fpdu, where, wire
+from vmtest.capture import Capture
 
 PAIRS = ("iwarp-iwarp",)
 LIMIT = 180
@@ -25,18 +26,10 @@ def _traffic(t, family, address):
 
 def _capture(t, family):
     """A capture in guest b; its path on the host."""
-    dump = t.start(t.b, "exec tcpdump -i eth0 -s 0 -B 16384 -U -w /tmp/w.pcap "
-                   "'tcp port 7471 or tcp port 7174'", 150)
-    dump.wait_for("listening on", 20)
+    capture = Capture(t, t.b, "tcp port 7471 or tcp port 7174")
     _traffic(t, family, t.b.address if family == "4" else t.b.address6)
-    t.run(t.b, "sleep 1.5")
-    dump.kill(2)
-    said = dump.wait(timeout=30).err
-    t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
-           "\n " + said.replace("\n", "\n "), said)
-    os.makedirs(where.RESULTS, exist_ok=True)
-    path = os.path.join(where.RESULTS, "wire-iwarp-ipv%s.pcap" % family)
-    t.b.pull("/tmp/w.pcap", path)
+    path = capture.stop("wire-iwarp-ipv%s" % family)
+    capture.check_complete("ipv%s: tcpdump lost nothing" % family)
     return path
 
 

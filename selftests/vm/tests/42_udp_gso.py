@@ -7,9 +7,8 @@ A veth pair in one guest that says it knows no lists of packets, so that a batch
     veth0 10.88.0.1 ------ veth1 10.88.0.2
 """
 
-import os
-
-from vmtest import netns, where, wire
+from vmtest import netns, wire
+from vmtest.capture import Capture
 
 LIMIT = 240
 _NET = "/sys/class/net/veth0/statistics/tx_packets"
@@ -28,11 +27,7 @@ def _counts(t):
 
 
 def _verify(t, what, there="10.88.0.2", prefix=""):
-    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
-    t.wait_port(t.a, 18600, netns="n1")
-    result = t.run(t.a, "/tern/vverify -n veth0 %s %s" % (what, there), 100)
-    t.finish(server)
-    t.take_tap(result, prefix)
+    netns.verify(t, "-n veth0 %s %s" % (what, there), prefix)
 
 
 def _gro(t, on):
@@ -80,19 +75,12 @@ def _cut_by_sender(t):
            % (sent, left, taken))
 
     _gro(t, False)
-    dump = t.start(t.a, "ip netns exec n1 tcpdump -i veth1 -s 0 -B 16384 -U -w /tmp/cut.pcap "
-                        "udp port %d" % wire.PORT, 100)
-    dump.wait_for("listening on", 20)
+    capture = Capture(t, t.a, "udp port %d" % wire.PORT, "veth1", "n1", timeout=100)
     _verify(t, "-m rc/write -m rc/read -m rc/send", prefix="captured: ")
-    t.sleep(1)
-    dump.kill(2)
-    dump.wait(timeout=30)
-    os.makedirs(where.RESULTS, exist_ok=True)
-    path = os.path.join(where.RESULTS, "cut-%s.pcap" % t.lab.device)
-    t.a.pull("/tmp/cut.pcap", path)
+    path = capture.stop("udp-gso-" + t.lab.device)
     # A packet without among those that have one may be passed by them in the receiver's GRO.
-    without = t.run(t.a, "tcpdump -r /tmp/cut.pcap -nn 'udp[6:2] = 0' 2>/dev/null | wc -l",
-                    check=True).out.strip()
+    without = t.run(t.a, "tcpdump -r %s -nn 'udp[6:2] = 0' 2>/dev/null | wc -l"
+                    % capture.file, check=True).out.strip()
     t.case("every packet has a UDP checksum, a QP's first ones too", without == "0",
            "%s have none" % without)
     seen = wire.Summary(path)

@@ -17,8 +17,7 @@ def _watch(t, name, options):
                                     timeout=70, at=t.a)
     finally:
         running = watcher.running
-        watcher.kill(9)
-        watcher.wait(timeout=20)
+        t.kill(watcher)
     t.case(name + ": both ends come to their end", server.rc == 0 and client.rc == 0,
            "exit %d, %d\n%s%s" % (server.rc, client.rc, client.out[-800:], client.err[-800:]))
     moved = t.counter(t.a, "local_bytes") - before

@@ -62,10 +62,7 @@ def _is_of(kept, queues, least):
 
 def _kept(t):
     """The most bytes that were seen in the queues."""
-    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
-    t.wait_port(t.a, 18600, netns="n1")
-    client = t.start(t.a, "/tern/vverify -d nsa -m scale/bulk -N %d -S 4 -t 60 10.88.0.2"
-                     % _QPS, 100)
+    server, client = netns.start_pair(t, "-d nsa -m scale/bulk -N %d -S 4 -t 60 10.88.0.2" % _QPS)
     lines = t.run(t.a, "for i in $(seq %d); do tc -j -s qdisc show dev veth0; echo; sleep 0.1; done"
                   % _SAMPLES, check=True).out.split("\n")
     result = client.wait()

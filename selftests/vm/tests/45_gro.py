@@ -23,8 +23,8 @@ def run(t):
         t.skip("GRO", "tern's alone")
         return
     t.undo = [lambda: t.run(t.a, netns.DOWN)]
-    t.run(t.a, netns.UP + netns.links("tern_roce"), check=True)
-    t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
+    t.run(t.a, netns.UP, check=True)
+    netns.add_links(t, "tern_roce")
     # veth gives to GRO what may be for forwarding only; what GRO holds stays there for a while.
     t.run(t.a, "set -e\n"
                "ethtool -K veth0 gro on rx-udp-gro-forwarding on\n"

@@ -13,16 +13,6 @@ _FLOOD = 4000
 _NO_RULES = "nft delete table inet roce; true"
 
 
-def _counters(t, guest):
-    """{name: value} of the guest's device."""
-    words = t.run(guest, "rdma statistic show link %s/1" % t.dev(guest)).out.split()[2:]
-    return dict(zip(words[::2], map(int, words[1::2])))
-
-
-def _moved(t, guest, before):
-    return {name: value - before.get(name, 0) for name, value in _counters(t, guest).items()}
-
-
 def _psns(t, how):
     """{QPN: (rq_psn, sq_psn)} of what guest b shows of connected QPs."""
     out = t.run(t.b, how + "rdma resource show qp", check=True).out
@@ -43,20 +33,20 @@ def _look_at_psns(t):
 
 def _claim_to_be_us(t):
     mac = t.run(t.b, "cat /sys/class/net/eth0/address", check=True).out.strip()
-    before = _counters(t, t.b)
+    before = t.counters(t.b)
     t.run(t.a, "python3 /tern/vforge.py claims eth0 %s %s" % (mac, t.b.address6), check=True)
     t.sleep(0.5)
-    moved = _moved(t, t.b, before)
+    moved = t.counted_since(t.b, before)
     t.case("IPv6 packets by the wire that claim to come from here reach no QP",
            moved["rx_bad_path"] == _PACKETS and not moved["rx_packets"], moved)
 
 
 def _forged(t, target):
     """What comes in b of what nobody, in a, sends by a UDP socket."""
-    before = _counters(t, t.b)
+    before = t.counters(t.b)
     t.run(t.a, _NOBODY + "python3 /tern/vforge.py datagrams " + target, check=True)
     t.sleep(0.5)
-    return _moved(t, t.b, before)
+    return t.counted_since(t.b, before)
 
 
 def _busy(t):
@@ -69,16 +59,14 @@ def _busy(t):
     try:
         t.b.wait_until(t.has_grown(t.b, "local_bytes", 64 << 20), timeout=30)
         qpns = list(_psns(t, ""))
-        before = _counters(t, t.b)
+        before = t.counters(t.b)
         for qpn in qpns:
             t.run(t.a, "python3 /tern/vforge.py datagrams %s %s %d" % (t.b.address, qpn, _FLOOD),
                   timeout=60, check=True)
-        moved = _moved(t, t.b, before)
+        moved = t.counted_since(t.b, before)
         running = all(end.running for end in ends)
     finally:
-        for end in ends:
-            end.kill(9)
-            end.wait(timeout=20)
+        t.kill(*ends)
     t.case("packets of strangers come to busy QPs", running and len(qpns) == 2 and
            moved["local_bytes"] and moved["rx_bad_path"] > _FLOOD, moved)
     t.case("they do not wait there", not moved["rx_waited"], moved)

@@ -51,9 +51,7 @@ def _beside(t):
         moved = t.counter(t.a, "local_bytes") - moved
         running = server.running and client.running
     finally:
-        for command in (spinner, client, server):
-            command.kill(9)
-            command.wait(timeout=20)
+        t.kill(spinner, client, server)
     t.case("there was bulk beside it", running and moved, moved)
     # It has a half. Beside a worker of high priority it is what that leaves between two lists.
     t.case("a process on the same CPU had its share of it", spun >= spent * 3 / 8,

@@ -39,10 +39,8 @@ def run(t):
     waiting = _WAITING % many
     t.undo = [lambda: t.run(t.a, _DOWN)]
     t.run(t.a, _UP % addresses, check=True)
-    t.run(t.a, netns.links("tern_roce"), check=True)
-    t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
-    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 150)
-    t.wait_port(t.a, 18600, netns="n1")
+    netns.add_links(t, "tern_roce")
+    server = netns.start_server(t, timeout=150)
     # Known neighbours are connected to at once.
     t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % addresses, check=True)
     dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_FIRST, many, _READY), 150)

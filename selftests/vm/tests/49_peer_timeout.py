@@ -46,8 +46,7 @@ def _dead(t, what, busy):
     # By default TCP looks after two hours, or gives up after a quarter of one.
     t.finish(client, 60)
     t.case("a dead peer is noticed, " + what, "DISCONNECTED" in client.output(), client.output())
-    server.kill(9)
-    server.wait(timeout=20)
+    t.kill(server)
     t.undo_now()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Short of memory: kept pages are given back, under load too; no large ones; iWARP while TCP has none."""
 
-from vmtest import faults, netns
+from vmtest import faults, netem, netns, tcp_mem
 
 PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 240
@@ -13,12 +13,9 @@ _NO_LARGE = {"fail_page_alloc/" + name: value for name, value in (
 _TRACE = "/sys/kernel/tracing"
 _SHRUNK = _TRACE + "/events/vmscan/mm_shrink_slab_end/enable"
 _ASK = "echo 2 >/proc/sys/vm/drop_caches"
-_TCP_MEM = "/proc/sys/net/ipv4/tcp_mem"
 _MANY = 64  # QPs, with an FPDU of 16 KiB under way each
 _FEW_PAGES = 48  # of 4 KiB
-_DELAY = "netem delay 20ms limit 10000"  # so that most QPs have sent a part of an FPDU at a time
-_SLOW = "modprobe sch_netem; tc qdisc replace dev eth0 root " + _DELAY
-_QUICK = "tc qdisc del dev eth0 root 2>/dev/null; true"
+_DELAY = "delay 20ms limit 10000"  # so that most QPs have sent a part of an FPDU at a time
 _QUIETLY = "echo 4 >/proc/sys/vm/drop_caches"  # no line in the kernel log each time
 
 
@@ -37,16 +34,15 @@ def _under_load(t):
                prefix="while memory is asked for: ")
     for command in asking:
         t.case("it was asked for until the end", command.running)
-        command.kill(9)
-        command.wait()
+        t.kill(command)
 
 
 def _across_veth(t):
     """The same within guest a, so that no packet needs a NIC's buffer."""
     kind = "tern_iwarp" if _by_cm(t) else "tern_roce"
     t.undo.append(lambda: t.run(t.a, netns.DOWN))
-    t.run(t.a, netns.UP + netns.links(kind), check=True)
-    t.a.wait_until(netns.links_up(kind), timeout=15)
+    t.run(t.a, netns.UP, check=True)
+    netns.add_links(t, kind, timeout=15)
     moving = t.has_grown(t.a, "tx_bytes", 20000000, "veth0")
     command = "ib_write_bw -F -R -s 1048576 -t 8 -n 5000000 "
     server = t.start(t.a, "ip netns exec n1 " + command, 90)
@@ -88,8 +84,8 @@ def _given_back(t, guest):
 def _of_a_qp(t):
     """A transfer that stands still, and so sends nothing, but whose QP is there."""
     # Held up, so that more pages are under way than each CPU may keep.
-    t.run(t.a, _SLOW, check=True)
-    t.undo.append(lambda: t.run(t.a, _QUICK))
+    netem.add(t, t.a, _DELAY)
+    t.undo.append(lambda: netem.remove(t, t.a))
     # What was posted goes on to be sent: 8 MiB, not the 128 that ib_write_bw takes by itself.
     server, client = t.endless("ib_write_bw -F -s 1048576 -t 8 -n 5000000%s"
                                % (" -R" if _by_cm(t) else ""),
@@ -104,7 +100,7 @@ def _of_a_qp(t):
         t.case("once", pages < 8, "%d pages\n%s" % (pages, lines))
     finally:
         t.kill(server, client)
-        t.run(t.a, _QUICK)
+        netem.remove(t, t.a)
 
 
 def _tcp_count(t, guest, name):
@@ -125,28 +121,22 @@ def _dropped(t):
 def _of_tcp(t):
     """TCP has memory for a page at a time, in both guests, half of the time, beside bulk."""
     before = _pressures(t)
-    usual = t.run(t.a, "cat " + _TCP_MEM, check=True).out.strip()
     # Once it moves it is through with where perftest may crash of itself, which is tried again.
     server, client = t.endless("ib_write_bw -F -R -s 1048576 -n 5000000",
                                t.has_grown(t.a, "tx_bytes", 20000000))
-    refusing = [t.start(guest, "while :; do echo 0 0 0 >{0}; sleep 0.3; echo {1} >{0}; sleep 0.3; "
-                               "done".format(_TCP_MEM, usual), 100) for guest in t.guests]
     try:
-        t.pair_case("verified data while TCP has hardly any memory", "/tern/viwarp",
-                    "/tern/viwarp " + t.b.address, port=7471, want="verified")
-        for _ in range(20):
-            if _pressures(t) > before:
-                break
-            t.sleep(1)
-        t.case("TCP was short of it", _pressures(t) > before)
-        t.case("bulk beside it until the end",
-               all(command.running for command in (server, client, *refusing)))
+        with tcp_mem.pressure(t, t.guests, 0.3) as loops:
+            t.pair_case("verified data while TCP has hardly any memory", "/tern/viwarp",
+                        "/tern/viwarp " + t.b.address, port=7471, want="verified")
+            for _ in range(20):
+                if _pressures(t) > before:
+                    break
+                t.sleep(1)
+            t.case("TCP was short of it", _pressures(t) > before)
+            t.case("bulk beside it until the end",
+                   all(command.running for command in (server, client, *loops)))
     finally:
         t.kill(server, client)
-        for command, guest in zip(refusing, t.guests):
-            command.kill(9)
-            command.wait()
-            t.run(guest, "echo %s >%s" % (usual, _TCP_MEM))
 
 
 def _of_many(t):
@@ -156,9 +146,9 @@ def _of_many(t):
         # tcp_mem can stay above so low a limit when all memory is free again.
         t.skip("TCP has memory for few", "TCP does not count so exactly on several CPUs")
         return
-    usual = t.run(t.b, "cat " + _TCP_MEM, check=True).out.strip()
+    usual = tcp_mem.read(t, t.b)
     before = _dropped(t)
-    t.run(t.a, _SLOW, check=True)
+    netem.add(t, t.a, _DELAY)
     try:
         moving = t.has_grown(t.a, "tx_bytes", 10000000)
         server, client = t.tool_start("vverify", "-m scale/bulk -N %d -S 10 -t 60" % _MANY)
@@ -166,13 +156,12 @@ def _of_many(t):
         # Of QPs that know that memory is short nothing is dropped. So it becomes so while they hold
         # the beginnings of FPDUs, as often as it takes, and stays so until the end.
         while client.running and _dropped(t) == before:
-            t.run(t.b, "echo {1} >{0}; sleep 0.2; echo 24 32 {2} >{0}; sleep 0.1".format(
-                _TCP_MEM, usual, _FEW_PAGES), check=True)
+            tcp_mem.toggle(t, t.b, usual, "24 32 %d" % _FEW_PAGES, (0.2, 0.1))
         t.take_tap(client.wait(), "TCP has memory for few: ")
         t.finish(server)
     finally:
-        t.run(t.b, "echo %s >%s" % (usual, _TCP_MEM))
-        t.run(t.a, _QUICK)
+        tcp_mem.write(t, t.b, usual)
+        netem.remove(t, t.a)
     t.case("TCP has dropped what it had no memory for", _dropped(t) > before)
 
 

@@ -52,8 +52,7 @@ def _lent(t):
     t.undo = [lambda: t.run(t.a, netns.DOWN), lambda: t.run(t.a, "echo %s >%s" % (usual, _CRC))]
     t.run(t.a, "echo N >" + _CRC, check=True)
     t.run(t.a, netns.UP + netns.XDP, check=True)
-    t.run(t.a, netns.links("tern_iwarp"), check=True)
-    t.a.wait_until(netns.links_up("tern_iwarp"), timeout=10)
+    netns.add_links(t, "tern_iwarp")
     t.run(t.a, "ping -q -c 1 -W 5 " + netns.FAR, check=True)
     before = t.counter(t.a, "tx_zerocopy_bytes", _NETDEV)
     t.run(t.a, "rm -f " + _FILE)
@@ -72,8 +71,7 @@ def _lent(t):
     t.case("all that was posted comes back", "flushed" in client.output(), client.output())
     t.case("and the program hears of the end of that, too", "DISCONNECTED" in client.output(),
            client.output())
-    server.kill(9)
-    server.wait(timeout=20)
+    t.kill(server)
     t.undo_now()
 
 

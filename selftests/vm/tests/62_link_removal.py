@@ -40,8 +40,7 @@ def _module_after_link(t):
     t.wait_port(t.a, 18515)
     t.check_run("rdma link delete under a program", t.a, "rdma link delete " + t.dev(t.a), 30)
     _in_use(t, "the module is in use without a link")
-    program.kill(9)
-    program.wait(timeout=30)
+    t.kill(program)
     t.check_run("the module goes right after the program", t.a, "rmmod tern", 30)
 
 

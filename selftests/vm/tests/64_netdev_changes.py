@@ -127,8 +127,7 @@ def _port_taken(t, link, kind):
     t.case("a taken UDP port is an error", result.rc != 0, said)
     if t.is_tern:
         t.case("the message names the port", "4791" in said, said[-800:])
-    holder.kill(9)
-    holder.wait(timeout=20)
+    t.kill(holder)
     t.lab.unload(t.a, t.lab.device)
 
 

@@ -29,8 +29,7 @@ def run(t):
                 t.check_run("%s %s are sent" % (family, what), t.a,
                             "python3 /tern/vattack.py --seed %d %s %s %s %s" % (
                                 seed, options, source, target, what), 120)
-    client.kill(9)
-    client.wait(timeout=30)
+    t.kill(client)
     t.finish(server, 60)
     t.tool("vverify", "-m 'rc/*' -m 'ud/*' -x rc/send_imm -x rc/write_imm", timeout=100,
            prefix="afterwards: ")

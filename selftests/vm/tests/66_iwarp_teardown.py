@@ -30,13 +30,11 @@ def _kills(t):
     for name in ("client", "server"):
         server, client = _load(t)
         victim, other = (client, server) if name == "client" else (server, client)
-        victim.kill(9)
-        victim.wait(timeout=30)
+        t.kill(victim)
         guest = t.b if name == "client" else t.a
         guest.wait_until("! rdma resource show qp | grep -q 'state RTS'", timeout=20)
         t.case("the peer of a killed %s leaves RTS" % name, True)
-        other.kill(9)
-        other.wait(timeout=30)
+        t.kill(other)
         _works(t, "a killed " + name)
 
 
@@ -50,9 +48,7 @@ def _removals(t):
         # QEMU writes to its peer with everything stopped, so a guest whose packets nobody
         # takes does not answer.
         t.run(t.b, "ip link set eth0 up")
-        for command in (server, client):
-            command.kill(9)
-            command.wait(timeout=60)
+        t.kill(server, client)
         for guest in t.guests:
             t.lab.add_link(guest, "iwarp")
         t.b.wait_until("ping -c 1 -W 1 %s" % t.a.address, timeout=30)
@@ -61,9 +57,7 @@ def _removals(t):
 
 def _module(t):
     server, client = _load(t)
-    for command in (server, client):
-        command.kill(9)
-        command.wait(timeout=30)
+    t.kill(server, client)
     for guest in t.guests:
         t.check_run("the module goes right after (%s)" % guest.name, guest, "rmmod tern", 30)
         t.lab.add_link(guest, "iwarp")

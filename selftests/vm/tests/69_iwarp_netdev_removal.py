@@ -46,16 +46,13 @@ def _netdev_goes(t, guest):
 
 def _namespace_goes(t):
     t.run(t.a, netns.UP + netns.links("tern_iwarp"), check=True)
-    server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
-    t.a.wait_until("ip netns exec n1 ss -Hltn 'sport = :18600' | grep -q .", timeout=15)
-    client = t.start(t.a, "/tern/vverify -n veth0 %s 10.88.0.2" % _LOAD, 100)
+    server, client = netns.start_pair(t, "-n veth0 %s 10.88.0.2" % _LOAD)
     t.sleep(3)
     t.case("traffic runs between namespaces", server.running and client.running,
            client.output()[-800:])
     # A process inside keeps the namespace; with it everything goes at once.
     t.run(t.a, "ip netns del n1", check=True)
-    server.kill(9)
-    server.wait(timeout=30)
+    t.kill(server)
     t.case("the client ends when the namespace goes", t.finish(client, 40))
     for device in ("nsa", "nsb"):
         _gone(t, t.a, device)

@@ -77,8 +77,7 @@ class Exclusive:
 
     def start(self, client, what, ns=None):
         t = self.t
-        server = t.start(t.a, "ip netns exec n1 /tern/vverify -d nsb", 100)
-        t.wait_port(t.a, 18600, netns="n1")
+        server = netns.start_server(t)
         command = "/tern/vverify %s %s 10.88.0.2" % (client, what)
         return server, t.start(t.a, self.inside(ns, command), 100)
 

@@ -36,6 +36,9 @@ def _do_all(steps):
 class Test:
     """One run of one test file with one pair of drivers."""
 
+    # A tool's server listens there for its client's words.
+    TOOL_PORT = 18600
+
     def __init__(self, lab, report, pair, limit_s):
         self.lab, self.pair, self._report = lab, pair, report
         self.a, self.b = lab.guests()
@@ -157,6 +160,15 @@ class Test:
         return int(self.run(guest, "cat " + self.counter_file(guest, counter, netdev),
                             check=True).out)
 
+    def counters(self, guest):
+        """{name: value} of the guest's device on eth0."""
+        words = self.run(guest, "rdma statistic show link %s/1" % self.dev(guest)).out.split()[2:]
+        return dict(zip(words[::2], map(int, words[1::2])))
+
+    def counted_since(self, guest, before):
+        """How much each counter has grown since counters() returned `before`."""
+        return {name: value - before.get(name, 0) for name, value in self.counters(guest).items()}
+
     def has_grown(self, guest, counter, by, netdev="eth0"):
         """A shell condition: this counter has grown by so much since this call."""
         return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter, netdev),
@@ -182,12 +194,13 @@ class Test:
         return results
 
     @staticmethod
-    def kill(*commands):
-        """SIGKILL to all of them, and until they have ended."""
+    def kill(*commands, signal=9):
+        """Send the signal to all of them, and wait until they have ended."""
         for command in commands:
-            command.kill(9)
+            command.kill(signal)
         for command in commands:
-            command.wait(timeout=30)
+            # A process with iWARP connections may wait a minute for iw_cm's answers.
+            command.wait(timeout=70)
 
     def endless(self, command, moves, host=None):
         """A run of perftest that this test ends; returns (server, client).
@@ -240,18 +253,23 @@ class Test:
 
     # -- the C++ tools
 
-    def tool_start(self, program, args="", timeout=120, netdev="eth0", host=None):
-        """Start both processes of a tool; returns (server, client)."""
+    def tool_start(self, program, args="", timeout=120, netdev="eth0", host=None, at=None,
+                   server_args=""):
+        """Start both processes of a tool, the client in a; returns (server, client).
+
+        The server is in b, or in guest `at`.
+        """
         timeout = min(timeout, self.left())
-        server = self.start(self.b, "/tern/%s -n %s" % (program, netdev), timeout)
-        self.wait_port(self.b, 18600)
+        at = at or self.b
+        server = self.start(at, "/tern/%s -n %s %s" % (program, netdev, server_args), timeout)
+        self.wait_port(at, self.TOOL_PORT)
         client = self.start(self.a, "/tern/%s -n %s %s %s" % (
-            program, netdev, args, host or self.b.address), timeout)
+            program, netdev, args, host or at.address), timeout)
         return server, client
 
-    def tool(self, program, args="", timeout=120, prefix="", netdev="eth0", host=None):
+    def tool(self, program, args="", timeout=120, prefix="", netdev="eth0", host=None, at=None):
         """Run a two-process tool; each of its TAP lines becomes a case here."""
-        server, client = self.tool_start(program, args, timeout, netdev, host)
+        server, client = self.tool_start(program, args, timeout, netdev, host, at)
         result = client.wait()
         self.finish(server)
         self.take_tap(result, prefix)
