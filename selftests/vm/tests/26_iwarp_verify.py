@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP, with itself and with siw: verified data both ways at once, with and without CRCs; ends."""
+"""iWARP, tern with tern and with siw: verified data both ways, with and without CRCs; disconnects."""
 
 from riglib.rping import rping
 from vmtest import crc, fpdu
@@ -10,36 +10,36 @@ LONG_PAIRS = ("iwarp-siw", "siw-iwarp")
 LIMIT = 240
 
 
-def _commands(t, options):
-    """The server's and the client's; siw (6.1) does not flush all that is posted near its end."""
+def _make_commands(t, options):
+    """viwarp's two commands. siw (6.1) does not flush all work requests at a disconnect: -L there."""
     there, here = ("/tern/viwarp %s%s" % (options, " -L" if t.lab.driver_of(t.pair, guest) == "siw"
                                           else "") for guest in "ba")
     return there, "%s %s" % (here, t.b.address)
 
 
-def _verified(t, name, options):
-    t.pair_case(name, *_commands(t, options), port=7471, want="verified")
+def _check_verified(t, name, options):
+    t.pair_case(name, *_make_commands(t, options), port=7471, want="verified")
 
 
-def _on_the_wire(t, name, with_crc):
-    """An rping, captured: CRCs as agreed, and right."""
+def _check_wire(t, name, with_crc):
+    """Capture an rping: CRCs are used as agreed, and are right."""
     capture = Capture(t, t.b, "tcp port 7174", timeout=60)
     t.pair_case("%s: rping" % name, rping(3, "-s -a " + t.b.address),
                 rping(3, "-c -a " + t.b.address), port="cm")
     seen = fpdu.Summary(capture.stop("iwarp-" + t.pair))
     used = [bool((here.flags | there.flags) & 0x40) for here, there in seen.connections]
-    # siw's padding is whatever was there.
+    # siw does not clear its padding.
     wrong = [text for text in seen.wrong if "padding" not in text]
     t.case("%s: on the wire" % name, used == [with_crc] and seen.fpdus and not wrong,
            "CRCs used: %s, %d FPDUs\n%s" % (used, seen.fpdus, "\n".join(wrong[:5])))
 
 
-def _ends(t):
-    """Either side ends it, with work unfinished at both; the other is told, and all is flushed."""
+def _check_ends(t):
+    """Either end disconnects with work pending at both: the other gets the event, all is flushed."""
     for way in ("disconnect", "abort", "destroy", "kill"):
         for who in ("client", "server"):
             there, here = t.pair_run(
-                *_commands(t, "-n 2 -e %s%s" % (way, " -S" if who == "server" else "")), port=7471)
+                *_make_commands(t, "-n 2 -e %s%s" % (way, " -S" if who == "server" else "")), port=7471)
             ended, other = (here, there) if who == "client" else (there, here)
             t.case("%s by the %s" % (way, who),
                    other.rc == 0 and (ended.rc == 0 or way == "kill") and "verified" in other.out,
@@ -53,14 +53,14 @@ def run(t):
     if t.lab.driver_of(t.pair, "b") == "iwarp":
         asks.append(("CRCs for the client", True, False))
     if t.pair == "iwarp-iwarp":
-        # siw as a server does not insist.
+        # siw as a server does not insist on CRCs.
         asks.append(("CRCs for the server", False, True))
     for name, client, server in asks:
         crc.ask(t, client, server)
-        _on_the_wire(t, name, client or server)
-        _verified(t, name + ": up to 1 MiB", "-n 8 -r %d" % len(name))
-        _verified(t, name + ": many small", "-n 40 -b 2048 -r %d" % len(name))
-    # What -z adds siw (6.1) gets wrong: see Documentation/iwarp.md.
+        _check_wire(t, name, client or server)
+        _check_verified(t, name + ": up to 1 MiB", "-n 8 -r %d" % len(name))
+        _check_verified(t, name + ": many small", "-n 40 -b 2048 -r %d" % len(name))
+    # siw (6.1) fails with -z: see Documentation/iwarp.md.
     zeros = " -z" if t.pair == "iwarp-iwarp" else ""
-    _verified(t, "few READs under way", "-n 10 -b 65536 -d 3" + zeros)
-    _ends(t)
+    _check_verified(t, "few READs under way", "-n 10 -b 65536 -d 3" + zeros)
+    _check_ends(t)

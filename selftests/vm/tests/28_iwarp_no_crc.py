@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP with siw, CRCs off at both ends: perftest's bandwidth programs."""
+"""iWARP, tern with siw, no CRCs at either end: perftest's bandwidth programs."""
 
 from vmtest import crc
 

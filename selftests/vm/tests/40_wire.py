@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The wire as a stranger sees it: tcpdump, tshark, and the ICRC of every packet by zlib."""
+"""RoCE's packets on the wire: checked by tcpdump and tshark, and every ICRC by zlib."""
 
 import os
 import shutil
@@ -23,9 +23,9 @@ UD = {0x64: "UD SEND only", 0x65: "UD SEND only imm"}
 INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
 
 
-def _capture(t, family):
-    """A capture in guest b of what a runs; its path on the host."""
-    # Merged receives would be no packets of the wire any more.
+def _capture_traffic(t, family):
+    """Capture in guest b the traffic of all opcodes; returns the file's path on the host."""
+    # GRO would show merged packets, not those of the wire.
     t.run(t.b, "ethtool -K eth0 gro off; true")
     capture = Capture(t, t.b, "udp port %d" % wire.PORT)
     cases = "-m 'rc/*/from-server' -m 'uc/*/from-server' -m 'ud/*/from-server' " \
@@ -35,17 +35,17 @@ def _capture(t, family):
     t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
                timeout=20)
     path = capture.stop("wire-%s-%s-ipv%s" % (t.lab.device, t.pair, family))
-    capture.check_complete("ipv%s: tcpdump lost nothing" % family)
+    capture.check_complete("ipv%s: tcpdump lost no packet" % family)
     t.run(t.b, "ethtool -K eth0 gro on; true")
     return path
 
 
 def run(t):
     for family in "46":
-        path = _capture(t, family)
+        path = _capture_traffic(t, family)
         seen = wire.Summary(path)
         t.note("ipv%s: %d packets in %s" % (family, seen.packets, os.path.relpath(path, where.TOP)))
-        t.case("ipv%s: every ICRC is what zlib makes of the packet" % family,
+        t.case("ipv%s: every ICRC is what zlib computes" % family,
                seen.packets and not seen.wrong, "\n".join(seen.wrong[:12]))
         for guest in t.guests:
             address = guest.address if family == "4" else guest.address6

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Somebody lists the QPs all the time: traffic within the host goes on. (It takes two CPUs to meet.)"""
+"""`rdma resource show qp` in a loop does not stop local traffic. (A race that takes two CPUs.)"""
 
 LIMIT = 200
 PORT = 18515
 MESSAGES = 1500
 
 
-def _watch(t, name, options):
-    """Long messages both ways within guest a, to their end, beside a loop that looks at the QPs."""
+def _check_beside_dumps(t, name, options):
+    """Send long messages both ways within guest a, beside a loop that lists the QPs."""
     command = "ib_write_bw -b -F -d %s -x %d -s 1048576 -n %d %s" % (
         t.dev(t.a), t.gid_index(t.a, t.a.address), MESSAGES, options)
     watcher = t.start(t.a, "n=0; while rdma resource show qp >/dev/null; do n=$((n+1)); done", 150)
@@ -18,13 +18,13 @@ def _watch(t, name, options):
     finally:
         running = watcher.running
         t.kill(watcher)
-    t.case(name + ": both ends come to their end", server.rc == 0 and client.rc == 0,
+    t.case(name + ": both programs end", server.rc == 0 and client.rc == 0,
            "exit %d, %d\n%s%s" % (server.rc, client.rc, client.out[-800:], client.err[-800:]))
     moved = t.counter(t.a, "local_bytes") - before
-    t.case(name + ": all bytes went within the host", moved >= 2 * MESSAGES << 20, moved)
-    t.case(name + ": somebody looked all the while", running)
+    t.case(name + ": all bytes took the local path", moved >= 2 * MESSAGES << 20, moved)
+    t.case(name + ": the loop ran until the end", running)
 
 
 def run(t):
-    _watch(t, "one QP", "")
-    _watch(t, "four QPs", "-q 4")
+    _check_beside_dumps(t, "one QP", "")
+    _check_beside_dumps(t, "four QPs", "-q 4")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that are gone: what is for them waits for neighbours in the stack and keeps up nobody else.
+"""Packets to unreachable peers wait for neighbour discovery, and do not hold up other QPs.
 
-From guest a into a namespace of it, by a veth pair. There addresses go that QPs send to; the
-kernel asks for them a hundred times, for longer than all this takes.
+Guest a sends into a namespace of it, by a veth pair. Addresses that QPs send to are removed there.
+The kernel sends a hundred ARP requests for each, which takes longer than the test.
 """
 
 import ipaddress
@@ -11,8 +11,8 @@ from vmtest import netns
 
 LIMIT = 180
 
-# The stack keeps 208 KiB for each (unres_qlen_bytes), and a device without queues may have 512 KiB
-# in it for each CPU (ROCE_GATE_QUEUE_BYTES).
+# The stack keeps 208 KiB for each neighbour (unres_qlen_bytes). A device without queues may have
+# 512 KiB in the stack for each CPU (ROCE_GATE_QUEUE_BYTES).
 _DEAD_A_CPU = 3
 _FIRST = ipaddress.ip_address("10.88.1.1")
 _READY = "/tmp/dead-ready"
@@ -32,7 +32,7 @@ _WAITING = "[ $(ip neigh show dev veth0 | grep -c INCOMPLETE) = %d ]"
 
 def run(t):
     if not t.is_tern:
-        t.skip("peers that are gone", "tern's gate")
+        t.skip("unreachable peers", "only tern has a gate")
         return
     many = _DEAD_A_CPU * int(t.run(t.a, "nproc", check=True).out)
     addresses = " ".join(str(_FIRST + i) for i in range(many))
@@ -41,7 +41,7 @@ def run(t):
     t.run(t.a, _UP % addresses, check=True)
     netns.add_links(t, "tern_roce")
     server = netns.start_server(t, timeout=150)
-    # Known neighbours are connected to at once.
+    # With known neighbours vdead connects at once.
     t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % addresses, check=True)
     dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_FIRST, many, _READY), 150)
     t.a.wait_until("[ -e %s ]" % _READY, timeout=60)
@@ -49,8 +49,8 @@ def run(t):
     t.a.wait_until(waiting, timeout=10)
     result = t.run(t.a, "/tern/vverify -d nsa -m scale/bulk -N 4 -S 4 -t 30 " + netns.FAR, 100)
     still = t.run(t.a, waiting)
-    t.take_tap(result, "others go on: ")
-    t.case("and all the time the peers were waited for", still.rc == 0, still)
+    t.take_tap(result, "other QPs: ")
+    t.case("the peers were still being looked for at the end", still.rc == 0, still)
     t.run(t.a, "pkill -9 vdead")
     dead.wait()
     t.finish(server)

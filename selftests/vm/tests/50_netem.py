@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A bad network: loss, duplicates, reordering, corruption. data arrives right all the same."""
+"""netem with loss, duplicates, reordering and corruption: all data arrives intact."""
 
 from vmtest import netem
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A thousand QPs connected and used at once."""
+"""A thousand QPs are connected and used at once."""
 
 LIMIT = 300
 

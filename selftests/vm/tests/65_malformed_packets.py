@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Malformed packets from a hostile peer: nothing breaks, nothing is logged, traffic goes on."""
+"""A hostile peer sends malformed packets: nothing breaks, nothing is logged, traffic goes on."""
 
 import re
 
 LIMIT = 300
 
 
-def _qpns(t):
-    """Numbers of QPs that exist in guest b now."""
+def _read_qpns(t):
+    """The numbers of guest b's QPs."""
     out = t.run(t.b, "rdma resource show qp").out
     return [int(n) for n in re.findall(r"lqpn (\d+)", out)]
 
 
 def run(t):
-    # QPs that exist and wait for packets: RC, UC and UD ones.
+    # Traffic with RC, UC and UD QPs that receive packets.
     seconds = t.length(90)
     server, client = t.tool_start("vverify", "-m scale/mixed -S %d -t 30" % seconds, seconds + 190)
     t.sleep(4)
-    numbers = [n for n in _qpns(t) if n > 1][:6]
-    t.case("there are QPs to attack", numbers)
-    # Few live ones: an attacker who guesses QPN and PSN may break a connection (RC has no
-    # secret but these), so the live traffic is judged by how it ends, not by its success.
+    numbers = [n for n in _read_qpns(t) if n > 1][:6]
+    t.case("there are QPs to attack in guest b", numbers)
+    # Only two of the QPs in use: an attacker with the right QPN and PSN may break a connection, as
+    # RC has no other secret. So that traffic has to end, and need not succeed.
     for seed in t.again():
         for family, (source, target) in {"ipv4": (t.a.address, t.b.address),
                                          "ipv6": (t.a.address6, t.b.address6)}.items():
@@ -33,4 +33,4 @@ def run(t):
     t.finish(server, 60)
     t.tool("vverify", "-m 'rc/*' -m 'ud/*' -x rc/send_imm -x rc/write_imm", timeout=100,
            prefix="afterwards: ")
-    t.check_run("the guest's kernel still answers", t.b, "dmesg >/dev/null && rdma link", 20)
+    t.check_run("guest b's kernel still works", t.b, "dmesg >/dev/null && rdma link", 20)

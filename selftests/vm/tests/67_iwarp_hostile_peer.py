@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP: a hostile peer sends what is wrong in every way; others notice nothing."""
+"""iWARP: a hostile peer breaks the protocol in every way; other connections notice nothing."""
 
 from riglib.rping import rping
 
@@ -8,38 +8,38 @@ LIMIT = 200
 
 _GROUPS = ("mpa", "framing", "sends", "writes", "reads", "atomics", "sizes", "quotes", "terminates",
            "stream", "slow", "garbage")
-# For one of stream's cases receive buffers stay as tern makes them (IW_RCVBUF_BYTES), so that a peer can
-# fill one.
+# One case of the group "stream" fills a receive buffer, so buffers must not grow beyond tern's size
+# (IW_RCVBUF_BYTES).
 _RMEM = "/proc/sys/net/ipv4/tcp_rmem"
 _RMEM_MOST = 512 << 10
-# Without a count of pings, until it is told to end.
-_PINGS = "exec rping -v -V -a %s -p 7200 %s >/tmp/pings"
+# Without a count of pings, so that it runs until a signal.
+_RPING = "exec rping -v -V -a %s -p 7200 %s >/tmp/pings"
 
 
-def _pings(t):
-    """How far the transfer beside is; rping prints what it verified, a buffer full at a time."""
+def _read_progress(t):
+    """The output size of the rping beside it, which prints what it verified, a full buffer at a time."""
     return int(t.run(t.a, "stat -c %s /tmp/pings").out)
 
 
-def _goes_on(t, before):
-    """Does it come farther than that? A short group may end before the next buffer is full."""
+def _has_progress(t, before):
+    """Does the output grow beyond `before`? A short group may end before the next buffer is full."""
     return t.run(t.a, "for i in $(seq 100); do [ $(stat -c %%s /tmp/pings) -gt %d ] && exit; sleep 0.2; "
                       "done; exit 1" % before).ok
 
 
-def _keep_buffers(t):
+def _limit_receive_buffer(t):
     usual = t.run(t.b, "cat " + _RMEM, check=True).out.split()
     t.undo = [lambda: t.run(t.b, "echo %s >%s" % (" ".join(usual), _RMEM))]
     t.run(t.b, "echo %s %d >%s" % (" ".join(usual[:2]), _RMEM_MOST, _RMEM), check=True)
 
 
-def _responder(t):
-    """Servers whose answer is wrong: the client ends, and soon."""
+def _check_hostile_servers(t):
+    """Servers send wrong replies: the client ends soon."""
     server = t.start(t.b, "python3 /tern/vresponder.py %s 7400" % t.b.address, 120)
     t.wait_port(t.b, 7400)
     while server.running:
         client = t.run(t.a, "timeout 60 rping -c -C 1 -a %s -p 7400" % t.b.address, 70)
-        # Its time is up, or it crashed. (Once connected, rping ends with 0 or an error.)
+        # A timeout or a crash. (After a connection rping ends with 0 or an error code.)
         if client.rc in (124, 134, 139):
             t.case("a client of a hostile server ends", False,
                    "exit code %d\n%s" % (client.rc, client.out + client.err))
@@ -50,22 +50,22 @@ def _responder(t):
 def run(t):
     target = t.start(t.b, "/tern/vtarget " + t.b.address, t.left())
     t.wait_port(t.b, 7301)
-    server = t.start(t.b, _PINGS % (t.b.address, "-s -P"), t.left())
+    server = t.start(t.b, _RPING % (t.b.address, "-s -P"), t.left())
     t.wait_port(t.b, 7200)
-    client = t.start(t.a, _PINGS % (t.b.address, "-c"), t.left())
+    client = t.start(t.a, _RPING % (t.b.address, "-c"), t.left())
     t.a.wait_until("[ -s /tmp/pings ]", timeout=20)
     for seed in t.again():
         for group in _GROUPS:
-            before = _pings(t)
+            before = _read_progress(t)
             if group == "stream":
-                _keep_buffers(t)
+                _limit_receive_buffer(t)
             if group == "sizes":
-                # Of the path one case says that it is narrower than it is.
+                # One case reports a path MTU smaller than the real one.
                 t.undo = [lambda: t.run(t.b, "ip route flush cache")]
             t.take_tap(t.run(t.a, "python3 /tern/vhostile.py --seed %d %s %s" % (
                 seed, t.b.address, group), 60))
-            t.case("a transfer beside goes on during " + group,
-                   _goes_on(t, before) and client.running and server.running)
+            t.case("another transfer goes on during " + group,
+                   _has_progress(t, before) and client.running and server.running)
             t.undo_now()
     t.run(t.a, "python3 /tern/vhostile.py --end " + t.b.address, 20)
     t.case("the server ends", t.finish(target, 10) and target.wait().rc == 0)
@@ -75,7 +75,7 @@ def run(t):
     t.finish(server, 10)
     t.pair_case("rping afterwards", rping(10, "-s -a " + t.b.address),
                 rping(10, "-c -a " + t.b.address), head_start=1.5)
-    _responder(t)
+    _check_hostile_servers(t)
     for guest in t.guests:
-        t.check_run("guest %s: the module goes" % guest.name, guest, "rmmod tern", 30)
+        t.check_run("guest %s: rmmod" % guest.name, guest, "rmmod tern", 30)
         t.lab.add_link(guest, "iwarp")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP: 32 processes connect, exchange a message and disconnect, back to back; nothing is left."""
+"""iWARP: 32 processes connect, exchange a message and disconnect, back to back; no object is left."""
 
 from vmtest.storm import run_storm
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RDMA devices that are a network namespace's own: made there, moved there and back, gone with it.
+"""netns exclusive mode: RDMA devices are made in a namespace, moved there and back, and end with it.
 
     init namespace                       namespace n1, in guest a
     eth0           tern0 or ternw0
@@ -12,27 +12,27 @@ from vmtest.lab import LINK, MODULE
 PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 300
 
-# A name for the first one, as rdma wants it.
+# rdma needs a name for the first namespace, too.
 _HOME = "home"
 _LOAD = "-m scale/mixed -S 60 -t 5"
 _DUMPS = "; ".join("rdma -dd resource show " + what for what in ("qp", "cq", "mr", "pd", "cm_id"))
 
 
 class Exclusive:
-    """One run of the test, with one kind of link."""
+    """One run of the test with one kind of link."""
 
     def __init__(self, t):
         self.t = t
         self.kind = LINK[t.lab.driver_of(t.pair, "a")][1]
         self.iwarp = self.kind == "tern_iwarp"
-        # RoCE's way to n1 and its cases; iWARP's are found by rdma_cm.
+        # vverify's cases. iWARP has no datagrams.
         self.moves = "-m rc/write -m rc/read -m rc/send" + ("" if self.iwarp else " -m ud/send")
 
     # -- namespaces
 
     def up(self):
         t = self.t
-        t.check_run("exclusive", t.a, "rdma system set netns exclusive")
+        t.check_run("rdma system set netns exclusive", t.a, "rdma system set netns exclusive")
         t.run(t.a, "ip netns attach %s 1\n" % _HOME + netns.UP + "rdma link add nsa type %s netdev veth0\n"
               "ip netns exec n1 rdma link add nsb type %s netdev veth1\n" % (self.kind, self.kind),
               check=True)
@@ -42,7 +42,7 @@ class Exclusive:
     def down(self):
         t = self.t
         t.run(t.a, "pkill -9 vverify; ip netns del %s; " % _HOME + netns.DOWN)
-        # A namespace goes some time after its name.
+        # A namespace ends some time after its name.
         t.run(t.a, "for i in $(seq 100); do rdma system set netns shared && exit; sleep 0.2; done; "
               "exit 1", 60, check=True)
 
@@ -53,12 +53,12 @@ class Exclusive:
     def wait_up(self, device, ns=None, new=False):
         up = "rdma link | grep -q '^link %s/1 state ACTIVE'" % device
         if new and not self.iwarp:
-            # RoCE has GIDs of addresses, some time after the link.
+            # RoCE's GIDs come some time after the link.
             up += " && grep -qs :0a58:000 /sys/class/infiniband/%s/ports/1/gids/*" % device
         self.t.a.wait_until(self.inside(ns, 'sh -c "%s"' % up), timeout=15)
 
     def sees(self, ns):
-        """The devices that there are in a namespace."""
+        """The devices in a namespace."""
         out = self.t.run(self.t.a, self.inside(ns, "rdma link"), check=True).out
         return {line.split()[1].split("/")[0] for line in out.splitlines() if line}
 
@@ -71,9 +71,9 @@ class Exclusive:
         self.t.check_run("%s is moved to %s" % (device, ns or "init's"), self.t.a,
                          self.inside(at, "rdma dev set %s netns %s" % (device, to)), 30)
         self.wait_up(device, ns)
-        self.is_in("%s is there, and nowhere else" % device, device, ns)
+        self.is_in("%s is in that namespace only" % device, device, ns)
 
-    # -- traffic: the server has nsb in n1
+    # -- traffic: the server uses nsb in n1
 
     def start(self, client, what, ns=None):
         t = self.t
@@ -87,7 +87,7 @@ class Exclusive:
         self.t.finish(server)
 
     def _dumped(self):
-        """Everything that there is, many times, while it is used; in each namespace its own."""
+        """List all objects, many times, under load: each namespace shows its own only."""
         t = self.t
         both = [t.start(t.a, self.inside(ns, "sh -c 'for i in $(seq 10); do %s; done'" % _DUMPS), 60)
                 for ns in (None, "n1")]
@@ -95,11 +95,11 @@ class Exclusive:
         t.case("dumps in both namespaces", all(not out.rc for out in outs),
                "\n".join(out.err[-300:] for out in outs))
         for out, own, others in zip(outs, ("nsa", "nsb"), ("nsb", "nsa")):
-            t.case("QPs of %s alone are shown in its namespace" % own,
+            t.case("only QPs of %s are shown in its namespace" % own,
                    "link %s/" % own in out.out and others + "/" not in out.out, out.out[-800:])
 
     def moved_under_load(self):
-        """Its programs hear of its end, and others can use it where it is then."""
+        """Programs that use a device end when it is moved. Others can use it in its new namespace."""
         t = self.t
         server, client = self.start("-n veth0", _LOAD)
         t.sleep(3)
@@ -112,15 +112,15 @@ class Exclusive:
     # -- ends
 
     def namespace_goes(self):
-        """A device of init's netdev comes home, one of the namespace's ends with that."""
+        """A namespace ends: a device of init's netdev returns, a device of the namespace's netdev ends."""
         t = self.t
         device = t.dev(t.a)
         self.move(device, "n1")
         t.run(t.a, "ip netns del n1", check=True)
         self.t.a.wait_until("rdma link | grep -q '^link %s/1 state ACTIVE'" % device, timeout=20)
-        t.case("the device is back when its namespace has gone", True)
+        t.case("the device is back when the namespace has ended", True)
         self.t.a.wait_until("! rdma link | grep -q '^link ns[ab]/'", timeout=20)
-        t.case("links of the namespace's netdevs went with it", True)
+        t.case("links of the namespace's netdevs end with it", True)
         if not self.iwarp:
             t.lab.wait_gids(t.a)
         t.tool("vverify", "-m rc/write", timeout=60, prefix="after the namespace: ")
@@ -128,7 +128,7 @@ class Exclusive:
     def module_goes(self):
         t = self.t
         self.move(t.dev(t.a), "n1")
-        t.check_run("the module goes, with devices in both namespaces", t.a,
+        t.check_run("rmmod with devices in both namespaces", t.a,
                     "rmmod " + MODULE["tern"], 30)
         t.case("no device is left", not self.sees(None) and not self.sees("n1"))
         self.down()
@@ -139,18 +139,18 @@ def run(t):
     e = Exclusive(t)
     t.undo = [e.down]
     e.up()
-    e.is_in("a link made in a namespace is its own", "nsb", "n1")
-    e.is_in("and one of init's is not in it", "nsa", None)
-    e.verify("made there", "-n veth0")
+    e.is_in("a link made in a namespace is in that one only", "nsb", "n1")
+    e.is_in("a link made in init's namespace is in that one only", "nsa", None)
+    e.verify("nsb made in n1", "-n veth0")
     e.moved_under_load()
     if not e.iwarp:
-        # rdma_cm knows addresses, and that of nsa's netdev is not in n1.
-        e.verify("moved there", "-d nsa", "n1")
+        # Not for iWARP: rdma_cm needs the address of nsa's netdev, which is not in n1.
+        e.verify("nsa moved to n1", "-d nsa", "n1")
     e.move("nsa", None)
-    e.verify("moved back", "-n veth0")
+    e.verify("nsa moved back", "-n veth0")
     e.move("nsb", None)
     e.move("nsb", "n1")
-    e.verify("the other moved away and back", "-n veth0")
+    e.verify("nsb moved away and back", "-n veth0")
     e.namespace_goes()
     e.down()
     e.up()

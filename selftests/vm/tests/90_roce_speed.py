@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The speed table: this driver against rxe in the same VMs, medians of five, ratios.
+"""The speed table of RoCE: this driver and rxe in the same VMs, medians of five rounds, ratios.
 
-The programs sleep (-e): two that spin, on one CPU, would measure how its time is shared out.
+The programs sleep (-e): two programs that poll on one CPU would measure the scheduler.
 """
 
 from vmtest import speed
@@ -19,7 +19,7 @@ ROWS = (
 
 
 def run(t):
-    # Turn by turn: the host's mood changes in minutes, and both are to have the same.
+    # Alternately: the host's speed changes within minutes.
     figures = speed.Figures()
     try:
         for _ in range(ROUNDS):

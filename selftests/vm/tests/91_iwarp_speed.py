@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The speed table of iWARP: beside siw, TCP and tern_roce, at two MTUs, medians of five rounds.
+"""The speed table of iWARP: siw, TCP and tern_roce beside it, two MTUs, medians of five rounds.
 
-tern_iwarp comes twice: as it is, and without CRCs, which siw and TCP do not have either.
-siw's bandwidth is that of a fifth of the messages, for its pace. Figures are printed as they come.
-All programs sleep: on one CPU those that spin would measure how its time is shared out. So it is SEND,
-for the server of a WRITE or READ spins until rdma_cm's message that says the end.
+tern_iwarp is measured with CRCs and without, as siw and TCP have none. siw is slow and moves a fifth
+of the messages. Figures are printed as they are measured. All programs sleep: programs that poll on
+one CPU would measure the scheduler. So all use SEND: the server of a WRITE or READ polls until
+rdma_cm's message at the end.
 """
 
 from vmtest import speed
@@ -13,10 +13,10 @@ PAIRS = ("iwarp-iwarp",)
 LONG = True
 LIMIT = 3600
 ROUNDS = 5
-# A subject is a pair of the laboratory, or says below what it is.
+# A subject is a pair of the laboratory, or has its own code below.
 SUBJECTS = (("iwarp-iwarp", "tern_iwarp"), ("tcp", "TCP"), ("no crc", "no CRC"), ("siw-siw", "siw"),
             ("tern-tern", "tern_roce"))
-# Tool, bytes, times, column; at least so many times TCP and siw, or (latency) at most.
+# Tool, bytes, messages, column; the least ratio to TCP and to siw, or (latency) the largest.
 ROWS = (
     ("ib_send_bw", 65536, 1500, 3, 0.7, 1.5),
     ("ib_send_bw", 1048576, 90, 3, 0.7, 1.5),
@@ -24,12 +24,12 @@ ROWS = (
 )
 
 
-def _crc(t, wanted):
+def _set_crc(t, wanted):
     for guest in t.guests:
         t.run(guest, "echo %s > /sys/module/tern/parameters/iwarp_crc" % wanted, check=True)
 
 
-def _run(t, subject, row):
+def _run_row(t, subject, row):
     tool, size, times, column, of_tcp = row[:5]
     if subject == "siw-siw" and of_tcp:
         times //= 5
@@ -41,42 +41,42 @@ def _run(t, subject, row):
     except RuntimeError as error:
         if subject != "siw-siw":
             raise
-        # A peer's trouble is no verdict on this driver.
+        # A failure of siw is no failure of this driver.
         t.note("siw: " + str(error).strip().splitlines()[-1][:150])
         return None
 
 
-def _runs(t, figures, mtu, subject):
+def _run_rows(t, figures, mtu, subject):
     values = []
     for row in ROWS:
-        # Latency is what a busy host disturbs most: three samples a round.
+        # A busy host disturbs latency most: three samples a round.
         for _ in range(1 if row[4] else 3):
-            values.append(_run(t, subject, row))
+            values.append(_run_row(t, subject, row))
             if values[-1] is not None:
                 figures.add((mtu, row), subject, values[-1])
     return values
 
 
-def _round(t, figures, mtu):
+def _run_round(t, figures, mtu):
     for subject, name in SUBJECTS:
         if subject == "tcp":
             values = [speed.tcp(t, 4)]
             figures.add((mtu, "tcp"), subject, values[0])
         elif subject == "no crc":
             t.lab.set_up("iwarp-iwarp")
-            _crc(t, "N")
+            _set_crc(t, "N")
             try:
-                values = _runs(t, figures, mtu, subject)
+                values = _run_rows(t, figures, mtu, subject)
             finally:
-                _crc(t, "Y")
+                _set_crc(t, "Y")
         else:
             t.lab.set_up(subject)
-            values = _runs(t, figures, mtu, subject)
+            values = _run_rows(t, figures, mtu, subject)
         t.note("MTU %d, %s: %s" % (mtu, name, " ".join("-" if value is None else "%.4g" % value
                                                        for value in values)))
 
 
-def _table(t, figures, mtu):
+def _print_table(t, figures, mtu):
     tcp = (mtu, "tcp")
     columns = [(subject, name) for subject, name in SUBJECTS if subject != "tcp"]
     t.note("MTU %d, medians of %d; MiB/s, latency in us; TCP's one stream %.4g (%s)" % (
@@ -109,10 +109,10 @@ def run(t):
             for guest in t.guests:
                 t.run(guest, "ip link set eth0 mtu %d" % mtu, check=True)
             for _ in range(ROUNDS):
-                _round(t, figures, mtu)
+                _run_round(t, figures, mtu)
     finally:
         for guest in t.guests:
             t.run(guest, "ip link set eth0 mtu 1500")
         t.lab.set_up("iwarp-iwarp")
     for mtu in (1500, 9000):
-        _table(t, figures, mtu)
+        _print_table(t, figures, mtu)
