@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// vdead: RC and UD QPs whose peers are gone. It connects -m of each to addresses from -a on, which
-// somebody has to have meanwhile, makes the file -r, waits until there is none of that name any
-// more, and then sends without end until it is killed.
+// vdead: RC and UD QPs with unreachable peers. It connects -m of each to addresses from -a on, which
+// must exist so far, creates the file -r, waits until that file is
+// removed, and then sends until it is killed.
 #include <arpa/inet.h>
 #include <cstdio>
 #include <cstring>
@@ -47,7 +47,7 @@ struct Sender {
 	{
 		return vt::mtu_bytes(device.port().active_mtu);
 	}
-	// What there is room for; one that has ended sends no more.
+	// Fill the send queue. A QP in error sends no more.
 	void send()
 	{
 		ibv_wc wc;

@@ -11,7 +11,7 @@ namespace vt {
 
 void need_tern(Env &env, const char *what)
 {
-	// A description may be the administrator's; this is a setting of tern's.
+	// The node description may be the administrator's. This attribute is tern's own.
 	std::string setting = std::string(env.device.context()->device->ibdev_path) + "/poll_us";
 	env.both_need(!access(setting.c_str(), F_OK), what);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is an RNIC's own: QPs that are idle from the start, attributes that iWARP does not have.
+// RNICs only: QPs start in the idle state, and some attributes do not exist in iWARP.
 #include <cstring>
 
 #include "bench.h"
@@ -20,7 +20,7 @@ ibv_qp_attr attributes_of(const Link &link)
 	return a;
 }
 
-// INIT, as rdma-core has it of an RNIC, and RESET is another name for it.
+// The state is INIT, as rdma-core expects of an RNIC. RESET is another name for it.
 void idle(Env &env)
 {
 	need_iwarp(env);
@@ -39,7 +39,7 @@ void idle(Env &env)
 	env.control.sync();
 }
 
-// They are let pass, and no query says that they are there.
+// They are accepted, and a query does not return them.
 void foreign_attributes(Env &env)
 {
 	need_iwarp(env);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// vhoard: makes objects of one kind until that is refused, or there are -m of them, says how
-// many and why, and keeps them until it is killed.
+// vhoard: creates objects of one kind until that fails, or there are -m of them, prints how
+// many and why it stopped, and keeps them until it is killed.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Makes one more, and does not give it back. False: errno says why not.
+// Creates one more, and keeps it. False: errno has the reason.
 using Make = std::function<bool()>;
 
 std::map<std::string, Make> kinds(ibv_context *context, ibv_pd *pd)
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		// libibverbs' part of the objects shall not be what there is no memory for.
+		// Reserve memory for libibverbs' part of the objects: only the kernel's part may run out.
 		vt::grow_heap();
 		vt::Device device(choice);
 		vt::Pd pd = vt::make_pd(device.context());

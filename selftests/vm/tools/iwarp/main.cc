@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// viwarp: two ends connected by rdma_cm move verified data both ways at once, then one of
-// them ends the connection, in order or not, and both see that it has ended.
+// viwarp: two ends connected by rdma_cm move verified data both ways at once. Then one of
+// them ends the connection, orderly or not, and both check that it has ended.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// vstranger: a QP names one that is connected to another, and knows all there is to know: the
-// addresses, which are the host's, the number, the PSNs. Within a host that gains it nothing.
+// vstranger: a QP claims to be the peer of a QP that is connected to another one. It uses the right
+// addresses (the host's), QP number and PSNs. On the local path its messages are not accepted.
 #include <cstring>
 
 #include "alone.h"
@@ -32,7 +32,7 @@ vt::Work work(ibv_wr_opcode opcode, uint64_t id, const vt::Arena &from, const vt
 		.rkey = to.mr()->rkey};
 }
 
-// a and b are each other's; c says that it is b's, too, with a's PSN.
+// a and b are connected to each other. c claims to be b's peer, with a's PSN.
 void strange(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
 {
 	vt::Pd pd = vt::make_pd(device.context());
@@ -54,7 +54,7 @@ void strange(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
 		link->to_rts();
 	vt::post_recv(b, 7, {target.sge(0, kBytes)});
 
-	// An unreliable one is done when it is sent.
+	// An unreliable request completes when it is sent.
 	vt::post(c, work(opcode, 1, theirs, target));
 	sends.expect(type == IBV_QPT_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS, 1);
 	vt::require(!*target.at(0) && !*target.at(kBytes), "the stranger wrote");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// vturn: a QP's way to another of this host turns from packets to none while packets are
-// under way, first requests, then their answers; a plug on `lo` keeps them there. What is
-// posted meanwhile must not overtake them: who runs this looks at the counters for that.
+// vturn: the path between two QPs of this host changes from packets to the local path while
+// packets are in flight: first requests, then responses. A plug qdisc on `lo` keeps them. Requests
+// posted later must not overtake them: the VM test checks the counters for that.
 #include <fstream>
 #include <string>
 #include <unistd.h>
@@ -38,7 +38,7 @@ public:
 		file << (on ? "Y" : "N") << std::flush;
 		vt::require(file.good(), "writing %s", switch_.c_str());
 	}
-	// Each to a place of its own.
+	// Each WRITE has a place of its own.
 	void post(ibv_wr_opcode opcode)
 	{
 		uint64_t at = next_ * kBytes;
@@ -50,7 +50,7 @@ public:
 			      .remote_va = to_.va(at),
 			      .rkey = to_.mr()->rkey});
 	}
-	// Has that WRITE come?
+	// Has that WRITE arrived?
 	bool has_come(uint64_t id) const
 	{
 		return __atomic_load_n(to_.at(id * kBytes), __ATOMIC_ACQUIRE) == 1;
@@ -75,7 +75,7 @@ public:
 	}
 
 private:
-	// No ACK timer: nothing is to be sent again because of it.
+	// No ACK timer, which would send requests again.
 	static vt::LinkOptions options()
 	{
 		vt::LinkOptions o;
