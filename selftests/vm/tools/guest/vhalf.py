@@ -25,7 +25,7 @@ _WINDOW_GROWS = 2 << 20
 _FLAGS = {"read": iw.CRC | iw.ENHANCED, "trickle": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED | iw.LONG_FPDUS}
 
 
-def _trickle(sock):
+def _read_slowly(sock):
     """Read slowly: there is always progress, but vcm's 8 MiB take two minutes."""
     try:
         while sock.recv(1 << 16):
@@ -55,7 +55,7 @@ def main():
         time.sleep(0.1)
     stream.finish()
     if what == "trickle":
-        _trickle(stream.sock)
+        _read_slowly(stream.sock)
         return
     # A client that takes the FIN for the end has ended before there is room for more.
     time.sleep(600 if what == "mute" else 1)
