@@ -102,7 +102,7 @@ def _scaling_table(samples, failed):
 
 
 def markdown(samples, native_csv):
-    """All tables, for Documentation/performance.md and the README, as lines."""
+    """All tables, in Markdown, as lines."""
     failed = {point for point, _, _ in samples.failures()}
     yield _facts(samples) + "\n"
     for path in PATHS:
