@@ -95,7 +95,7 @@ int play(const Options &o)
 		if (random() % 100 < o.kill_percent) {
 			kill(victim, SIGKILL);
 			ends.killed++;
-			// It ends when its calls have ended, which may wait for an answer for a minute.
+			// It ends after its calls, which may wait a minute for an answer.
 			going.push_back(victim);
 			victim = launch(o, random());
 			ends.started++;

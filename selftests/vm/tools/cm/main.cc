@@ -338,7 +338,7 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-	{"make-qp", "HOST", 1, make_qp}, // prints its number, and waits
+	{"make-qp", "HOST", 1, make_qp},	   // prints its number, and waits
 	{"connect-qp", "QPN HOST", 2, connect_qp}, // a QP of another process
 	{"connect-qp-in-child", "HOST", 1, connect_qp_in_child},
 	{"connect", "HOST LOCAL-PORT", 2, connect_from},

@@ -158,7 +158,7 @@ void dead_cq(Env &env)
 	const uint32_t flushed = cons;
 	{
 		Poster poster(env.device, *rq, kPosted);
-		// The kernel looks at the posted requests more than once, so the flush may not have begun.
+		// The kernel looks at the requests more than once: the flush may not have begun.
 		for (int i = 0; i < 50; i++) {
 			link.move_to(IBV_QPS_ERR);
 			usleep(2000);

@@ -65,7 +65,7 @@ public:
 	}
 
 	// At most one completion. Over iWARP a WRITE completes at once while TCP has
-	// room: the next completion would always be there, and the loop would not look for the answer.
+	// room: there would always be another, and the loop would not look for the answer.
 	void reap(bool go_on)
 	{
 		Completion c;

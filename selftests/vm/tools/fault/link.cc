@@ -198,7 +198,7 @@ std::vector<Call> link_calls(const std::string &type, const std::string &netdev)
 		{"add-link", [=] { return std::make_unique<AddLink>(type, netdev); }},
 		{"delete-link", [=] { return std::make_unique<DeleteLink>(type, netdev); }},
 	};
-	// Most of the thousands of allocations are sysfs', the same for each file: a prime step hits
+	// Most of thousands of allocations are sysfs', alike for each file: a prime step hits
 	// different ones.
 	calls.front().stride = 37;
 	return calls;

@@ -95,7 +95,7 @@ class Server:
     # -- verdicts
 
     def case(self, name, work, inside=0):
-        """Run work(). Then no connection is left, and `inside` bytes have changed (None: any number)."""
+        """Run work(). Then no connection is left, and `inside` bytes (None: any) have changed."""
         self.number += 1
         why = ""
         try:

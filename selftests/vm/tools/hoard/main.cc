@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		// Reserve memory for libibverbs' part of the objects: only the kernel's part may run out.
+		// Reserve memory for libibverbs' part: only the kernel may run out of it.
 		vt::grow_heap();
 		vt::Device device(choice);
 		vt::Pd pd = vt::make_pd(device.context());

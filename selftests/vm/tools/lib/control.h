@@ -34,7 +34,7 @@ public:
 	// Sends how the case ended here; returns how it ended at the peer.
 	Outcome end_case(const Outcome &mine);
 
-	// Both sides call it: sends ours, returns the peer's. Fails the case if the peer has left it.
+	// Both sides call it: sends ours, returns the peer's. Fails if the peer has left the case.
 	std::vector<char> exchange_bytes(const void *ours, size_t bytes);
 	std::string exchange_text(const std::string &ours);
 	// One direction each, for the session's own messages.

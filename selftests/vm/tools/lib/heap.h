@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A heap that already has what libibverbs will allocate, so that only the kernel's allocations fail.
+// A heap that has enough for libibverbs, so that only the kernel's allocations fail.
 #ifndef TERN_VM_HEAP_H
 #define TERN_VM_HEAP_H
 

@@ -12,7 +12,7 @@ namespace vt {
 
 struct Option {
 	char letter;
-	// Where the value goes. A bool has no value; a vector collects the values of all occurrences.
+	// Where the value goes. A bool has no value; a vector collects all values.
 	std::variant<bool *, std::string *, std::vector<std::string> *, uint8_t *, uint16_t *,
 		     int *, uint32_t *, uint64_t *, double *>
 		to;

@@ -192,7 +192,7 @@ void rereg_busy(Env &env)
 	env.control.sync();
 }
 
-// More regions than a driver's shortest lookup holds: keys differ, and each gives access to its own 64
+// More regions than a driver's shortest lookup holds: keys differ, and each reaches its own 64
 // bytes, also after a third of the regions is gone. The keys of those no longer work.
 void many_regions(Env &env)
 {
