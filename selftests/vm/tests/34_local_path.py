@@ -70,7 +70,7 @@ def _check_order(t):
         return
     before = t.counters(t.a)
     t.check_run("path switch with requests, then responses, in flight", t.a,
-                "/tern/vturn -n eth0", 60)
+                "/tern/vpathswitch -n eth0", 60)
     t.run(t.a, "tc qdisc del dev lo root 2>/dev/null; true")
     _set_local(t, "Y")
     moved = t.counted_since(t.a, before)

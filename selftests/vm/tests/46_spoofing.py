@@ -99,7 +99,7 @@ def run(t):
         t.skip("spoofing", "only tern is tested for it")
         return
     t.undo = [lambda: t.run(t.a, _NO_RULES)]
-    t.check_run("a local QP that names another QP's peer", t.a, "/tern/vstranger -n eth0", 60)
+    t.check_run("a local QP that names another QP's peer", t.a, "/tern/vspoof -n eth0", 60)
     _check_psns(t)
     _check_own_address(t)
     _check_busy_qps(t)

@@ -26,7 +26,7 @@ _DIE = """set -e
 for a in %s; do ip -n n1 addr del $a/32 dev veth1; done
 ip neigh flush dev veth0
 rm """ + _READY
-_DOWN = "pkill -9 vverify; pkill -9 vdead; rm -f %s; %s" % (_READY, netns.DOWN)
+_DOWN = "pkill -9 vverify; pkill -9 vunreachable; rm -f %s; %s" % (_READY, netns.DOWN)
 _WAITING = "[ $(ip neigh show dev veth0 | grep -c INCOMPLETE) = %d ]"
 
 
@@ -41,9 +41,9 @@ def run(t):
     t.run(t.a, _UP % addresses, check=True)
     netns.add_links(t, "tern_roce")
     server = netns.start_server(t, timeout=150)
-    # With known neighbours vdead connects at once.
+    # With known neighbours vunreachable connects at once.
     t.run(t.a, "for a in %s; do ping -c 1 -w 10 $a & done; wait" % addresses, check=True)
-    dead = t.start(t.a, "/tern/vdead -d nsa -a %s -m %d -r %s" % (_FIRST, many, _READY), 150)
+    dead = t.start(t.a, "/tern/vunreachable -d nsa -a %s -m %d -r %s" % (_FIRST, many, _READY), 150)
     t.a.wait_until("[ -e %s ]" % _READY, timeout=60)
     t.run(t.a, _DIE % addresses, check=True)
     t.a.wait_until(waiting, timeout=10)
@@ -51,6 +51,6 @@ def run(t):
     still = t.run(t.a, waiting)
     t.take_tap(result, "other QPs: ")
     t.case("the peers were still being looked for at the end", still.rc == 0, still)
-    t.run(t.a, "pkill -9 vdead")
+    t.run(t.a, "pkill -9 vunreachable")
     dead.wait()
     t.finish(server)

@@ -41,7 +41,7 @@ def _read_available(t):
 def _check_kind(t, kind, most):
     before = _read_available(t)
     command = t.start(t.a, "echo $$ >%s/cgroup.procs && exec setpriv --reuid=65534 --regid=65534 "
-                      "--clear-groups --inh-caps=-all /tern/vhoard -n eth0 -k %s -m %d"
+                      "--clear-groups --inh-caps=-all /tern/vexhaust -n eth0 -k %s -m %d"
                       % (_GROUP, kind, most), 100)
     try:
         while command.running and "\n" not in command.output():

@@ -19,9 +19,8 @@ TOP = os.path.dirname(os.path.dirname(VM))
 BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
 TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
-PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace",
-            "vfair", "vmemcpy", "vturn", "vstranger", "vhoard", "vfault",
-            "vdead")
+PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace", "vfair",
+            "vmemcpy", "vpathswitch", "vspoof", "vexhaust", "vfault", "vunreachable")
 BUILD_LIMIT_S = 900
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// vhoard: creates objects of one kind until that fails, or there are -m of them, prints how
+// vexhaust: creates objects of one kind until that fails, or there are -m of them, prints how
 // many and why it stopped, and keeps them until it is killed.
 #include <cerrno>
 #include <cstdio>
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	uint32_t most = 1;
 
 	if (!vt::parse_options(argc, argv, {{'n', &choice.netdev}, {'m', &most}, {'k', &kind}})) {
-		fprintf(stderr, "usage: vhoard -n NETDEV -k KIND [-m MOST]\n");
+		fprintf(stderr, "usage: vexhaust -n NETDEV -k KIND [-m MOST]\n");
 		return 2;
 	}
 	try {
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		pause();
 	} catch (const std::exception &why) {
-		fprintf(stderr, "vhoard: %s\n", why.what());
+		fprintf(stderr, "vexhaust: %s\n", why.what());
 		return 1;
 	}
 	return 0;

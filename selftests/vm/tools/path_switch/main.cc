@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// vturn: the path between two QPs of this host changes from packets to the local path while
+// vpathswitch: the path between two QPs of this host changes from packets to the local path while
 // packets are in flight: first requests, then responses. A plug qdisc on `lo` keeps them. Requests
 // posted later must not overtake them: the VM test checks the counters for that.
 #include <fstream>
@@ -91,7 +91,7 @@ private:
 	uint64_t next_ = 0, done_ = 0;
 };
 
-void turn(const vt::Device &device)
+void switch_paths(const vt::Device &device)
 {
 	Pair pair(device);
 
@@ -123,5 +123,5 @@ void turn(const vt::Device &device)
 
 int main(int argc, char **argv)
 {
-	return vt::check_alone(argc, argv, "vturn", turn);
+	return vt::check_alone(argc, argv, "vpathswitch", switch_paths);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// vdead: RC and UD QPs with unreachable peers. It connects -m of each to addresses from -a on, which
+// vunreachable: RC and UD QPs with unreachable peers. It connects -m of each to addresses from -a on, which
 // must exist so far, creates the file -r, waits until that file is
 // removed, and then sends until it is killed.
 #include <arpa/inet.h>
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	if (!vt::parse_options(
 		    argc, argv,
 		    {{'d', &choice.device}, {'a', &first}, {'m', &many}, {'r', &file}})) {
-		fprintf(stderr, "usage: vdead -d DEVICE -a ADDRESS -m MANY -r FILE\n");
+		fprintf(stderr, "usage: vunreachable -d DEVICE -a ADDRESS -m MANY -r FILE\n");
 		return 2;
 	}
 	try {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 			for (auto &sender : senders)
 				sender->send();
 	} catch (const std::exception &e) {
-		fprintf(stderr, "vdead: %s\n", e.what());
+		fprintf(stderr, "vunreachable: %s\n", e.what());
 		return 1;
 	}
 }

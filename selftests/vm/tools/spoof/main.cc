@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// vstranger: a QP claims to be the peer of a QP that is connected to another one. It uses the right
+// vspoof: a QP claims to be the peer of a QP that is connected to another one. It uses the right
 // addresses (the host's), QP number and PSNs. On the local path its messages are not accepted.
 #include <cstring>
 
@@ -33,7 +33,7 @@ vt::Work work(ibv_wr_opcode opcode, uint64_t id, const vt::Arena &from, const vt
 }
 
 // a and b are connected to each other. c claims to be b's peer, with a's PSN.
-void strange(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
+void try_spoofing(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
 {
 	vt::Pd pd = vt::make_pd(device.context());
 	vt::Cq sends(device, {}), receives(device, {});
@@ -57,20 +57,20 @@ void strange(const vt::Device &device, ibv_qp_type type, ibv_wr_opcode opcode)
 	// An unreliable request completes when it is sent.
 	vt::post(c, work(opcode, 1, theirs, target));
 	sends.expect(type == IBV_QPT_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS, 1);
-	vt::require(!*target.at(0) && !*target.at(kBytes), "the stranger wrote");
+	vt::require(!*target.at(0) && !*target.at(kBytes), "the spoofing QP has written");
 
 	vt::post(a, work(IBV_WR_SEND, 2, ours, target));
 	receives.expect(IBV_WC_SUCCESS, 7);
-	vt::require(*target.at(0) == 1, "the stranger's message came instead of the peer's");
+	vt::require(*target.at(0) == 1, "the spoofing QP's message came instead of the peer's");
 	sends.expect(IBV_WC_SUCCESS, 2);
-	vt::require(!*target.at(kBytes), "the stranger wrote");
+	vt::require(!*target.at(kBytes), "the spoofing QP has written later");
 }
 
-void strangers(const vt::Device &device)
+void try_all(const vt::Device &device)
 {
 	for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE}) {
-		strange(device, IBV_QPT_RC, opcode);
-		strange(device, IBV_QPT_UC, opcode);
+		try_spoofing(device, IBV_QPT_RC, opcode);
+		try_spoofing(device, IBV_QPT_UC, opcode);
 	}
 }
 
@@ -78,5 +78,5 @@ void strangers(const vt::Device &device)
 
 int main(int argc, char **argv)
 {
-	return vt::check_alone(argc, argv, "vstranger", strangers);
+	return vt::check_alone(argc, argv, "vspoof", try_all);
 }
