@@ -151,8 +151,8 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed] "
 			"[-x]\n"
-			"-K: how often, of 50 times a second, a process is killed\n"
-			"-x: hostile: they write into their rings what no provider writes\n",
+			"-K: the probability, 50 times a second, that a process is killed\n"
+			"-x: hostile: processes write random data into their rings\n",
 			argv[0]);
 		return 2;
 	}

@@ -108,12 +108,12 @@ std::string try_attribute(Link *link, const Transition &t, const Attribute &attr
 	if (may && error)
 		return std::string(" is refused: ") + strerror(error);
 	if (may)
-		return attribute.is_set(after) ? "" : " is taken and not there";
+		return attribute.is_set(after) ? "" : " is accepted and has no effect";
 	if (error != EINVAL)
-		return error ? std::string(" gives ") + strerror(error) : " is taken";
+		return error ? std::string(" gives ") + strerror(error) : " is accepted";
 	return after.qp_state == t.from && attribute.is_set(after) == attribute.is_set(before) ?
 		       "" :
-		       " is refused, but not without effect";
+		       " is refused, and has an effect";
 }
 
 void every_attribute(Env &env)

@@ -165,7 +165,7 @@ void refused_posts(Env &env)
 		Work inl = b.to_target(IBV_WR_RDMA_WRITE);
 		inl.flags |= IBV_SEND_INLINE;
 		inl.sges = {b.bench.arena.sge(0, init.cap.max_inline_data + 1)};
-		require(try_post(b.bench.link, inl), "too much inline data was taken");
+		require(try_post(b.bench.link, inl), "too much inline data was accepted");
 		// The peer has no receive, so nothing completes and the send queue fills up.
 		// (A driver that has copied a request may free its slot early.)
 		uint32_t taken = 0;

@@ -68,7 +68,7 @@ void foreign_attributes(Env &env)
 		"depths %u and %u, agreed were %u and %u", a.max_rd_atomic, a.max_dest_rd_atomic,
 		before.max_rd_atomic, before.max_dest_rd_atomic);
 	a.pkey_index = 1;
-	require(b.bench.link.modify(&a, IBV_QP_PKEY_INDEX), "P_Key 1 of none was taken");
+	require(b.bench.link.modify(&a, IBV_QP_PKEY_INDEX), "P_Key index 1 was accepted");
 	env.control.sync();
 }
 

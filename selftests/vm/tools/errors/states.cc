@@ -150,7 +150,7 @@ void posting(Env &env)
 		Link link(env.device, pd.get(), cq.get(), cq.get(), {});
 		bring_to(&link, state);
 		Work w{.sges = {arena.sge(0, 64)}};
-		require(try_post(link, w), "post_send in %s was taken", kNames[state]);
+		require(try_post(link, w), "post_send in %s succeeded", kNames[state]);
 		int error = try_post_recv(link, 1, {arena.sge(0, 64)});
 		require(!error == (state != IBV_QPS_RESET), "post_recv in %s: %s", kNames[state],
 			strerror(error));

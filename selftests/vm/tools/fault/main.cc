@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 		    {{'n', &choice.netdev}, {'a', &address}, {'t', &type}, {'l', &dummy}})) {
 		fprintf(stderr,
 			"usage: vfault -n NETDEV [-a ADDRESS] [-t TYPE -l NETDEV]\n"
-			"-a: rdma_cm's calls too, at this address of NETDEV\n"
-			"-t, -l: adding and deleting a link of this type on this netdev too\n");
+			"-a: also rdma_cm's calls, at this address of NETDEV\n"
+			"-t, -l: also adding and deleting a link of this type on this netdev\n");
 		return 2;
 	}
 	try {

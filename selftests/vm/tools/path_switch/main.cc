@@ -59,7 +59,7 @@ public:
 	{
 		double deadline = vt::now_s() + 10 * vt::slow();
 		while (!has_come(id)) {
-			vt::require(vt::now_s() < deadline, "WRITE %lu does not come", id);
+			vt::require(vt::now_s() < deadline, "WRITE %lu does not arrive", id);
 			usleep(1000);
 		}
 	}
@@ -106,12 +106,12 @@ void switch_paths(const vt::Device &device)
 		pair.local(true);
 		pair.post(IBV_WR_RDMA_WRITE); // 3
 		vt::require(!pair.has_come(2) && !pair.has_come(3) && !pair.any_done(),
-			    "it came although packets are kept");
+			    "a WRITE arrived although packets are kept");
 		plug.release_once();
 		pair.await(2);
 		pair.post(IBV_WR_RDMA_WRITE); // 4
 		pair.post(IBV_WR_RDMA_READ);
-		vt::require(!pair.any_done(), "it is done although the answers are kept");
+		vt::require(!pair.any_done(), "a request completed although responses are kept");
 		plug.release();
 		pair.expect_all();
 	}

@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	    !o.pairs) {
 		fprintf(stderr,
 			"usage: %s -n NETDEV [-P pairs] [-S seconds] [-s seed] [-c 1]\n"
-			"-c 1: nothing is wrecked, so nothing may fail\n",
+			"-c 1: nothing is destroyed, so nothing may fail\n",
 			argv[0]);
 		return 2;
 	}
