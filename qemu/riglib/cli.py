@@ -194,7 +194,7 @@ def _parser():
 
     p = add("image", _image, "build what guests boot from, if it is not there")
     system(p)
-    p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
+    p.add_argument("--rebuild", action="store_true", help="build again even if it exists")
     p.add_argument("--clean", action="store_true", help="remove images of older versions")
 
     def shape(p):

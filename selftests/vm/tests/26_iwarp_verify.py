@@ -37,14 +37,14 @@ def _check_wire(t, name, with_crc):
 def _check_ends(t):
     """Either end disconnects with work pending at both: the other gets the event, all is flushed."""
     for way in ("disconnect", "abort", "destroy", "kill"):
-        for who in ("client", "server"):
+        for end in ("client", "server"):
             there, here = t.pair_run(
-                *_make_commands(t, "-n 2 -e %s%s" % (way, " -S" if who == "server" else "")), port=7471)
-            ended, other = (here, there) if who == "client" else (there, here)
-            t.case("%s by the %s" % (way, who),
+                *_make_commands(t, "-n 2 -e %s%s" % (way, " -S" if end == "server" else "")), port=7471)
+            ended, other = (here, there) if end == "client" else (there, here)
+            t.case("%s by the %s" % (way, end),
                    other.rc == 0 and (ended.rc == 0 or way == "kill") and "verified" in other.out,
                    "%s exit %d: %s%s\nthe other exit %d: %s%s" % (
-                       who, ended.rc, ended.out, ended.err, other.rc, other.out, other.err))
+                       end, ended.rc, ended.out, ended.err, other.rc, other.out, other.err))
 
 
 def run(t):
@@ -62,5 +62,5 @@ def run(t):
         _check_verified(t, name + ": many small", "-n 40 -b 2048 -r %d" % len(name))
     # siw (6.1) fails with -z: see Documentation/iwarp.md.
     zeros = " -z" if t.pair == "iwarp-iwarp" else ""
-    _check_verified(t, "few READs under way", "-n 10 -b 65536 -d 3" + zeros)
+    _check_verified(t, "few outstanding READs", "-n 10 -b 65536 -d 3" + zeros)
     _check_ends(t)

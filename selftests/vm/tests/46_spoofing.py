@@ -88,7 +88,8 @@ def _check_firewall(t):
         return
     for target in (t.b.address, t.b.address6):
         moved = _send_forged(t, target)
-        t.case("%s: with the rule user nobody's packets do not leave" % target, not moved["rx_no_qp"], moved)
+        t.case("%s: with the rule user nobody's packets do not leave" % target,
+               not moved["rx_no_qp"], moved)
     dropped = t.run(t.a, "nft list table inet roce").out
     t.case("the rule dropped them", "packets %d " % (2 * _PACKETS) in dropped, dropped)
     t.tool("vverify", "-m rc/send -m ud/send -m rc/read", timeout=60, prefix="with the rule: ")

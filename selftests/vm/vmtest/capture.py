@@ -21,7 +21,7 @@ class Capture:
 
     def stop(self, name):
         """End it, and fetch what it has as build/vmtest/NAME.pcap; returns the path."""
-        # What has arrived is to be written.
+        # tcpdump needs time to write the last packets.
         self._t.run(self._guest, "sleep 1.5")
         self._command.kill(2)
         self._said = self._command.wait(timeout=30).err

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Faults of the kernel's rxe that cases meet when rxe is at one end.
 
-Such a failure is reported as skipped with its reason: it says nothing about tern. A case
-that passes all the same counts as passed. `run --device rxe` is the control: rxe at both ends.
+Such a failure is not tern's, and is reported as skipped with its reason. If the case passes, it
+counts as passed. `run --device rxe` is the control: rxe at both ends.
 """
 
 import fnmatch

@@ -87,7 +87,7 @@ void Link::to_init()
 	ibv_qp_attr attr = {};
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	// iWARP has no P_Keys, and accepts an index all the same.
+	// iWARP has no P_Keys, but accepts an index.
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (options_.type == IBV_QPT_UD) {
 		attr.qkey = options_.qkey;
