@@ -8,7 +8,7 @@ import time
 
 from riglib import GuestLost, perftest
 
-from . import rxe, siw
+from . import rxe, siw, tap
 
 
 # The least time for all of a test's undo steps.
@@ -289,30 +289,17 @@ class Test:
 
     def take_tap(self, result, prefix=""):
         """Turn TAP output into cases. Incomplete output is a failure."""
-        lines = result.out.splitlines()
-        plan = done = 0
-        for i, line in enumerate(lines):
-            found = re.match(r"1\.\.(\d+)$", line)
-            if found:
-                plan = int(found.group(1))
-            found = re.match(r"(not )?ok \d+ (\S+)(?: # SKIP (.*))?", line)
-            if not found:
-                continue
-            done += 1
-            name = prefix + found.group(2)
-            if found.group(3) is not None:
-                self.skip_or_fail(name, found.group(3))
+        plan, cases = tap.parse(result.out)
+        for case in cases:
+            name = prefix + case.name
+            if case.skipped is not None:
+                self.skip_or_fail(name, case.skipped)
             else:
-                why = []
-                for more in lines[i + 1:]:
-                    if not more.startswith("# "):
-                        break
-                    why.append(more[2:])
-                self._excused(name, found.group(2), not found.group(1), "\n".join(why))
-        if done != plan or not plan:
+                self._excused(name, case.name, case.ok, case.why)
+        if len(cases) != plan or not plan:
             self.case(prefix + "all cases ran", False, "%d of %d, exit %d\n%s\n%s" % (
-                done, plan, result.rc, result.out[-800:], result.err[-800:]))
-        return done
+                len(cases), plan, result.rc, result.out[-800:], result.err[-800:]))
+        return len(cases)
 
     def _excused(self, name, case, ok, why):
         """A case that is skipped if it fails by a known fault of rxe in `case`."""
