@@ -21,7 +21,7 @@ load_module() {
 	[ -e "$home/tern.ko" ] || die "no $home/tern.ko: push it first"
 	modprobe -a ib_core ib_uverbs rdma_ucm udp_tunnel ip6_udp_tunnel ||
 		die "cannot load the kernel's own RDMA modules"
-	# What else this build of the module wants, it says itself.
+	# The other modules that this build needs are listed in the module.
 	for need in $(modinfo -F depends "$home/tern.ko" | tr , ' '); do
 		modprobe "$need" || die "cannot load $need, which tern.ko depends on"
 	done
@@ -49,15 +49,15 @@ add_link() {
 		die "rdma link add $link type $type netdev $netdev failed"
 }
 
-# The GID table follows the addresses a moment later. The IPv4 address' GID is the one that
-# people use; an interface without one has its link-local GID only.
+# GIDs appear a moment after their addresses. The IPv4 address's GID is the one that people use. An
+# interface without IPv4 has only its link-local GID.
 wait_gid() {
 	address=$(ip -4 -o addr show dev "$netdev" | sed -n 's/.* inet \([0-9.]*\).*/\1/p' | head -n 1)
 	want=fe80:
 	if [ -n "$address" ]; then
 		old=$IFS
 		IFS=.
-		# shellcheck disable=SC2086 # four numbers are wanted
+		# shellcheck disable=SC2086 # splits into four numbers
 		want=$(printf 'ffff:%02x%02x:%02x%02x$' $address)
 		IFS=$old
 	fi
@@ -72,6 +72,6 @@ wait_gid() {
 load_module
 install_provider
 add_link
-# iWARP has one GID, made of the MAC address: there is nothing to wait for.
+# iWARP has one GID, made of the MAC address, at once.
 [ "$type" = tern_iwarp ] || wait_gid
 echo "guest-setup: $link ($type) on $netdev is ready"

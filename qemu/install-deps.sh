@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# install-deps.sh [--check] [LIST...]: installs what building and testing tern takes on a
-# Debian 12 or 13 host: packages.host, or the lists of packages that are named instead.
-# Removes nothing for it. Does nothing, quickly, when all of it is there; runs apt-get
-# update only when apt does not know a package or has no lists. With --check it only says
-# what is missing.
+# install-deps.sh [--check] [LIST...]: installs the packages for building and testing tern on a
+# Debian 12 or 13 host: those of packages.host, or of the given lists.
+# It removes no package. If all are installed it ends quickly. It runs apt-get update only if
+# apt does not know a package or has no lists. With --check it only prints the missing packages.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +15,7 @@ fi
 lists=("$@")
 ((${#lists[@]})) || lists=("$here/packages.host")
 packages=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -- "${lists[@]}")
-# A line, without its spaces: a package, or alternatives as a|b|c.
+# Each line, without spaces: a package, or alternatives as a|b|c.
 mapfile -t wanted <<<"$packages"
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -25,7 +24,7 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 
-# Of alternatives the first that apt has; if it has none, the first.
+# The first alternative that apt has; if it has none, the first.
 choose() {
 	local name names
 	IFS='|' read -ra names <<<"$1"
@@ -72,7 +71,7 @@ if ((EUID != 0)); then
 	as_root=(sudo)
 fi
 apt() {
-	# Another apt may be at work: wait for its lock rather than fail.
+	# Another apt may be running: wait for its lock.
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
 		apt-get -o DPkg::Lock::Timeout=900 "$@"
 }
@@ -83,7 +82,7 @@ if ! apt-cache show "${missing[@]}" >/dev/null 2>&1; then
 	find_missing
 fi
 if ! apt install -y -q --no-remove --no-install-recommends "${missing[@]}"; then
-	# Stale lists name versions that the mirror has dropped: refresh them once.
+	# Old lists may have versions that the mirror no longer has: refresh them once.
 	apt update -q
 	find_missing
 	apt install -y -q --no-remove --no-install-recommends "${missing[@]}"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the rig itself: KTAP on stdout, last line 'N passed, N failed', exit 0 if none failed.
 
-selftest.py [--native | --kernel KERNEL]: of User Mode Linux, or of another kernel.
-One rig of two guests serves most tests; the last ones crash it. No tern in here: rxe, the
+selftest.py [--native | --kernel KERNEL]: with User Mode Linux, or with another kernel.
+One rig of two guests is used by most tests; the last ones crash it. tern is not used: rxe, the
 kernel's own driver, shows that RDMA works between the guests.
 """
 
@@ -22,7 +22,7 @@ from riglib import (GuestLost, Rig, RigError, apt, buildroot, kernel, paths, sta
                     userland)
 
 NAME = "selftest%d" % os.getpid()
-KERNEL = None  # the default one
+KERNEL = None  # the default kernel
 COMMAND = os.path.join(os.path.dirname(os.path.realpath(__file__)), "rig")
 TESTS = []
 
@@ -50,7 +50,7 @@ def streams_exit_codes_and_environment(r):
 
 @test
 def commands_run_side_by_side(r):
-    # Each waits until all have started: one after another they would never end.
+    # Each waits until all have started: if they ran one after another they would never end.
     meet = ("touch /tmp/meet.%d; until [ $(ls /tmp/meet.* | wc -l) = 8 ]; do sleep 0.2; done; "
             "echo %d")
     many = [r["b"].start(meet % (i, i), timeout=30) for i in range(8)]
@@ -75,8 +75,8 @@ def time_limit_kills_the_process_group(r):
 
 @test
 def killed_is_who_has_ended_with_the_whole_group(r):
-    # The first process of a PID namespace ends only when all in there are reaped, and the
-    # one who has to reap the last, in a group of its own, is stopped.
+    # The first process of a PID namespace ends only when all processes in it are reaped. The process
+    # that has to reap the last one is in a group of its own, and stopped.
     command = r["a"].start("unshare --pid --fork sleep 981 & wait")
     r["a"].wait_until(["pgrep", "-f", "^sleep 981"], timeout=15)
     other = r["a"].start("exec nsenter --pid --target $(pgrep -f '^sleep 981') sleep 982")
@@ -94,7 +94,7 @@ def killed_is_who_has_ended_with_the_whole_group(r):
 def hanging_up_kills_the_command(r):
     child = subprocess.Popen([COMMAND, "run", "--name", NAME, "a", "--", "sleep", "979"])
     r["a"].wait_until(["pgrep", "-f", "^sleep 979"], timeout=15)
-    child.kill()  # no chance to say goodbye
+    child.kill()  # it cannot clean up
     child.wait(10)
     r["a"].wait_until("! pgrep -f '^sleep 979'", timeout=15)
     assert r["a"].run(["echo", "fine"]).out == "fine\n"
@@ -195,7 +195,7 @@ def every_suite_has_the_packages_that_are_listed(_):
         archive = apt.Archive(suite)
         for path in (userland.PACKAGES, userland.SYSTEMD, buildroot.PACKAGES):
             chosen = archive.choose(path)
-            # Of alternatives exactly one, and whatever is not optional.
+            # Exactly one of several alternatives, and all that is not optional.
             for names, optional in apt.package_list(path):
                 there = [name for name in names if name in chosen]
                 assert len(there) == 1 or (optional and not there), (suite, names, there)
@@ -257,8 +257,8 @@ def a_guest_without_a_disk_says_that_it_cannot_reboot(r):
 
 @test
 def a_hang_is_reported_with_its_place(r):
-    # A real-time loop on each CPU: nothing else runs, the agent included. Newer kernels leave others
-    # a share all the same, but for those whom root denies it.
+    # A real-time loop on each CPU: nothing else runs, not even the agent. Newer kernels still give others
+    # a share, unless root switches that off.
     began = time.monotonic()
     lost = expect_lost(r["b"], "echo -1 >/proc/sys/kernel/sched_rt_runtime_us; "
                        "for s in /sys/kernel/debug/sched/fair_server/*/runtime; do "

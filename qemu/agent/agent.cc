@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Process 1 of a guest, or a service of one that runs systemd (--service). As process 1 it brings
-// the guest up (boot.h) first. It starts one worker process for each virtio-serial port named
+// Process 1 of a guest, or a service in a guest with systemd (--service). As process 1 it first boots
+// the guest (boot.h). It starts one worker process for each virtio-serial port named
 // rig.* (in User Mode Linux: for each serial line), so that commands on different ports are
-// independent, and reaps every orphan. A worker that dies is started again: a guest stays reachable
-// while its kernel works.
+// independent, and reaps every orphan. A worker that dies is started again: the guest stays reachable
+// as long as its kernel works.
 
 #include <cerrno>
 #include <csignal>
@@ -28,10 +28,10 @@ namespace {
 
 const char kClass[] = "/sys/class/virtio-ports";
 
-// Sleeps until there is something to do, and reads what came. A closed port polls as
-// POLLHUP at once, so poll cannot wait for its opening; SIGIO can. The kernel may deliver a
-// new host's first bytes before it knows that the port is open again: then the answer to
-// them cannot be written yet, and stays queued for the next round.
+// Sleeps until there is something to do, and reads what has arrived. A closed port polls as
+// POLLHUP at once, so poll cannot wait for its opening, but SIGIO can. The kernel may deliver a
+// new host's first bytes before it knows that the port is open again. Then the answer to
+// them cannot be written yet, and stays queued.
 void await_host(rig::Port *port, const sigset_t &io)
 {
 	pollfd p = {port->fd(), static_cast<short>(POLLIN | (port->backlog() ? POLLOUT : 0)), 0};
@@ -43,8 +43,8 @@ void await_host(rig::Port *port, const sigset_t &io)
 	port->flush();
 }
 
-// A serial line is to change no byte and to add none. Nothing is done to other ports. A byte that
-// means nothing tells the keeper that the line is open: what comes before that raises no interrupt.
+// A serial line must not change or add a byte. Other ports need no settings. An idle byte
+// tells the keeper that the line is open: earlier data would raise no interrupt.
 void open_line(int fd)
 {
 	termios line;
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	rlimit core = {0, RLIM_INFINITY};
 	setrlimit(RLIMIT_CORE, &core);
 
-	// Ports appear one control message after another: wait for the last, 10 s at the most.
+	// Ports appear one control message after another: wait for the last, for at most 10 s.
 	std::map<std::string, pid_t> ports = native ? serial_lines(expected) : find_ports();
 	for (int i = 0; i < 2000 && static_cast<int>(ports.size()) < expected; i++) {
 		usleep(5000);
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 		for (auto &port : ports) {
 			if (port.second != pid || pid < 0)
 				continue;
-			usleep(100000); // no storm of forks if a port cannot be opened
+			usleep(100000); // limits the rate of forks if a port cannot be opened
 			start(&port);
 		}
 	}

@@ -38,7 +38,7 @@ void mount_or_fail(const char *source, const char *target, const char *type, uns
 		fail("cannot mount", target);
 }
 
-// False when there is no such file; any other trouble is fatal.
+// False if there is no such file. Any other error is fatal.
 bool load_module(const std::string &path)
 {
 	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -74,8 +74,8 @@ void await_disk(const char *path)
 	fail("no disk", path);
 }
 
-// Where all that is written to a read-only disk goes: memory, so that every boot starts fresh, or
-// a disk of the guest's own, so that it is there after a reboot.
+// The layer for writes above a read-only disk: memory, so that every boot starts fresh, or
+// a disk of the guest's own, whose files survive a reboot.
 void mount_writable(const char *disk)
 {
 	if (!*disk) {
@@ -87,7 +87,7 @@ void mount_writable(const char *disk)
 	mount_or_fail(disk, "/rw", "ext4", MS_NOATIME, "");
 }
 
-// The folder `low` seen through a layer in the tmpfs `rw`, so that everything can be written to
+// The folder `low` below a layer in the tmpfs `rw`, so that all of it is writable
 // and every boot starts fresh. `work` names the layer's folders.
 void mount_overlay(const char *low, const std::string &rw, const char *work, const char *target)
 {
@@ -133,8 +133,8 @@ void move_root(const char *root)
 		fail("cannot enter", root);
 }
 
-// The host's root below, which this process starts in and which is read only. Of the folders
-// that the host has for sure, /run is one that nothing here needs.
+// The host's root, in which this process starts, is below and read-only. Of the folders
+// that every host has, /run is not needed here.
 void enter_native_root()
 {
 	mount_or_fail("rw", "/run", "tmpfs", 0, "mode=755,size=75%");
@@ -146,7 +146,7 @@ void enter_native_root()
 	move_root("/run/root");
 }
 
-// perftest asks for the CPU's clock here, and User Mode Linux does not tell it.
+// perftest reads the CPU's clock here, which User Mode Linux does not have.
 void tell_clock()
 {
 	std::string text = "cpu MHz\t\t: " + setting("RIG_MHZ", "1000") + "\n";
@@ -160,7 +160,7 @@ void tell_clock()
 		fail("cannot mount", "/proc/cpuinfo");
 }
 
-// The host's files, as guests have them.
+// The host's files as guests see them.
 void set_up_native()
 {
 	std::string hosts = "127.0.0.1 localhost\n::1 localhost\n";
@@ -176,7 +176,7 @@ void set_up_native()
 	tell_clock();
 }
 
-// What commands find in their environment.
+// The environment of commands.
 std::map<std::string, std::string> environment()
 {
 	return {{"RIG_NAME", setting("RIG_NAME", "")},
@@ -220,7 +220,7 @@ void load_network_driver()
 	close(fd);
 	release[strcspn(release, "\n")] = 0;
 	std::string kernel = std::string("/lib/modules/") + release + "/kernel/";
-	// Built in, or as a chain of these three: what is absent is built in.
+	// Built in, or a chain of these three modules: a missing one is built in.
 	for (const char *module :
 	     {"net/core/failover.ko", "drivers/net/net_failover.ko", "drivers/net/virtio_net.ko"})
 		load_module(kernel + module);
@@ -265,7 +265,7 @@ void leave_agent(const char *path)
 	close(from);
 }
 
-// Early, and until the very end: a boot or shutdown that is stuck can be looked at.
+// From early until the very end, so that a hanging boot or shutdown can be examined.
 std::string service()
 {
 	std::string text = "[Unit]\nDescription=Commands from the rig\nDefaultDependencies=no\n"
@@ -279,7 +279,7 @@ std::string service()
 
 void set_up_network()
 {
-	// Nothing out there hands out addresses: to wait for duplicates and routers is time lost.
+	// No server assigns addresses: waiting for duplicates and routers would waste time.
 	for (const char *scope : {"all", "default", "eth0", "vec0"}) {
 		std::string base = std::string("/proc/sys/net/ipv6/conf/") + scope + "/";
 		if (access(base.c_str(), F_OK))
@@ -288,7 +288,7 @@ void set_up_network()
 		write_file((base + "accept_dad").c_str(), "0");
 	}
 	std::string n = setting("RIG_INDEX", "1");
-	// Whatever its driver calls it.
+	// The driver may choose any name.
 	std::string lines = is_native() ? "link set vec0 name eth0\n" : "";
 	lines += "link set lo up\nlink set eth0 mtu " + setting("RIG_MTU", "1500") +
 		 "\nlink set eth0 up\naddr add 10.77.0." + n + "/24 dev eth0\n";
@@ -310,7 +310,7 @@ void enter_root()
 	mount_or_fail("dev", "/dev", "devtmpfs", 0, "");
 	mount_or_fail("proc", "/proc", "proc", 0, "");
 	mount_or_fail("sys", "/sys", "sysfs", 0, "");
-	if (getenv("RIG_PROBE")) { // the rig tries out KVM: getting here is all it asks
+	if (getenv("RIG_PROBE")) { // the rig tests KVM: that has succeeded here
 		errno = 0;
 		fail("probe-ok", "");
 	}
@@ -336,7 +336,7 @@ void set_up_guest()
 {
 	mount_the_usual();
 	set_hostname();
-	// Without udev nobody loads the user-space half of an RDMA device: hang it on its module.
+	// Without udev the user-space half of an RDMA device is not loaded: bind it to the module.
 	mkdir("/etc/modprobe.d", 0755);
 	write_file("/etc/modprobe.d/rig.conf", "softdep rdma_rxe post: ib_uverbs rdma_ucm\n");
 	if (is_native())
@@ -346,7 +346,7 @@ void set_up_guest()
 	set_up_network();
 
 	auto kept = environment();
-	clearenv(); // the kernel turns every option it does not know into environment
+	clearenv(); // the kernel turns every unknown option into an environment variable
 	for (const auto &[name, value] : kept)
 		setenv(name.c_str(), value.c_str(), 1);
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBacklogMax = 256 * 1024;
 constexpr int64_t kBeatMs = 1000;
-// A killed process may have much to leave behind; one stuck in the kernel never ends.
+// A killed process may have much to release; one that hangs in the kernel never ends.
 constexpr int64_t kGroupEndsMs = 15000;
 constexpr int64_t kGroupLookMs = 10;
 
@@ -80,7 +80,7 @@ private:
 	void wait(pollfd *fds)
 	{
 		bool roomy = port_->backlog() < kBacklogMax;
-		// While stdin is stuck the port is not read: that is the host's flow control.
+		// While stdin is full the port is not read: that is the host's flow control.
 		bool want_in = ended_ || stdin_.empty();
 		short port_events = static_cast<short>((want_in ? POLLIN : 0) |
 						       (port_->backlog() ? POLLOUT : 0));
@@ -98,7 +98,7 @@ private:
 		poll(fds, 5, static_cast<int>(timeout < 0 ? 0 : timeout));
 	}
 
-	// True when a new host said hello, or this one is gone.
+	// True if a new host said hello, or this one is gone.
 	bool take_frames(Frame *left)
 	{
 		while (stdin_.empty() && port_->next(left)) {
@@ -137,7 +137,7 @@ private:
 			}
 			if (child_.in >= 0 && errno == EAGAIN)
 				return;
-			stdin_.clear(); // nobody reads it any more
+			stdin_.clear(); // it has no reader any more
 		}
 		if (stdin_done_)
 			close_fd(&child_.in);
@@ -151,7 +151,7 @@ private:
 			if (n > 0) {
 				port_->send(type, chunk, static_cast<size_t>(n));
 			} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-				close_fd(fd); // EIO is how a terminal says end of file
+				close_fd(fd); // EIO is a terminal's end of file
 			} else {
 				return;
 			}
@@ -172,8 +172,8 @@ private:
 		group_ends_at_ = now_ms() + kGroupEndsMs;
 	}
 
-	// What is killed has ended when all of its process group has: a shell is gone at once,
-	// while the program that it ran still gives back what it holds.
+	// A killed command has ended when its whole process group has: a shell ends at once,
+	// while its program may still release resources.
 	bool group_has_ended()
 	{
 		return !killed_ || (kill(-child_.pid, 0) < 0 && errno == ESRCH) ||
@@ -182,8 +182,8 @@ private:
 
 	void finish(uint32_t kind, uint32_t value)
 	{
-		// What the command wrote before it ended is in the pipes still; what its surviving
-		// children may write later is nobody's. A pipe holds 64 KiB, so a few rounds take it all.
+		// The command's last output is still in the pipes. Later output of its surviving
+		// children is dropped. A pipe holds 64 KiB, so a few rounds read all.
 		drain(&child_.out, kStdout, 8, SIZE_MAX);
 		drain(&child_.err, kStderr, 8, SIZE_MAX);
 		ExitStatus status = {kind, value};
@@ -214,7 +214,7 @@ private:
 	{
 		if (!ended_ && child_.pid > 0) {
 			kill(-child_.pid, SIGKILL);
-			// A process stuck in the kernel must not take this port with it: init reaps it later.
+			// A process that hangs in the kernel must not block this port: init reaps it later.
 			for (int i = 0; i < 20 && waitpid(child_.pid, nullptr, WNOHANG) == 0; i++)
 				usleep(10000);
 		}

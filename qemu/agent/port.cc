@@ -12,7 +12,7 @@ Port::Read Port::fill()
 {
 	char chunk[16 * 1024];
 	Read got = kNothing;
-	// Bounded, so that a flood from the host cannot keep the command's output waiting.
+	// Bounded, so that a flood from the host cannot delay the command's output.
 	for (int i = 0; i < 8; i++) {
 		ssize_t n = read(fd_, chunk, sizeof(chunk));
 		if (n == 0 && got == kNothing)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One virtio-serial port as a stream of frames: reassembles what comes, queues what goes,
-// never blocks. Single-threaded; what the frames mean is command.cc's and agent.cc's matter.
+// One virtio-serial port as a stream of frames: reassembles input, queues output,
+// never blocks. Single-threaded. command.cc and agent.cc interpret the frames.
 
 #ifndef TERN_QEMU_AGENT_PORT_H
 #define TERN_QEMU_AGENT_PORT_H
@@ -23,19 +23,19 @@ public:
 	explicit Port(int fd) : fd_(fd) {}
 
 	int fd() const { return fd_; }
-	// Output that waits for the host to read: callers stop producing when it is large.
+	// Output that the host has not read yet. Callers stop producing if it is large.
 	size_t backlog() const { return out_.size() - out_done_; }
 
-	// Reads what is there. kHungUp: nothing is, and the host's end is closed.
+	// Reads what is there. kHungUp: nothing, and the host's end is closed.
 	enum Read { kMore, kNothing, kHungUp };
 	Read fill();
-	// Writes what the host takes now.
+	// Writes as much as the host takes now.
 	void flush();
-	// Takes the next complete frame out of what was read.
+	// Takes the next complete frame out of the input.
 	bool next(Frame *frame);
 	void send(uint8_t type, const void *data, size_t length);
-	// Forgets what waits for a host that is gone. What was read is the next one's, or zeros and
-	// the rest of a frame, which its hello ends.
+	// Drops the output for a host that is gone. The input is the next host's, or zeros and
+	// the rest of a frame, which a hello ends.
 	void drop_output();
 
 private:

@@ -47,7 +47,7 @@ bool parse(const std::string &exec, Request *request)
 	dup2(ends.in, 0);
 	dup2(ends.out, 1);
 	dup2(ends.err, 2);
-	// Whatever else the agent has open must not leak into a command that closes and counts.
+	// The agent's other descriptors must not leak into the command.
 	syscall(SYS_close_range, 3u, ~0u, 0u);
 	sigset_t none;
 	sigemptyset(&none);

@@ -17,7 +17,7 @@ struct Child {
 	int err = -1; // -1 on a terminal, which has one stream
 };
 
-// Starts what a kExec payload asks for. On failure returns false and says why in `*error`.
+// Starts the command of a kExec payload. On failure returns false, with the reason in `*error`.
 // The caller closes the descriptors with close_all() and reaps the process.
 bool spawn(const std::string &exec, Child *child, std::string *error);
 void close_all(Child *child);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The bytes between the host's rig and the agent in a guest, over one virtio-serial port or,
-// in User Mode Linux, one serial line, which riglib/keeper.py joins to a socket.
+// The protocol between the host's rig and the agent in a guest, over one virtio-serial port or,
+// in User Mode Linux, one serial line, which riglib/keeper.py connects to a socket.
 // riglib/wire.py is the other end and must agree. All numbers are little-endian.
 //
 // A frame is Header, then `length` bytes. Between frames, zero bytes mean nothing: a new
-// client sends kMaxPayload of them first, which ends whatever frame its predecessor left
+// client first sends kMaxPayload of them, which ends any frame that its predecessor left
 // half-sent when it was killed, and then kHello with a nonce that the agent echoes.
 
 #ifndef TERN_QEMU_AGENT_WIRE_H
@@ -29,10 +29,10 @@ enum Type : uint8_t {
 	// from the host
 	kHello = 'H',	// 8-byte nonce; ends the command that may still run on this port
 	kExec = 'X',	// ExecHeader, then NUL-ended strings: cwd, env..., argv...
-	kStdin = 'I',	// bytes for the command's stdin; none at all = end of file
+	kStdin = 'I',	// bytes for the command's stdin; no bytes = end of file
 	kKill = 'K',	// uint32 signal, for the command's whole process group
 	kWinsize = 'W', // uint16 rows, uint16 columns
-	kHangUp = 'U',	// the host is gone, which a serial line cannot say otherwise
+	kHangUp = 'U',	// the host is gone, which a serial line does not show
 	// from the agent
 	kHelloBack = 'h', // the nonce
 	kStdout = 'o',

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The VM rig: two or more small virtual machines on one virtual Ethernet.
 
-Tests and demos use `Rig` (see rig.py), people use the `rig` command (cli.py);
-both are the same thing seen from two sides.
+Tests and demos use the class `Rig` (rig.py), people use the command `rig` (cli.py).
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KVM or emulation? Decided by booting, never by looking at /dev/kvm.
+"""KVM or emulation? Decided by a test boot, not by whether /dev/kvm exists.
 
 On some hosts (nested, or restricted) the device opens and the guest then hangs in early
 boot. So a kernel is booted to its first process with a time limit, and the verdict is
@@ -46,7 +46,7 @@ def choose(images):
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     path = os.path.join(paths.BUILD, "kvm-verdict.json")
-    # A hot-plugged permission or module changes the device node, and so asks again.
+    # If permissions or the module change, the device node changes, and the test is repeated.
     key = [_boot_id(), os.stat("/dev/kvm").st_ctime_ns]
     with paths.locked("kvm", limit_s=60):
         try:

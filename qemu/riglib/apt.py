@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's archive, one suite at a time, through a private apt root for each.
+"""Debian's archive: each suite has a private apt root.
 
-The rig names no host. The machine's own apt says which mirror and keys it uses (`apt-get
-indextargets`, so deb822 and one-line entries are alike to it; entries whose archive does not
-call itself Debian are left out). Archive asks the same mirror for any suite, with -updates,
--security and -backports where they exist, and leaves the machine's own lists alone.
+Mirror and keys are those of the machine's own apt (from `apt-get indextargets`, so deb822 and
+one-line entries both work; archives that do not call themselves Debian are left out). Archive
+uses the same mirror for any suite, with -updates, -security and -backports where they exist. It does
+not change the machine's own lists.
 """
 
 import os
@@ -15,8 +15,8 @@ import time
 from . import paths, tool
 from .say import RigError, notice, progress
 
-# Debian's releases that guests can have, by age. The last is testing: mirrors that are
-# frozen serve its index past its date.
+# Debian's releases that guests can have, by age. The last is testing: frozen mirrors serve its
+# index after it has expired.
 SUITES = ("bookworm", "trixie", "forky")
 RELEASED = SUITES[:-1]
 _PARTS = ("", "-updates", "-security", "-backports")
@@ -28,7 +28,7 @@ _HINT = "run 'apt-get update' as root, or qemu/install-deps.sh"
 
 
 def host_suite():
-    """The host's Debian code name: the suite that guests have if no other is asked for."""
+    """The host's Debian code name: the guests' default suite."""
     values = {}
     with open("/etc/os-release", encoding="utf-8") as f:
         for line in f:
@@ -52,8 +52,8 @@ def _signed_by(entry):
         return ""
     if path.endswith(".sources"):
         stanzas = [s for s in re.split(r"\n\s*\n", text) if re.search(r"(?mi)^uris:", s)]
-        # apt counts from 0 or from 1, by version; keys never differ between one file's
-        # stanzas in practice, so any stanza that names one will do.
+        # apt counts from 0 or from 1, depending on its version. Keys never differ between one file's
+        # stanzas in practice, so any stanza with a key will do.
         order = [int(number) - 1, int(number)] + list(range(len(stanzas)))
         for i in order:
             if 0 <= i < len(stanzas):
@@ -68,7 +68,7 @@ def _signed_by(entry):
 
 
 def _host_mirrors():
-    """What the host fetches Debian from: {"": (uri, key), "-security": (uri, key)}."""
+    """The host's sources of Debian: {"": (uri, key), "-security": (uri, key)}."""
     form = "|".join("$(%s)" % f for f in _FIELDS)
     found = {}
     for line in tool.run(["apt-get", "indextargets", "--format", form,
@@ -86,7 +86,7 @@ def _host_mirrors():
 
 
 def options():
-    """The host's settings for fetching (proxy, retries, clock checks), to pass on to mmdebstrap."""
+    """The host's settings for downloads (proxy, retries, clock checks), for mmdebstrap."""
     wanted = re.compile(r"Acquire::(https?|Retries|Check-|ForceIPv|Queue|By-Hash)", re.I)
     return [line for line in tool.run(["apt-config", "dump"]).splitlines()
             if wanted.match(line) and not line.endswith(' "";')]
@@ -96,8 +96,8 @@ class Archive:
     """One suite of Debian's archive, with package lists of its own below the rig's folder.
     Packages are for the host's architecture, or for `arch`, as Debian calls it.
 
-    Lists are fetched when they are needed first, when they are older than a day, and when a
-    package is not in them. With no network old ones serve on.
+    Lists are fetched at the first use, when they are older than a day, and when a package is not in
+    them. Without a network old lists are used.
     """
 
     def __init__(self, suite=None, arch=None):
@@ -114,7 +114,7 @@ class Archive:
     # -- the lists
 
     def _options(self):
-        """What makes apt see this suite alone, and nothing that the host has installed."""
+        """The options that make apt see only this suite, and no installed packages."""
         at = self._root + "/"
         values = (("Dir::State", at + "state"), ("Dir::State::status", at + "status"),
                   ("Dir::Cache", at + "cache"), ("Dir::Cache::pkgcache", "pkgcache.bin"),
@@ -160,8 +160,8 @@ class Archive:
         try:
             self._apt("apt-get", "update", "-q", limit_s=300)
         except RigError as error:
-            # A suite need not have all parts (testing has no backports). Leave out what is
-            # not there; anything else that went wrong stays an error.
+            # A suite may lack a part (testing has no backports), which is left out. All other
+            # failures are errors.
             absent = {suite[len(self.suite):] for suite in
                       re.findall(r"(\S+) Release' does not have a Release file", str(error))}
             if not absent or "" in absent:
@@ -172,7 +172,7 @@ class Archive:
             pass
 
     def refresh(self, older_s=_JUST_NOW_S):
-        """Fetch the lists if they are older than that; True if they are new now."""
+        """Fetch the lists if they are older than that. True if they were fetched."""
         if self._age_s() <= older_s:
             return False
         os.makedirs(self._root, exist_ok=True)
@@ -207,7 +207,7 @@ class Archive:
         return found
 
     def candidates(self, names):
-        """Of these package names, those that the suite has: {name: version}."""
+        """{name: version} of those packages that the suite has."""
         self.refresh(_FRESH_S)
         found = self._policy(names)
         if len(found) < len(set(names)) and self.refresh():
@@ -215,7 +215,7 @@ class Archive:
         return found
 
     def names(self, prefix):
-        """The names of the suite's packages that begin so and can be had."""
+        """The names of the suite's available packages with this prefix."""
         self.refresh(_FRESH_S)
         names = self._apt("apt-cache", "pkgnames", prefix).split()
         return sorted(self._policy(names)) if names else []
@@ -239,7 +239,7 @@ class Archive:
         try:
             self._download(package, folder)
         except RigError:
-            # Old lists name versions that the mirror has dropped.
+            # Old lists may have versions that the mirror no longer has.
             if not self.refresh():
                 raise
             self._download(package, folder)
@@ -254,8 +254,8 @@ class Archive:
                   what="apt-get download %s (Debian %s)" % (package, self.suite))
 
     def unpack(self, packages, root):
-        """Fetch packages and unpack them in a root, without installing; all files become ours. The
-        last one is unpacked last. A link of the root's own to a folder stays a link."""
+        """Fetch packages and unpack them in a root, in this order, without installing. All files become
+        ours. A symbolic link to a folder in the root stays a link."""
         os.makedirs(root, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="packages.", dir=root) as work:
             files = [self.download(name, work) for name in packages]
@@ -265,7 +265,7 @@ class Archive:
                          what="unpacking " + os.path.basename(path), limit_s=300)
 
     def fetch(self, packages, folder, status):
-        """Fetch packages and what they need beyond what the dpkg file `status` has installed."""
+        """Fetch packages and their dependencies, without those installed by the dpkg file `status`."""
         self.refresh(_FRESH_S)
         self._apt("apt-get", "-o", "Dir::State::status=" + status,
                   "-o", "Dir::Cache::archives=" + folder, "-o", "Debug::NoLocking=true",
@@ -275,7 +275,7 @@ class Archive:
                   what="apt-get install --download-only (Debian %s)" % self.suite)
 
     def choose(self, path):
-        """The packages to install of a list file: of alternatives the first that there is."""
+        """The packages of a list file: the first available one of each line's alternatives."""
         wanted = package_list(path)
         offered = self.candidates({name for names, _ in wanted for name in names})
         chosen = set()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Waiting for a guest's boot, and booting it again.
 
-A guest's reset ends its QEMU, because that is how crashes are noticed at once. For a reboot that
-was asked for, QEMU is told to let the machine go on: its disks, its Ethernet and its process stay
-as they are.
+A guest's reset ends its QEMU, so that a crash is noticed at once. For a requested reboot QEMU is told
+to let the machine go on: its disks, its Ethernet and its process stay.
 """
 
 import contextlib
@@ -15,7 +14,7 @@ from .say import RigError, notice
 LIMIT_S = 90
 SYSTEMD_LIMIT_S = 300
 
-# Over when all jobs of the boot are: what is started later is somebody else's business.
+# The boot has ended when its jobs have. Later jobs do not belong to it.
 _SETTLED = "case $(systemctl is-system-running) in running | degraded) ;; *) exit 1 ;; esac"
 
 
@@ -49,11 +48,11 @@ def reboot(guest, how):
                 raise RigError("guest %s did not reboot within %g s of: %s\n%s" % (
                     guest.name, SYSTEMD_LIMIT_S * guest.slow, how, guest.console()[-1500:]))
             command.abandon()
-            # The firmware resets the machine some times more before it goes on.
+            # The firmware resets the machine a few more times before it boots.
             _wait_answer(guest, time.monotonic() + SYSTEMD_LIMIT_S * guest.slow)
         finally:
             command.abandon()
-            # If that fails too, what is said already is the reason.
+            # If that fails too, the first error is the reason.
             with contextlib.suppress(RigError, OSError):
                 if guest.alive():
                     monitor.command("set-action", reboot="shutdown")

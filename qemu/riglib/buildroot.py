@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Build roots: a folder with a suite's own compiler, libraries and kernel headers, to build in.
 
-What guests of a suite run is built in that suite: tern.ko by the compiler its kernel was built
-by, programs against its libraries. Made once a suite, kept, shared by all rigs. Whatever runs in
-it sees the checkout at /src, which it cannot write to, and an output folder at /out.
+The programs of a suite's guests are built in that suite: tern.ko by the compiler of its kernel,
+programs against its libraries. A build root is made once per suite, kept, and shared by all rigs.
+Commands in it see the checkout at /src, read-only, and an output folder at /out.
 """
 
 import glob
@@ -18,8 +18,8 @@ from .say import RigError, progress
 
 PACKAGES = os.path.join(paths.QEMU_DIR, "packages.build")
 
-# $1 root, $2 checkout, $3 output folder, $4 command. In namespaces of its own: nothing to undo,
-# and what it started ends with it. A user's namespace may not make the checkout read-only.
+# $1 root, $2 checkout, $3 output folder, $4 command. Runs in its own namespaces, so there is nothing
+# to undo, and its processes end with it. A user namespace cannot make the checkout read-only.
 _ENTER = r"""set -eu
 mkdir -p "$1/src" "$1/out"
 mount --bind "$2" "$1/src"
@@ -34,7 +34,7 @@ exec chroot "$1" /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 \
 
 
 def _make(archive, root):
-    """A user's mapped root cannot leave files that belong to others: then they all become ours."""
+    """In a user's mapped root all files have to become ours, as others' could not be removed."""
     packages = archive.choose(PACKAGES)
     if not os.geteuid():
         userland.bootstrap(archive, packages, ["--format=directory"], root)
@@ -51,7 +51,7 @@ def _make(archive, root):
 
 
 def path(suite):
-    """Where the suite's build root is, or will be."""
+    """The path of the suite's build root, which may not exist yet."""
     suite = apt.Archive(suite).suite
     with open(PACKAGES, encoding="ascii") as f:
         key = hashlib.sha256((f.read() + suite).encode()).hexdigest()[:16]
@@ -59,7 +59,7 @@ def path(suite):
 
 
 def ensure(suite):
-    """The same, having made it when it was not there."""
+    """The same, made if it is missing."""
     root, archive = path(suite), apt.Archive(suite)
     if os.path.exists(root):
         return root
@@ -111,7 +111,7 @@ def headers(suite, release):
         wanted = ["linux-headers-" + release, "linux-headers-%s-common" % common]
         wanted += [name for name in archive.depends(wanted[0])
                    if name.startswith("linux-kbuild-")]
-        # The one by whose presence all are known comes last.
+        # The file that shows that all are there comes last.
         archive.unpack(wanted[::-1], root)
     return inside
 
@@ -138,7 +138,7 @@ def run(suite, command, out, limit_s=900, what=None):
     return text
 
 
-# -- what guests need
+# -- builds for guests
 
 def _out(suite, *more):
     return os.path.join(paths.CHECKOUT, "build", "suite", suite, *more)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line: each subcommand is one small function here; the work is elsewhere."""
+"""The command line: one small function per subcommand. The work is done in other files."""
 
 import argparse
 import os
@@ -19,9 +19,9 @@ examples:
   qemu/rig down
 
 environment:
-  RIG_NAME     the rig that --name defaults to (else: tern)
-  RIG_ACCEL    kvm or tcg, instead of trying
-  RIG_SILENCE  seconds without a sign of life that count as a hang (15)
+  RIG_NAME     the default of --name (else: tern)
+  RIG_ACCEL    kvm or tcg, without a test boot
+  RIG_SILENCE  seconds without an answer that count as a hang (15)
   RIG_SLOW     multiplies all time limits of guests (debug kernel: 6; native-debug: 4)
   RIG_BUILD    where images and state live (build/rig)
   RIG_QUIET=1  no progress lines
@@ -43,7 +43,7 @@ def _image(args):
 
 
 def _shape(args):
-    """The options that say what rig is meant, as Rig() takes them."""
+    """The options of the rig, as arguments of Rig()."""
     names = ("name", "guests", "smp", "mem", "mtu", "kernel", "net", "append", "suite", "systemd",
              "share", "containers")
     return {name: getattr(args, name) for name in names}
@@ -68,7 +68,7 @@ def _run(args):
     env = dict(pair.split("=", 1) for pair in args.env)
     stdin = sys.stdin.buffer if args.stdin else None
     guest = Rig.attach(args.name)[args.guest]
-    # A person's seconds are seconds, however slow the guest.
+    # -t is in real seconds, also for slow guests.
     result = guest.run(what, timeout=args.time / guest.slow, env=env, stdin=stdin,
                        on_output=_write)
     if result.timed_out:
@@ -189,12 +189,12 @@ def _parser():
                        help="User Mode Linux with the host's programs, instead of QEMU: the same "
                        "as --kernel native")
 
-        p.add_argument("--systemd", action="store_true", help="guests that boot as real machines "
+        p.add_argument("--systemd", action="store_true", help="guests that boot like real machines "
                        "do, with systemd and udev, and a disk that survives a reboot")
 
     p = add("image", _image, "build what guests boot from, if it is not there")
     system(p)
-    p.add_argument("--rebuild", action="store_true", help="build anew even if it is there")
+    p.add_argument("--rebuild", action="store_true", help="build again even if it exists")
     p.add_argument("--clean", action="store_true", help="remove images of older versions")
 
     def shape(p):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A command that runs in a guest: its output as it comes, its time limit, its result."""
+"""A command that runs in a guest: its output so far, its time limit, its result."""
 
 import io
 import os
@@ -12,8 +12,8 @@ import time
 from . import trouble, wire
 from .say import RigError
 
-# The agent beats once a second while a command runs. Silence this long is a hang, not load:
-# even a starved guest on a busy two-core host gets a turn in that time.
+# The agent sends a frame every second while a command runs. This much silence is a hang, not load:
+# also on a busy two-core host a guest runs within that time.
 SILENCE_S = float(os.environ.get("RIG_SILENCE", "15"))
 _GRACE_S = 20
 _CHUNK = 32 * 1024
@@ -83,13 +83,13 @@ class Command:
 
     @staticmethod
     def _reader(stdin):
-        """stdin as a file object: nothing, text, bytes, or something that can be read."""
+        """stdin as a file object. It may be None, text, bytes, or a file."""
         if stdin is None or hasattr(stdin, "read"):
             return stdin
         return io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
 
     def _feed(self):
-        """Keep some stdin under way, never more: the guest's pipe decides the pace."""
+        """Send a limited amount of stdin ahead: the guest's pipe sets the pace."""
         while self._stdin is not None and self._channel.backlog() < 8 * _CHUNK:
             data = self._stdin.read(_CHUNK)
             self._channel.send("I", data)
@@ -120,7 +120,7 @@ class Command:
                 if self._take(frames, now):
                     clean = True
                     return
-        except BaseException as error:  # handed to whoever waits
+        except BaseException as error:  # wait() raises it
             with self._changed:
                 self._error = error
         finally:
@@ -152,7 +152,7 @@ class Command:
         return self._thread.is_alive()
 
     def output(self):
-        """What it wrote so far, stdout before stderr."""
+        """Its output so far, stdout before stderr."""
         with self._changed:
             return bytes(self._streams["o"] + self._streams["e"]).decode("utf-8", "replace")
 
@@ -182,7 +182,7 @@ class Command:
         elif self._limit_s:
             timeout = self._limit_s + _GRACE_S + 10
         deadline = None if timeout is None else time.monotonic() + timeout
-        # In short steps, because a join without end cannot be interrupted by Ctrl-C.
+        # In short steps, because Ctrl-C cannot interrupt an endless join.
         while self._thread.is_alive():
             if deadline is not None and time.monotonic() > deadline:
                 raise RigError("guest %s: %s still runs after %g s"
@@ -202,6 +202,6 @@ class Command:
             self._signals.append(number)
 
     def abandon(self):
-        """Hang up: the agent kills its process group."""
+        """Close the channel: the agent then kills the process group."""
         self._abandoned = True
         self._thread.join(5)

@@ -9,8 +9,8 @@ from . import paths, source
 NAME = "debug"
 _CONFIG = os.path.join(paths.QEMU_DIR, "debug.config")
 
-# How many times longer guests may take for everything, and what memory they get: the checkers
-# keep an eighth of it for themselves, and what was freed for a while.
+# The factor of all time limits, and the guests' memory: the checkers need an eighth of it, and keep
+# freed memory for a while.
 SLOW = 6
 MEM_MIB = 2048
 

@@ -12,11 +12,11 @@ from . import paths, tool
 from .kernel import SQUASHFS
 from .say import RigError
 
-SIZE = "12G"  # sparse: what is not written takes no room
+SIZE = "12G"  # sparse: it only takes the space that is written
 
 
 class Disk(NamedTuple):
-    """One image; `setting` is the kernel option by which the agent gets to know its device."""
+    """One image. `setting` is the kernel option that tells the agent its device."""
     setting: str
     file: str
     writable: bool
@@ -43,7 +43,7 @@ def arguments(disks):
 
 
 def make(rig_name, guests, options):
-    """Make them all, before the guests start."""
+    """Make all images, before the guests start."""
     folder = paths.run_dir(rig_name)
     if options["share"]:
         if not os.path.isdir(options["share"]):
@@ -55,5 +55,5 @@ def make(rig_name, guests, options):
             if disk.writable:
                 path = os.path.join(folder, disk.file)
                 tool.run(["truncate", "-s", SIZE, path])
-                # No checksums: they are emulated work, and this disk does not fail.
+                # No checksums: they cost time under emulation, and this disk does not fail.
                 tool.run(["mkfs.ext4", "-q", "-F", "-O", "^metadata_csum", path], what="mkfs.ext4")

@@ -13,8 +13,8 @@ from . import boot, paths, state, trouble
 from .command import Command
 from .say import RigError
 
-# $1 is the target, $2 the name of the only source or empty. A target that is no folder and
-# does not end in '/' names the file itself, as with cp.
+# $1 is the target, $2 the name of the only source or empty. A target that is not a folder and
+# does not end in '/' is the file's new name, as with cp.
 _UNPACK = r"""set -eu
 if [ -n "$2" ] && [ ! -d "$1" ] && [ "${1%/}" = "$1" ]; then
     up=$(dirname "$1"); mkdir -p "$up"; t=$(mktemp -d "$up/.push.XXXXXX")
@@ -25,12 +25,12 @@ fi"""
 
 
 class Guest:
-    """A handle; any number of them, in any process, may point at the same guest."""
+    """A handle. Several handles, also in several processes, may be for the same guest."""
 
     def __init__(self, rig_name, record):
         self.name, self.index = record["name"], record["index"]
         self.process = state.Process(*record["process"])
-        # Every time limit in seconds is one of a guest of common speed; this makes it real.
+        # Time limits are for a guest of usual speed. This factor makes them real seconds.
         self.slow = record.get("slow", 1)
         self.native = record.get("native", False)
         self.systemd = record.get("systemd", False)
@@ -42,7 +42,7 @@ class Guest:
         return "<Guest %s pid %d>" % (self.name, self.process.pid)
 
     def path(self, what):
-        """A file of this guest in its rig's folder."""
+        """The path of a file of this guest in its rig's folder."""
         return os.path.join(self._folder, "%s.%s" % (self.name, what))
 
     @property
@@ -50,11 +50,11 @@ class Guest:
         return self.path("console")
 
     def alive(self):
-        """Is its QEMU process running? (It may hang all the same.)"""
+        """Is its QEMU process running? (The guest may still hang.)"""
         return state.alive(self.process)
 
     def check_alive(self):
-        """Raise GuestLost, with what its console says, if it is dead."""
+        """Raise GuestLost, with the end of its console, if it is dead."""
         if not self.alive():
             raise trouble.of_dead(self)
 
@@ -68,13 +68,13 @@ class Guest:
         return True
 
     def wait_ready(self, deadline):
-        """Wait until it has booted: it answers, and its systemd, if it has one, is done."""
+        """Wait until it has booted: it answers, and systemd, if it has it, has started all."""
         boot.wait(self, deadline)
 
     def reboot(self, how="systemctl reboot"):
-        """Boot it again (systemd guests); what it wrote to its files is there afterwards.
+        """Reboot it (systemd guests). Its files are kept.
 
-        No other command may be under way. A guest that reboots without this is lost.
+        No other command may be running. A guest that reboots in another way is lost.
         """
         if not self.systemd:
             raise RigError("guest %s has no disk to boot from again: start the rig with systemd"
@@ -102,7 +102,7 @@ class Guest:
             raise
 
     def wait_until(self, what, timeout=10, every=0.1):
-        """Repeat a command until it succeeds; RigError if it never does."""
+        """Repeat a command until it succeeds. RigError after the timeout."""
         deadline = time.monotonic() + timeout * self.slow
         while True:
             result = self.run(what, timeout=max(1, timeout))
@@ -138,7 +138,7 @@ class Guest:
             self.run(["sh", "-c", _UNPACK, "push"] + words, timeout=timeout, stdin=spool,
                      check=True)
             return
-        # User Mode Linux reads its lines byte by byte, and sees a folder of the host.
+        # User Mode Linux reads serial lines slowly, byte by byte, but sees a folder of the host.
         with tempfile.NamedTemporaryFile(dir=self.path("share"), prefix="push.") as shared:
             shutil.copyfileobj(spool, shared)
             shared.flush()
@@ -164,7 +164,7 @@ class Guest:
         with tempfile.TemporaryDirectory(prefix=".pull.", dir=up) as work:
             with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
                 for member in tar:
-                    # A guest under test may be confused; it must not write elsewhere on the host.
+                    # The guest may be broken: it must not write elsewhere on the host.
                     parts = member.name.split("/")
                     if parts[0] != name or ".." in parts or not (member.isfile() or member.isdir()):
                         continue
@@ -178,7 +178,7 @@ class Guest:
     # -- logs
 
     def console(self):
-        """The console so far: what the kernel said at level warning and above, and any crash."""
+        """The console so far: kernel messages of level warning and above, and any crash."""
         return trouble.console_text(self.console_path)
 
     def dmesg(self):

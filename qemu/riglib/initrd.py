@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The initramfs: the boot modules, and the agent, which is the guest's init as well.
+"""The initramfs: the boot modules, and the agent, which is also the guest's init.
 
 Rebuilt (in about 5 s, mostly the C++ compiler) whenever one of those changes; since the
 agent travels in here, a change of it never rebuilds the root image.
@@ -28,7 +28,7 @@ def _hash(files, *more):
 
 
 def agent():
-    """Path of the static agent binary, compiled when its sources are new."""
+    """Path of the static agent binary, which is compiled if its sources have changed."""
     binary = os.path.join(paths.IMAGES, "agent-" + _hash(_AGENT + _HEADERS, _FLAGS))
     if not os.path.exists(binary):
         with paths.locked("agent"):
@@ -63,7 +63,7 @@ def ensure(kernel_folder, disk=False):
             _lay_out(root, kernel_folder, agent_binary, disk)
             names = sorted(os.path.relpath(os.path.join(at, name), root)
                            for at, folders, files in os.walk(root) for name in folders + files)
-            # Not compressed: unpacking would be emulated, reading it is not.
+            # Not compressed: decompression would be emulated, reading is not.
             with open(os.path.join(work, "list"), "w+", encoding="utf-8") as listing, \
                     open(os.path.join(work, "cpio"), "wb") as cpio:
                 listing.write("\n".join(names) + "\n")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The process that keeps one User Mode Linux: starts it, joins its lines to sockets, ends it.
+"""The process that runs one User Mode Linux: starts it, connects its serial lines to sockets, ends it.
 
     python3 keeper.py NAME PORTS [FD...] -- COMMAND...
 
-A guest of QEMU is one process that listens on sockets itself. This makes one of User Mode
-Linux: it lives as long as the kernel does, in the rig's folder, and whoever ends it, by any
-signal, ends all. For each of PORTS serial lines it listens on NAME.portN; COMMAND is given the
-lines as ssl0=fd:... and so on. Each FD is one end of an Ethernet: the first is the kernel's own,
-and all are kept open here, so that a guest that is gone is silence to the other, and no error.
+A QEMU guest is one process that listens on sockets. This does the same for User Mode Linux: it lives
+as long as the kernel, in the rig's folder, and any signal that ends it ends all processes of the
+guest. For each of PORTS serial lines it listens on NAME.portN. COMMAND gets the lines as ssl0=fd:...
+and so on. Each FD is one end of an Ethernet: the first is this kernel's. All stay open here, so that a
+guest that has ended is silent for the other one, and no error.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import sys
 import preexec
 
 _CHUNK = 64 * 1024
-# What waits for the kernel, which reads a serial line byte by byte: then the host waits, too.
+# The most bytes that wait for the kernel, which reads a serial line byte by byte. Then the host waits.
 _WAITING_MAX = 256 * 1024
 _HEADER = struct.Struct("<HBBI")  # of a frame: agent/wire.h
 _MAGIC = 0x4752
@@ -30,7 +30,7 @@ _HANG_UP = _HEADER.pack(_MAGIC, ord("U"), 0, 0)
 
 
 class _Frames:
-    """Knows where in a frame a stream is, to complete it in the place of a host that is gone."""
+    """Follows a stream's frames, to complete the last one if the host has closed the socket."""
 
     def __init__(self):
         self._head, self._left = b"", 0
@@ -49,14 +49,14 @@ class _Frames:
                 self._left, self._head = _HEADER.unpack(self._head)[3], b""
 
     def rest(self):
-        """What is missing of the frame, as zeros."""
+        """Zeros for the missing rest of the frame."""
         head = (self._head + bytes(_HEADER.size))[:_HEADER.size] if self._head else b""
         missing = _HEADER.unpack(head)[3] if head else 0
         return bytes(len(head) - len(self._head) + self._left + missing)
 
 
 class _Line:
-    """One serial line of the kernel, and the host that talks over it, if there is one."""
+    """One serial line of the kernel, and the host's socket for it, if there is one."""
 
     def __init__(self, loop, path):
         self._loop = loop
@@ -67,13 +67,13 @@ class _Line:
         self._listener.listen(1)
         self._host, self._frames = None, _Frames()
         self._to_kernel, self._to_host = bytearray(), bytearray()
-        # The kernel never hears of what is there before it opens a line. So the guest speaks first.
+        # The kernel does not notice data that were sent before it opens a line. So the guest sends first.
         self._is_open = False
         loop.register(self._line, selectors.EVENT_READ, self._serve_line)
         loop.register(self._listener, selectors.EVENT_READ, self._accept)
 
     def _ask(self, sock, mine, others, serve):
-        """Wait for what can be dealt with now, of `mine` to send and of room in `others`."""
+        """Events to poll for, given the bytes in `mine` to send and the room in `others`."""
         want = selectors.EVENT_WRITE if mine else 0
         if len(others) < _WAITING_MAX:
             want |= selectors.EVENT_READ
@@ -91,7 +91,7 @@ class _Line:
         self._host, _ = self._listener.accept()
         self._host.setblocking(False)
         self._frames = _Frames()
-        # One host at a time: the next one waits.
+        # One host connection at a time: the next one waits.
         self._loop.unregister(self._listener)
         self._watch()
 
@@ -133,13 +133,13 @@ class _Line:
 
 
 def _prepare(keeper):
-    """In the child: it ends with its keeper, and need not run itself again."""
+    """In the child: it ends with its keeper, and does not execute itself again."""
     preexec.die_with(keeper)
     preexec.keep_addresses()
 
 
 def _end(kernel):
-    """It and all processes of its guests, which are in its process group."""
+    """Kill the kernel and all its guest's processes, which are in its process group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(kernel.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
@@ -148,7 +148,7 @@ def _end(kernel):
 
 
 def _carry(loop, kernel):
-    """Until the kernel ends. Nobody has waited for it then, so its number is still its own."""
+    """Serve until the kernel ends. It is not reaped yet then, so its pid is still its own."""
     end = os.pidfd_open(kernel.pid)
     loop.register(end, selectors.EVENT_READ, None)
     while True:
@@ -166,7 +166,7 @@ def _keep(name, ports, ethernet, command):
     keeper = os.getpid()
     fds = [line.kernels.fileno() for line in lines] + ethernet[:1]
     with open(name + ".console", "ab") as console:
-        # Leader of a group, it cannot make a session, as it would: see machine.launch().
+        # As the leader of a group it cannot make a session, which it would do: see machine.launch().
         kernel = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console,
                                   stderr=console, pass_fds=fds, process_group=0,
                                   preexec_fn=lambda: _prepare(keeper))
@@ -182,7 +182,7 @@ def _stop(number, _):
 
 
 def main():
-    # Whoever could connect to these sockets would be root here.
+    # A connection to these sockets gives root's rights.
     os.umask(0o077)
     at = sys.argv.index("--")
     name, ports = sys.argv[1], int(sys.argv[2])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests' kernel: a Debian linux-image package of a suite, unpacked beside the root image.
 
-Gives vmlinux (booted through PVH: under emulation, decompressing a bzImage costs 3 s) and
-a squashfs of all its modules. Of the host's own suite, the default version is the one whose
-headers the host has, because that is the one tern.ko is built for; of another suite it is that
-suite's default kernel, for which its build root gets headers (buildroot.py).
+Makes vmlinux (booted through PVH: decompressing a bzImage takes 3 s under emulation) and a squashfs of
+all its modules. In the host's own suite the default version is the one whose headers the host has, for
+which tern.ko is built. In another suite it is that suite's default kernel, for which its build root
+gets headers (buildroot.py).
 """
 
 import glob
@@ -20,15 +20,15 @@ import tempfile
 from . import apt, debug, paths, tool
 from .say import RigError, progress
 
-_FORMAT = "5"  # raise it when what a kernel's folder holds changes
+_FORMAT = "5"  # raise it when the contents of a kernel's folder change
 
-# Not compressed, because unpacking is emulated; no fragments, because then a small file is
-# read without its neighbours. (ext4 would do, but loading that module takes a fifth of the boot.)
+# Not compressed, because decompression is emulated. No fragments, so that a small file is read without
+# its neighbours. (ext4 would work, but loading its module takes a fifth of the boot.)
 SQUASHFS = "-noI -noD -noF -noX -no-fragments -no-progress -one-file-system -b 64K -noappend"
 
 
 def _order(version):
-    """A sort key under which 6.1.0-9 comes before 6.1.0-56."""
+    """A sort key that puts 6.1.0-9 before 6.1.0-56."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", version)]
 
 
@@ -45,18 +45,18 @@ def with_headers():
 
 # --kernel newest: of the suite and its -backports.
 NEWEST = "newest"
-# What linux-image-amd64 brings; a host may have newer ones from -backports beside it.
+# The versions of linux-image-amd64. A host may also have newer ones from -backports.
 _DEFAULT = {"bookworm": "6.1.", "trixie": "6.12."}
 
 
 def _offered(archive, version):
-    """The newest release of the suite that --kernel VERSION means, or its default one."""
+    """The suite's newest release for --kernel VERSION, or its default one."""
     if not version:
         for name in archive.depends("linux-image-amd64"):
             found = re.fullmatch(r"linux-image-(\d+\.\d+\.\d+\S*-amd64)", name)
             if found:
                 return found.group(1)
-    # The newest is one that modules can be built for: its headers come and go with its image.
+    # Modules must be buildable for the newest one, so it must have headers.
     prefix = "linux-headers-" if version == NEWEST else "linux-image-"
     names = archive.names(prefix + (version if version and version != NEWEST else ""))
     releases = [name[len(prefix):] for name in names if re.match(prefix + r"\d+\.\d+\.\d+", name)]
@@ -75,8 +75,8 @@ def _means(version, release):
 def choose(version=None, suite=None, anew=False):
     """The kernel release (as `uname -r` prints it) for --suite and --kernel, or for no option.
 
-    What the archive has said once is remembered, so that a rig does not change its kernel
-    between two runs; `anew` asks again.
+    The archive's answer is kept, so that a rig does not change its kernel between two runs. `anew`
+    asks again.
     """
     archive = apt.Archive(suite)
     if archive.suite == apt.host_suite():
@@ -98,13 +98,13 @@ def choose(version=None, suite=None, anew=False):
 
 
 def _decompress(payload):
-    """What a bzImage carries, by its magic number."""
+    """The compressed stream in a bzImage, found by its magic number."""
     if payload[:6] == b"\xfd7zXZ\0":
         return lzma.LZMADecompressor().decompress(payload)
     if payload[:2] == b"\x1f\x8b":
         return gzip.decompress(payload)
     if payload[:4] == b"\x28\xb5\x2f\xfd":
-        # The four bytes after the stream are its length: zstd complains, and has written all.
+        # The four bytes after the stream are its length: zstd reports an error after it has written all.
         done = subprocess.run([tool.find("zstd"), "-dcq"], input=payload, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
         return done.stdout
@@ -112,7 +112,7 @@ def _decompress(payload):
 
 
 def _extract_vmlinux(bzimage, vmlinux):
-    """Write the ELF inside a bzImage; False if its compression is unknown to us."""
+    """Write the ELF file in a bzImage. False if its compression is not known."""
     with open(bzimage, "rb") as f:
         image = f.read()
     if image[0x202:0x206] != b"HdrS":
@@ -129,7 +129,7 @@ def _extract_vmlinux(bzimage, vmlinux):
 
 
 def _modules_image(root, release, out):
-    """Uncompress the modules once here rather than at each load, and make their image."""
+    """Decompress the modules once, not at each load, and make their image."""
     modules = os.path.join(root, "usr/lib/modules", release)
     packed = [os.path.join(at, name) for at, _, names in os.walk(modules)
               for name in names if name.endswith((".ko.xz", ".ko.zst"))]
@@ -146,7 +146,7 @@ def _modules_image(root, release, out):
 
 
 def folder_name(release):
-    """Of what ensure() makes."""
+    """The paths of the files that ensure() makes."""
     return "kernel-%s-%s" % (release, _FORMAT)
 
 
@@ -188,7 +188,7 @@ def ensure(version=None, suite=None, rebuild=False):
 
 
 def _fetch(archive, package, work):
-    """Unpack an image package in a new root, and those to which newer ones leave the files."""
+    """Unpack an image package in a new root, and the packages to which newer ones move their files."""
     progress("fetching the kernel package " + package)
     root = os.path.join(work, "root")
     release = package[len("linux-image-"):]
@@ -199,7 +199,7 @@ def _fetch(archive, package, work):
 
 
 def _merge_usr(root):
-    """Make /lib a link to /usr/lib, as it is in a system: packages have modules in either."""
+    """Make /lib a link to /usr/lib, as in a system: packages have modules in either."""
     lib = os.path.join(root, "lib")
     os.makedirs(os.path.join(root, "usr/lib"), exist_ok=True)
     if os.path.islink(lib):
@@ -225,21 +225,21 @@ def _modules(root, release, keep):
 
 
 def _install_debug(root, release, bzimage, keep):
-    """What debug.kernel() made, as guests want it. KASAN is not ready for entry through PVH."""
+    """debug.kernel()'s build, in the form for guests. KASAN does not work with entry through PVH."""
     _merge_usr(root)
     shutil.copy(bzimage, os.path.join(keep, "kernel"))
     _modules(root, release, keep)
 
 
-# What it takes to reach the root image and the agent's port; virtio_net comes from the image.
+# The modules for the root image and the agent's port; virtio_net is loaded from the image.
 _BOOT = ("virtio_pci", "virtio_blk", "virtio_console", "squashfs", "overlay")
-# And what a guest with a disk of its own needs besides. (ext4 asks for the first by its name, where
-# the kernel has it.)
+# The further modules for a guest with a disk of its own. (ext4 requests the first by name, in kernels
+# that have it.)
 _DISK = ("crc32c_generic?", "ext4")
 
 
 def _boot_modules(tree, names, out, order_name):
-    """Copy modules the initramfs loads, with a file that says in which order."""
+    """Copy the modules that the initramfs loads, with a file of their order."""
     depends, where = {}, {}
     with open(os.path.join(tree, "modules.dep"), encoding="ascii") as f:
         for line in f:
@@ -252,7 +252,7 @@ def _boot_modules(tree, names, out, order_name):
     for name in names:
         optional, name = name.endswith("?"), name.rstrip("?")
         if name in where:
-            # modules.dep lists a module's needs with the innermost last.
+            # modules.dep lists a module's dependencies with the innermost last.
             order += list(reversed(depends[where[name]])) + [where[name]]
         elif name not in builtin and not optional:
             raise RigError("this kernel has no module " + name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The management console of a User Mode Linux: what QEMU's monitor is to the other guests.
+"""The management console of User Mode Linux, which corresponds to QEMU's monitor.
 
-Its commands are carried out in an interrupt, on the first CPU, even when no process gets a turn.
+Its commands run in an interrupt on the first CPU, even if no process can run.
 """
 
 import os
@@ -19,15 +19,15 @@ _REPLY = struct.Struct("=III")
 def ask(path, command, limit_s=3):
     """Send a command and return its answer.
 
-    Answers to some sysrq commands come without an end. All that these say is on the console, too.
+    Answers to some sysrq commands have no end marker. Their text is also on the console.
     """
     folder = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
     text, deadline = b"", time.monotonic() + limit_s
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-            sock.bind("")  # a name of the kernel's choice, for the answer
+            sock.bind("")  # the kernel chooses a name, for the answer
             data = command.encode()
-            # By way of the folder: a path may be longer than such an address.
+            # Relative to the folder: a path may be too long for a socket address.
             sock.sendto(_REQUEST.pack(_MAGIC, _VERSION, len(data), data),
                         "/proc/self/fd/%d/%s" % (folder, os.path.basename(path)))
             more = 1

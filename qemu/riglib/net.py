@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Ethernet between the guests, which reaches nothing else.
+"""The Ethernet between the guests, which is connected to nothing else.
 
 stream: unix sockets between the QEMU processes; no privileges, no offloads. Two guests
         are joined by one socket, more by a hub inside guest a's QEMU.
 bridge: TAP devices with vnet_hdr (so TSO, GSO and checksum offload work, as under any
-        hypervisor) on a bridge, in a network namespace that has nothing else in it.
+        hypervisor) on a bridge, in a network namespace of its own.
 """
 
 import os
@@ -24,7 +24,7 @@ def _stream(guest, count):
     end = "addr.type=unix,addr.path="
     if guest["index"] > 1:
         return ["-netdev", "stream,id=net0,server=off," + end + _socket(guest["index"])]
-    if count <= 2:  # of one guest alone nobody connects, and what it sends is dropped
+    if count <= 2:  # with one guest there is no connection, and what it sends is dropped
         return ["-netdev", "stream,id=net0,server=on," + end + _socket(2)]
     argv = ["-netdev", "hubport,id=net0,hubid=0"]
     for other in range(2, count + 1):
@@ -34,7 +34,7 @@ def _stream(guest, count):
 
 
 def netdev(kind, guest, count):
-    """QEMU's -netdev arguments for a guest; its NIC is to use netdev=net0."""
+    """QEMU's -netdev arguments for a guest. Its NIC has to use netdev=net0."""
     if kind == "stream":
         return _stream(guest, count)
     return ["-netdev", "tap,id=net0,ifname=%s,script=no,downscript=no,vhost=off" % _tap(guest)]
@@ -49,7 +49,7 @@ def wait_ready(name, kind, guest, count, limit_s=10):
         path = os.path.join(paths.run_dir(name), _socket(other))
         while not os.path.exists(path):
             if not state.alive(state.Process(*guest["process"])):
-                return  # its death is reported with its own words, later
+                return  # its end is reported later, with its output
             if time.monotonic() > deadline:
                 raise RigError("guest a's QEMU did not open its network socket in %d s" % limit_s)
             time.sleep(0.01)
@@ -67,12 +67,12 @@ def namespace(name):
 
 
 def prefix(name, kind):
-    """What a guest's QEMU command line starts with."""
+    """The start of a guest's QEMU command line."""
     return [] if kind == "stream" else [tool.find("ip"), "netns", "exec", namespace(name)]
 
 
 def set_up(name, kind, guests, mtu):
-    """Make the bridge and its TAPs; nothing to do for streams."""
+    """Make the bridge and its TAPs. Streams need nothing."""
     if kind == "stream":
         return
     if os.geteuid():
@@ -83,7 +83,7 @@ def set_up(name, kind, guests, mtu):
     tear_down(name)
     space = namespace(name)
     tool.run(["ip", "netns", "add", space], what="ip netns add")
-    # No multicast snooping: without a querier the bridge would eat RoCE multicast and ND.
+    # No multicast snooping: without a querier the bridge would drop RoCE multicast and ND.
     lines = ["link add br0 type bridge forward_delay 0 mcast_snooping 0",
              "link set br0 mtu %d" % mtu, "link set br0 addrgenmode none", "link set br0 up"]
     for guest in guests:

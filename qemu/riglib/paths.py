@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where everything the rig makes lives: below build/rig/ of the checkout, all of it disposable.
+"""Paths of all that the rig makes: below build/rig/ of the checkout. All of it can be deleted.
 
 images/  root images and kernels, kept between runs and shared by all rigs
-run/     one folder a running rig: its record, sockets, console logs
+run/     one folder per running rig: its record, sockets, console logs
 RIG_BUILD moves the whole tree elsewhere (a bigger disk, a tmpfs).
 """
 
@@ -29,7 +29,7 @@ def run_dir(name):
 
 
 def make_dirs():
-    """Create the tree; it ignores itself, so no .gitignore elsewhere has to know of it."""
+    """Create the tree, with a .gitignore for itself."""
     for path in (IMAGES, RUN):
         os.makedirs(path, exist_ok=True)
     ignore = os.path.join(BUILD, ".gitignore")
@@ -40,7 +40,7 @@ def make_dirs():
 
 @contextlib.contextmanager
 def locked(what, limit_s=900):
-    """Hold build/rig/<what>.lock: two rigs that start together build an image once."""
+    """Hold build/rig/<what>.lock, so that two rigs that start together build an image once."""
     make_dirs()
     with open(os.path.join(BUILD, what + ".lock"), "w", encoding="ascii") as f:
         deadline = time.monotonic() + limit_s

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a child does before it becomes another program: for Popen's preexec_fn.
+"""Steps of a child process before it executes another program, for Popen's preexec_fn.
 
-It takes nothing of the package, for keeper.py, which is a program, has it too.
+Imports nothing of the package, because keeper.py, which is a program, uses it too.
 """
 
 import ctypes
@@ -13,12 +13,12 @@ _LIBC = ctypes.CDLL(None)
 
 
 def die_with(parent):
-    """It is killed when that process, more exactly the thread that started it, ends."""
+    """The child is killed when that process (more exactly, the thread that started it) ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def keep_addresses():
-    """User Mode Linux does not run itself again to be where it wants to be: its heap follows it."""
+    """User Mode Linux need not execute itself again for its address layout: the heap follows it."""
     _LIBC.personality(_ADDR_NO_RANDOMIZE)

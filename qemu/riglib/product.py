@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What guests are given of tern: built where their suite and their kernel want it.
+"""tern's files for guests, built for their suite and their kernel.
 
-Of the host's suite and the kernel it has headers of, that is what `make` left in build/ (or
-TERN_BUILD); of kernels that the rig builds itself a module made in their trees; of any other, what
-is built now in a build root. TERN_KO and TERN_PROVIDER name others.
+For the host's suite and the kernel whose headers it has, they are those of `make` in build/ (or
+TERN_BUILD). For kernels that the rig builds, the module is made in their trees. For others they are
+built in a build root. TERN_KO and TERN_PROVIDER name other files.
 """
 
 import glob
@@ -29,7 +29,7 @@ def _built_for(path):
 
 
 def module(suite, release, version=None):
-    """tern.ko for a kernel release of a suite; `version` is what --kernel said."""
+    """tern.ko for a kernel release of a suite. `version` is the argument of --kernel."""
     chosen = _chosen("TERN_KO")
     if chosen:
         return chosen
@@ -61,9 +61,9 @@ def providers(suite):
 
 
 def without_debug(path):
-    """A copy without debug information, which is nine tenths of a module; cached by its time."""
+    """A copy without debug information, which is nine tenths of a module. Cached by its time."""
     folder = os.path.join(paths.BUILD, "stripped")
-    # Two kernels' modules have one name: a folder each.
+    # Modules for several kernels have the same name, so each has a folder.
     small = os.path.join(folder, os.path.dirname(path).strip("/").replace("/", "-"),
                          os.path.basename(path))
     os.makedirs(os.path.dirname(small), exist_ok=True)

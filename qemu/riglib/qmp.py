@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""QEMU's monitor: JSON over a socket, of which the rig uses few commands and one event."""
+"""QEMU's monitor: JSON over a socket. The rig uses few commands and one event."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from .say import RigError
 
 
 class Monitor:
-    """A conversation with one guest's QEMU, through the socket at `path`."""
+    """A connection to one guest's QEMU, by the socket at `path`."""
 
     def __init__(self, path, limit_s):
         self._sock = state.connect(path, limit_s)
@@ -35,7 +35,7 @@ class Monitor:
         return json.loads(line) if line else None
 
     def command(self, name, **arguments):
-        """Send a command and wait for its answer; events that come before it are passed over."""
+        """Send a command and wait for its answer. Events before it are ignored."""
         request = {"execute": name, "arguments": arguments}
         self._stream.write(json.dumps(request).encode() + b"\n")
         self._stream.flush()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A package repository in a folder, for guests that reach no network (--share DIR).
+"""A package repository in a folder, for guests without a network (--share DIR).
 
-It holds what a --systemd guest of a suite lacks to install the packages that are named, and
+It has the named packages, those that a --systemd guest of a suite lacks to install them, and
 package files of our own. In the guest, with the folder at /share:
 
     apt-get update && apt-get install NAME
@@ -12,7 +12,7 @@ import shutil
 
 from . import paths, tool, userland
 
-# The file in the guest that makes apt look there, and what it says.
+# The guest's apt source for it.
 LIST = "/etc/apt/sources.list.d/rig.list"
 SOURCE = "deb [trusted=yes] file:/share ./\n"
 
@@ -30,9 +30,9 @@ def _installed(archive, folder):
 def make(archive, folder, packages=(), files=()):
     """Fill the folder with packages, all that they depend on, and .deb files; then index it.
 
-    What the folder holds already is not fetched again.
+    Packages that are in the folder already are not fetched again.
     """
-    # What is relative apt takes to be below folders of its own.
+    # apt would take a relative path as below its own folders.
     folder = os.path.abspath(folder)
     os.makedirs(os.path.join(folder, "partial"), exist_ok=True)
     if packages:
@@ -46,6 +46,6 @@ def make(archive, folder, packages=(), files=()):
 
 
 def use(guest):
-    """Make the guest's apt know the folder, and nothing else."""
+    """Make the folder the only source of the guest's apt."""
     guest.write(LIST, SOURCE)
     guest.run("apt-get update", timeout=300, check=True)

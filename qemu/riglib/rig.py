@@ -4,7 +4,7 @@
     with Rig(name="mine", guests=2) as r:
         print(r["a"].run("uname -r", timeout=10).out)
 
-Rig() describes, up() starts, down() ends; Rig.attach(name) finds one that runs already.
+Rig() describes a rig, up() starts it, down() ends it. Rig.attach(name) finds a running one.
 """
 
 import glob
@@ -21,7 +21,7 @@ from .say import RigError, notice, progress
 
 MEM_MIB = 1024
 GUEST_NAMES = "abcdefghi"
-# Suites whose roots guests can have as disks. Testing is asked for: some days packages are missing.
+# Suites whose roots guests can have as disks. Testing only on request: packages may be missing.
 CONTAINERS = {"released": apt.RELEASED, "all": apt.SUITES}
 
 
@@ -30,7 +30,7 @@ def default_name():
 
 
 def _slow(kernel_version):
-    """By what all time limits are multiplied: RIG_SLOW, or what suits the kernel."""
+    """The factor of all time limits: RIG_SLOW, or the kernel's default."""
     usual = debug.SLOW if kernel_version == debug.NAME else 1
     if kernel_version in umlkernel.NAMES:
         usual = umlkernel.slow(kernel_version)
@@ -59,7 +59,7 @@ def images(kernel_version=None, rebuild=False, suite=None, systemd=False, contai
     paths.make_dirs()
     if kernel_version in umlkernel.NAMES:
         return uml.images(kernel_version, rebuild)
-    # Side by side: both mostly wait for the network, the disk or one unpacking process.
+    # In parallel: both mostly wait for the network, the disk or one unpacking process.
     with ThreadPoolExecutor(2) as pool:
         root = pool.submit(userland.ensure, suite, rebuild, systemd)
         others = {"root-" + other: pool.submit(userland.ensure, other) for other in containers}
@@ -71,7 +71,7 @@ def images(kernel_version=None, rebuild=False, suite=None, systemd=False, contai
 
 
 def clean(keep):
-    """Remove the images whose place newer ones have taken; what a rig that is up uses stays."""
+    """Remove images that newer ones replace, unless a running rig uses them."""
     used = " ".join([*keep.values(), *source.newest()])
     for suite in apt.SUITES:
         used += " ".join((userland.image(suite), userland.image(suite, True), buildroot.path(suite)))
@@ -93,17 +93,17 @@ def clean(keep):
 
 
 class Rig:
-    """One rig. As a context manager it is up inside the block and gone after it."""
+    """One rig. As a context manager it is up within the block."""
 
     def __init__(self, name=None, guests=2, smp=None, mem=None, mtu=1500, kernel=None,
                  net="stream", append="", suite=None, systemd=False, share=None, containers=None):
-        """mem: MiB a guest; smp: its CPUs; None is what the kernel needs. suite: None is the host's.
+        """mem: MiB per guest; smp: its CPUs; None: the kernel's default. suite: None is the host's.
 
-        With kernel native or native-debug guests are User Mode Linux, else they are QEMU's.
-        systemd: guests boot as real machines do, with a disk of their own, and can reboot.
-        share: a folder of the host that guests see as it is now, at /share.
-        containers: one of CONTAINERS; guests have the roots of the others of these suites as
-        disks, if they are QEMU's.
+        With kernel native or native-debug guests are User Mode Linux, otherwise QEMU.
+        systemd: guests boot like real machines, with a disk of their own, and can reboot.
+        share: a folder of the host whose present contents guests have at /share.
+        containers: one of CONTAINERS; QEMU guests have the roots of the other suites of these as
+        disks.
         """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
@@ -125,7 +125,7 @@ class Rig:
 
     @classmethod
     def attach(cls, name=None):
-        """A handle on a rig that is up; GuestLost('down') if there is none."""
+        """A handle for a running rig; GuestLost('down') if there is none."""
         rig = cls(name)
         record = state.load(rig.name)
         if not record:
@@ -158,7 +158,7 @@ class Rig:
         self.down()
 
     def _clear_way(self):
-        """Refuse a name in use; sweep up after a rig that crashed."""
+        """Refuse a name in use, and clean up after a crashed rig."""
         record = state.load(self.name)
         if record:
             starter = state.Process(*record["starter"])
@@ -207,7 +207,7 @@ class Rig:
     def _start(self, record, booted):
         guests = record["guests"]
         machines = (uml if self._native else machine).Machines(guests, booted, self.options)
-        # The death signal is tied to the starting thread, so only the main thread may use it.
+        # The child is killed when the starting thread ends, so only the main thread may use that.
         leash = self._leashed and threading.current_thread() is threading.main_thread()
         for guest in guests:
             pid = machines.start(guest, leash)
@@ -220,27 +220,27 @@ class Rig:
         for guest in self.guests.values():
             guest.wait_ready(deadline)
 
-    # A rig started by `rig up` outlives the program; one inside a test must not.
+    # A rig of `rig up` outlives the program. A rig within a test must not.
     _leashed = True
 
     def stay(self):
-        """Let the guests outlive this process (call it before up()); returns self."""
+        """Let the guests outlive this process. Call it before up(). Returns self."""
         self._leashed = False
         return self
 
-    # Set once this object has started or found its rig: one whose up() was refused because
-    # the name is taken must not end somebody else's.
+    # Set once this object has started or found its rig: if up() was refused because the name is in
+    # use, down() must not end that other rig.
     _ours = False
 
     def down(self, keep_logs=False):
-        """End every process of the rig and remove its folder; nothing if it is not up."""
+        """End every process of the rig and remove its folder, if it is up."""
         if self._ours:
             self._ours, self.guests = False, {}
             down(self.name, keep_logs)
 
 
 def down(name, keep_logs=False):
-    """End a rig by name, running, crashed or half-started; True if there was anything."""
+    """End a rig by name, running, crashed or half-started. True if there was one."""
     folder = paths.run_dir(name)
     record = state.load(name)
     processes = [state.Process(*g["process"]) for g in (record or {}).get("guests", [])

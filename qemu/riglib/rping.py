@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The shell command of an rping that is judged by its pings.
+"""The shell command of an rping whose result is its number of pings.
 
-At its end rping's main thread closes the event channel that its other thread may be about to
-read from; if that one comes late, rping says 'rdma_get_cm_event: Bad file descriptor' and
-exits with 255, on any device. Such an end counts as good if all pings were done and verified.
-Of each ping only the beginning is shown: what is wrong must not drown in data.
+At its end rping's main thread closes the event channel while its other thread may be about to
+read from it. Then rping prints 'rdma_get_cm_event: Bad file descriptor' and exits with 255, on any
+device. That is a success if all pings were done and verified. Only the start of each ping is shown, so
+that errors stand out.
 """
 
 _COMMAND = """out=$(mktemp); rping -v -V -C %(count)d %(arguments)s >"$out" 2>&1; rc=$?
@@ -15,5 +15,5 @@ exit $rc"""
 
 
 def rping(count, arguments):
-    """`arguments` say which side it is, and where: '-s -a ADDRESS' or '-c -a ADDRESS'."""
+    """`arguments`: the side and the address, '-s -a ADDRESS' or '-c -a ADDRESS'."""
     return _COMMAND % {"count": count, "arguments": arguments}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the rig tells a person: progress lines, notices, and errors with a way out.
+"""The rig's output for people: progress lines, notices, and errors with advice.
 
-Progress goes to stderr, so that the output of `rig run` stays the guest's own.
+Progress goes to stderr, so that stdout of `rig run` has only the guest's output.
 """
 
 import os
@@ -12,7 +12,7 @@ _START = time.monotonic()
 
 
 class RigError(Exception):
-    """Something the rig cannot do; the text says what, and what to do about it."""
+    """The rig cannot do something. The text says what, and what to do about it."""
 
 
 def progress(text):

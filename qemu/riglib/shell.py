@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""For a person: a terminal in a guest, and two of them side by side.
+"""For people: a terminal in a guest, or two of them side by side.
 
 `rig enter` is a real terminal over the agent's channel (job control, full-screen programs,
-resizing). `rig shell` starts a rig if need be, loads tern into it, and opens a terminal in
-each guest: in tmux panes, or one at a time where tmux is missing.
+resizing). `rig shell` starts a rig if needed, loads tern into it, and opens a terminal in
+each guest: in tmux panes, or one at a time without tmux.
 """
 
 import os
@@ -109,7 +109,7 @@ def shell(options, setup, keep):
 
 
 def _in_tmux(rig, guests):
-    # A server of its own: no configuration or session of the person's is touched.
+    # A separate server, so that the user's tmux configuration and sessions are not changed.
     server = ["tmux", "-L", "rig-" + rig.name, "-f", "/dev/null"]
     env = {k: v for k, v in os.environ.items() if k != "TMUX"}
     argv = server + ["new-session", "-s", rig.name] + _terminal_command(rig, guests[0])

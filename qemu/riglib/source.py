@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kernels made from Debian's source packages: unpack, patch, configure, compile, keep.
 
-For those that no package offers: the debug kernel (debug.py), the native rig's (umlkernel.py) and
+For kernels without a package: the debug kernel (debug.py), the native rig's (umlkernel.py) and
 the User Mode Linux of bench/native. Each is built once for its configuration and a version of the
-package; a build that was interrupted goes on where it stopped. What is left of the source tree is
-what it takes to build modules: tern.ko is made from it whenever it is asked for.
+package. An interrupted build continues later. Only the part of the source tree that builds modules is
+kept, and tern.ko is built with it on demand.
 """
 
 import glob
@@ -26,7 +26,7 @@ _NAME = re.compile(r"linux-source-(\d+)\.(\d+)")
 # ---- archives ----
 
 def newest_version(suite):
-    """The version, "7.3", of the newest sources that the suite or its -backports have."""
+    """The version, such as "7.3", of the newest sources in the suite or its -backports."""
     versions = [tuple(map(int, m.groups())) for m in
                 map(_NAME.fullmatch, apt.Archive(suite).names("linux-source-")) if m]
     if not versions:
@@ -57,8 +57,8 @@ def _fetch(suite, version):
 
 
 def archive(suite, version, fresh=False):
-    """Path of the suite's kernel sources of a version, fetched if need be; if `fresh`, its newest
-    revision rather than one that is here already."""
+    """Path of the suite's kernel sources of a version, fetched if needed. `fresh`: its newest
+    revision, even if another one is here already."""
     paths.make_dirs()
     with paths.locked("source-" + suite, limit_s=1200):
         return (not fresh and _kept(suite, version)) or _fetch(suite, version)
@@ -79,8 +79,8 @@ def _patch(folder, patches, patch_file):
 
 
 def unpack(tarball, folder, part="", patches=(), patch_file=None):
-    """The sources, or the folder `part` of them, in `folder`, which has them whole and changed, or
-    not at all. patches: (file, old text, new text); patch_file: what patch(1) takes."""
+    """Unpack the sources, or their folder `part`, in `folder`, and change them. `folder` is complete or
+    does not exist. patches: (file, old text, new text); patch_file: a patch for patch(1)."""
     progress("unpacking " + os.path.basename(tarball))
     shutil.rmtree(folder + ".new", ignore_errors=True)
     os.makedirs(folder + ".new")
@@ -99,7 +99,7 @@ def _siw_parameter(name):
              "\nbool {0}; module_param({0}, bool, 0644);".format(name)))
 
 
-# What upstream made a constant of the test peer is a parameter, for tests to set.
+# Constants of siw become parameters, which tests set.
 SIW_PARAMETERS = _siw_parameter("mpa_crc_required") + _siw_parameter("peer_to_peer")
 
 
@@ -107,8 +107,8 @@ _OURS = re.compile(r"(source-[a-z]+)-.*|(kernel-[a-z-]+)-[0-9a-f]{12}(?:\.work)?
 
 
 def newest():
-    """Of the archives that are kept, the last one used of each suite, and of the kernels made of
-    them the newest of each name: names in paths.IMAGES."""
+    """The names in paths.IMAGES to keep: the last used archive of each suite, and the newest kernel of
+    each name."""
     sorts = {}
     for entry in sorted(os.scandir(paths.IMAGES), key=lambda entry: entry.stat().st_mtime):
         found = _OURS.fullmatch(entry.name)
@@ -127,7 +127,7 @@ def settings(path):
 
 
 def _configure(tree, config, make_args):
-    """Make .config of {name: value}; a setting that Kconfig does not take is an error."""
+    """Make .config of {name: value}. A setting that Kconfig does not accept is an error."""
     path = os.path.join(tree, "wanted.config")
     with open(path, "w", encoding="ascii") as f:
         f.writelines("%s=%s\n" % pair for pair in config.items())
@@ -173,14 +173,14 @@ def _compile(tree, log_path, what, make_args):
         raise RigError("the %s did not build; see %s\n  %s" % (what, log_path, "\n  ".join(bad)))
 
 
-# Of a tree, what building a module reads.
+# The files of a tree that building a module needs.
 _FOR_MODULES = ("Makefile", "Module.symvers", "System.map", ".config", ".kernelrelease", "arch",
                 "include", "scripts", "tools")
 _TOOLS = ("objtool", "include", "build", "scripts")
 
 
 def _keep_for_modules(tree, arches):
-    """Throw away what no module's build reads: nine tenths."""
+    """Remove what building a module does not need: nine tenths."""
     doomed = [entry.path for entry in os.scandir(tree) if entry.name not in _FOR_MODULES]
     for folder, kept in (("arch", arches), ("tools", _TOOLS)):
         doomed += [path for path in glob.glob(os.path.join(tree, folder, "*"))
@@ -193,15 +193,14 @@ def _keep_for_modules(tree, arches):
 
 
 class Kernel:
-    """A kernel that is made of a source archive, and where it is kept."""
+    """A kernel built from a source archive, and its folder."""
 
     def __init__(self, name, tarball, config, keep, kept=(), patches=(), patch_file=None, arch="",
                  image="", seconds="", rebuild=False):
-        """config: {CONFIG_name: value}. keep(tree, release, out) puts what is wanted of the built
-        tree into the new folder `out`; `kept` says what that is, for what is built with another is
-        another kernel. patches, patch_file: as for unpack(). arch: "um", or the host's. image:
-        make's target besides modules. seconds: how long it takes, in words. rebuild: even if it is
-        there.
+        """config: {CONFIG_name: value}. keep(tree, release, out) copies the needed files of the built
+        tree into the new folder `out`. `kept` names what it copies: another value is another kernel.
+        patches, patch_file: as for unpack(). arch: "um", or the host's. image: make's target besides
+        modules. seconds: the duration, in words. rebuild: even if it exists.
         """
         self.name, self._tarball, self._config = name, tarball, config
         self._keep, self._image, self._seconds, self._rebuild = keep, image, seconds, rebuild
@@ -217,7 +216,7 @@ class Kernel:
         self.folder = os.path.join(paths.IMAGES, "kernel-%s-%s" % (name, key))
 
     def ensure(self):
-        """Return (release, folder), having built it when it was not there."""
+        """Return (release, folder); builds the kernel if it is missing."""
         if self._rebuild or not os.path.exists(self.folder):
             with paths.locked("kernel-" + self.name, limit_s=LIMIT_S):
                 if self._rebuild:
@@ -253,7 +252,7 @@ class Kernel:
 
     @property
     def tree(self):
-        """What is left of its sources: enough to build modules."""
+        """The kept part of its sources, with which modules are built."""
         path = os.path.join(self.folder, "tree")
         if not os.path.exists(path):
             raise RigError("the %s kernel is not built, or not as it is wanted now: run 'qemu/rig "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the rig started and must end: processes recorded by pid *and* start time.
+"""The processes that the rig has started and must end, recorded by pid *and* start time.
 
-A pid alone may belong to somebody else by now; with its start time it cannot. Nothing
-here ever looks for processes by name.
+Another process may have the same pid later, but not with the same start time. Processes are never
+looked up by name.
 """
 
 import json
@@ -19,29 +19,29 @@ RECORD = "rig.json"
 
 
 class Process(NamedTuple):
-    """One process, for good: `start` is field 22 of /proc/PID/stat."""
+    """One process, identified for good: `start` is field 22 of /proc/PID/stat."""
     pid: int
     start: int
 
 
 def identify(pid):
-    """The Process now behind a pid, or None."""
+    """The process that now has a pid, or None."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as f:
             fields = f.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    # A zombie holds nothing any more.
+    # A zombie has released everything.
     return None if fields[0] in (b"Z", b"X") else Process(pid, int(fields[19]))
 
 
 def alive(process):
-    """Is exactly this process still running?"""
+    """Is this process, and no other with its pid, still running?"""
     return identify(process.pid) == process
 
 
 def end(processes, patience_s=2.0):
-    """SIGTERM, then SIGKILL; returns those that survive even that (none, normally)."""
+    """SIGTERM, then SIGKILL; returns the processes that still run (normally none)."""
     left = [p for p in processes if alive(p)]
     for sig, limit_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 10)):
         for process in left:
@@ -52,7 +52,7 @@ def end(processes, patience_s=2.0):
         deadline = time.monotonic() + limit_s
         while left and time.monotonic() < deadline:
             for process in left:
-                try:  # our own children stay zombies until somebody asks
+                try:  # our own children stay zombies until they are reaped
                     os.waitpid(process.pid, os.WNOHANG)
                 except ChildProcessError:
                     pass
@@ -63,7 +63,7 @@ def end(processes, patience_s=2.0):
 
 
 def save(name, record):
-    """Replace the record of a rig, in one step."""
+    """Replace the record of a rig atomically."""
     path = os.path.join(paths.run_dir(name), RECORD)
     with open(path + ".new", "w", encoding="utf-8") as f:
         json.dump(record, f, indent=1)

@@ -9,7 +9,7 @@ from .say import progress
 
 
 def files(suite, release, version=None):
-    """What a guest of that suite and kernel release is given; `version` is what --kernel said."""
+    """tern's files for a guest of that suite and kernel release. `version`: --kernel's argument."""
     module = product.module(suite, release, version)
     return [product.without_debug(module), os.path.join(paths.QEMU_DIR, "guest-setup.sh"),
             *product.providers(suite)]

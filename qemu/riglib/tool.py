@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run a program of the host, with a time limit and an error that names the package to install."""
+"""Runs a program of the host, with a time limit. If it is missing, the error names its package."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import subprocess
 
 from .say import RigError
 
-# Debian keeps some of these where only root's PATH looks.
+# Debian has some of these in folders that only root's PATH has.
 _PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
 
 _PACKAGE = {

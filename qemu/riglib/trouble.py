@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Why a guest does not answer: a panic, a hang, or the end of its process; and the proof.
+"""Why a guest does not answer: a panic, a hang, or the end of its process, with the evidence.
 
-The kernel's console goes to a file on the host, so it survives the guest. Guests run
-with oops=panic and panic=-1, and QEMU with -no-reboot: a crash ends the QEMU process
-within a second. A hang has no such end, so the guest is sent an NMI, which makes its
-kernel print where it is stuck (unknown_nmi_panic) and then end likewise. User Mode Linux knows
-no NMI: its management console is asked where its CPUs are, and then it is ended.
+The kernel's console is a file on the host, so it survives the guest. Guests run with oops=panic and
+panic=-1, and QEMU with -no-reboot: a crash ends the QEMU process within a second. A hanging guest gets
+an NMI, which makes its kernel print where it is stuck (unknown_nmi_panic) and end in the same way.
+User Mode Linux has no NMI: its management console prints where its CPUs are, and then it is killed.
 """
 
 import os
@@ -21,7 +20,7 @@ _SIGNS = ("Kernel panic", "NMI received", "BUG:", "Oops", "general protection", 
 
 
 class GuestLost(RigError):
-    """A guest is gone. kind: 'panic', 'hang', 'ended' (its process did), 'down' (no such rig)."""
+    """A guest is lost. kind: 'panic', 'hang', 'ended' (its process), 'down' (no such rig)."""
 
     def __init__(self, guest, kind, summary, tail=""):
         self.guest, self.kind, self.summary, self.tail = guest, kind, summary, tail
@@ -43,7 +42,7 @@ def console_text(path, limit=256 * 1024):
 
 
 def _tail(text):
-    """The interesting end: from the first sign of trouble, or else the last lines."""
+    """The relevant end: from the first sign of trouble, otherwise the last lines."""
     lines = [line for line in text.splitlines() if line.strip()]
     for i, line in enumerate(lines):
         if any(sign in line for sign in _SIGNS):
@@ -52,7 +51,7 @@ def _tail(text):
 
 
 def _headline(text):
-    """The line that names the crash: what was wrong first, not the panic it led to."""
+    """The line that names the crash: the first error, not the panic that it led to."""
     for sign in _SIGNS:
         if sign in ("Kernel panic", "NMI received"):
             continue
@@ -76,7 +75,7 @@ def of_dead(guest):
 
 
 def _inject_nmi(guest):
-    """Make a QEMU's guest say where it is, and end."""
+    """Make a QEMU guest print where it is, and end."""
     with qmp.Monitor(guest.path("qmp"), 5) as monitor:
         monitor.command("inject-nmi")
     deadline = time.monotonic() + 8 * guest.slow
@@ -85,7 +84,7 @@ def _inject_nmi(guest):
 
 
 def _ask_cpus(guest):
-    """Make a User Mode Linux say what its CPUs do, and who waits."""
+    """Make User Mode Linux print what its CPUs do, and which tasks wait."""
     for command in ("sysrq 9", "sysrq l", "sysrq w"):
         mconsole.ask(guest.path("uml/mconsole"), command)
     time.sleep(1)
@@ -107,7 +106,7 @@ def of_silent(guest, silence_s):
     where = re.search(r"RIP: ([0-9a-f]+):(\S+)", proof)
     who = re.search(r"CPU: (\d+) (?:UID: \d+ )?PID: (\d+) Comm: (.*?) (Not tainted|Tainted)", proof)
     if guest.native:
-        # Its registers are those of user space, or none.
+        # Its registers are user space's, or missing.
         where = None
         who = re.search(r"(?s)sysrq: CPU(\d+):.*?Pid: (\d+), comm: (.*?) (Not tainted|Tainted)", proof)
     if where and re.match("(pv_)?native_safe_halt|default_idle", where.group(2)):

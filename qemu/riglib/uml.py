@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How User Mode Linux is started for one guest: the native rig's machine.py and net.py.
+"""Starts User Mode Linux for one guest: the native rig's counterpart of machine.py and net.py.
 
-A guest's root is the host's own, with a layer in memory above: the host's programs of today, and
-nothing of the host is written to by what means no harm: hostfs is no wall. Its CPUs are threads of
+A guest's root is the host's root with a layer in memory above, so guests have the host's programs.
+Ordinary writes do not reach the host, but hostfs does not protect it. A guest's CPUs are threads of
 the host. Ethernet is a pair of sockets, so there are one or two guests.
 """
 
@@ -18,21 +18,21 @@ from .say import RigError, notice
 
 _KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 _ETHERNET_BYTES = 4 << 20
-# What an Ethernet has buffers for; MTUs up to that can be set.
+# The MTU for which the Ethernet has buffers. MTUs up to that can be set.
 _MAX_MTU = 9000
-# As for QEMU's guests: a crash ends a guest at once, and its console says why.
+# As for QEMU guests: a crash ends a guest at once, with the reason on its console.
 _APPEND = ("seccomp=on noreboot con=null con0=null,fd:1 ssl=null loglevel=5 panic=-1 oops=panic "
            "softlockup_panic=1 random.trust_cpu=on audit=0 root=/dev/root rootfstype=hostfs "
            "rootflags=/ ro")
 
 
 def cpus():
-    """As many as the host has, and two for races."""
+    """The default number of CPUs: the host's, and at least two, for races."""
     return max(2, len(os.sched_getaffinity(0)))
 
 
 def check(count, mtu, net, suite, systemd):
-    """Refuse what this rig cannot have."""
+    """Refuse options that this rig does not support."""
     if os.geteuid():
         raise RigError("a native rig takes root: its guests read the host's root folder as it is")
     if count > 2:
@@ -50,7 +50,7 @@ def check(count, mtu, net, suite, systemd):
 
 
 def _shared(rig_name, guest_name):
-    """The folder of the host that a guest sees as /run/rig: what is pushed comes through it."""
+    """The host's folder that a guest sees as /run/rig: pushed files pass through it."""
     return os.path.join(paths.run_dir(rig_name), guest_name + ".share")
 
 
@@ -61,9 +61,9 @@ def _clock_mhz():
 
 
 def memory_folder(mem_mib):
-    """Where the file shall be that is a guest's memory: in the host's memory, if that will do.
+    """The folder for the file that is a guest's memory: in the host's memory, if possible.
 
-    For bench/native's as well.
+    Also for bench/native.
     """
     why = []
     for folder in ("/dev/shm", paths.BUILD):
@@ -84,7 +84,7 @@ def memory_folder(mem_mib):
 
 
 def _command_line(guest, images, options, ends):
-    """The keeper's command for a guest, whose end of the cable is the first of `ends`."""
+    """The keeper's command for a guest. The first of `ends` is its end of the Ethernet."""
     name = guest["name"]
     shared = _shared(options["name"], name)
     words = [images["kernel"], "mem=%dM" % options["mem"], "ncpus=%d" % options["smp"],
@@ -104,7 +104,7 @@ def _command_line(guest, images, options, ends):
 
 
 class Machines:
-    """The guests of one rig, and the cable between them; see machine.Machines."""
+    """The guests of one rig, and the Ethernet between them; see machine.Machines."""
 
     def __init__(self, guests, images, options):
         self._guests, self._images, self._options = guests, images, options
@@ -123,25 +123,25 @@ class Machines:
                               env=dict(os.environ, TMPDIR=memory_folder(options["mem"])))
 
     def started(self, guest):
-        """The cable is the guests' alone when each has it."""
+        """Close our copies of the Ethernet's ends once each guest has them."""
         if guest is self._guests[-1]:
             for end in self._ends:
                 end.close()
 
 
-# One of each package of packages.native that tests use.
+# One program of each package of packages.native that tests use.
 _PROGRAMS = ("ib_write_bw", "ibv_devinfo", "rping", "iperf3", "ethtool", "fio", "tcpdump", "nvme",
              "ping", "rdma")
 
 
 def missing_programs():
-    """Guests have the host's programs, and a test that misses one says so late and oddly."""
+    """Check that the host has the programs that tests use: a test's own error would be unclear."""
     path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
     return [name for name in _PROGRAMS if not shutil.which(name, path=path)]
 
 
 def images(kernel, rebuild=False):
-    """Build what is missing of what guests start from."""
+    """Build the missing files from which guests start."""
     missing = missing_programs()
     if missing:
         notice("the host, and so the guests, have no %s: run qemu/install-deps.sh "

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The native rig's kernels: User Mode Linux of the newest kernel that Debian has the sources of.
+"""The native rig's kernels: User Mode Linux of the newest kernel whose sources Debian has.
 
-native: as a distribution's kernel (native.config). native-debug: the same with every checker on
-(native-debug.config). native.patch mends what of User Mode Linux itself gets in the way. The newest
-sources are looked for when there are none yet, and by --rebuild.
+native: like a distribution's kernel (native.config). native-debug: the same with all checkers
+(native-debug.config). native.patch repairs parts of User Mode Linux itself. The newest sources are
+looked up when there are none yet, and by --rebuild.
 """
 
 import os
@@ -11,30 +11,30 @@ import shutil
 
 from . import paths, source
 
-# Name: configuration files, of which the last one that sets something decides; how many times longer
-# guests may take for everything; MiB that they get.
+# Name: configuration files (later ones override earlier ones); the factor of all time limits; the
+# guests' MiB.
 _KINDS = {"native": (("native.config",), 1, 1024),
           "native-debug": (("native.config", "native-debug.config"), 4, 2048)}
 NAMES = tuple(_KINDS)
 DEBUG = "native-debug"
 
 _PATCH = os.path.join(paths.QEMU_DIR, "native.patch")
-# The suite whose -backports has new kernels first.
+# The suite whose -backports gets new kernels first.
 _SUITE = "trixie"
 
 
 def slow(name):
-    """By what time limits are multiplied with it."""
+    """The factor of all time limits with it."""
     return _KINDS[name][1]
 
 
 def mem_mib(name):
-    """What memory a guest gets."""
+    """A guest's memory in MiB."""
     return _KINDS[name][2]
 
 
 def _note():
-    """A file that says which version it was that was built last."""
+    """The file with the version that was built last."""
     return os.path.join(paths.IMAGES, "release-native-source")
 
 
@@ -62,7 +62,7 @@ def _kernel(name, rebuild=False):
 
 
 def ensure(name, rebuild=False):
-    """Return (release, folder) of a kernel, having built it when it was not there.
+    """Return (release, folder) of a kernel; builds it if it is missing.
 
     The folder holds linux, the program; modules/, as in /lib/modules; and tree, for modules.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests' root image: a read-only squashfs of Debian packages, without kernel, docs or locales.
 
-Built once for a suite and a package list, in one mmdebstrap run. The kernel
+Built once for a suite and a package list, in one run of mmdebstrap. The kernel
 and the rig's own programs come from elsewhere (kernel.py, initrd.py), so neither a new
 kernel nor a changed agent rebuilds this.
 """
@@ -17,7 +17,7 @@ import time
 from . import apt, kernel, paths, tool
 from .say import RigError, progress
 
-# Guests with the agent as init, and those that boot as a real machine does.
+# Guests with the agent as init, and those that boot like a real machine.
 PACKAGES = os.path.join(paths.QEMU_DIR, "packages.guest")
 SYSTEMD = os.path.join(paths.QEMU_DIR, "packages.systemd")
 LIMIT_S = 1500
@@ -26,7 +26,7 @@ _DROP = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/shar
          "/usr/share/i18n/*", "/usr/share/lintian/*", "/usr/share/bash-completion/*",
          "/usr/share/zsh/*", "/usr/share/doc-base/*")
 
-# Runs in the finished tree ($1 is its root), with whatever rights mmdebstrap builds with.
+# Runs in the finished tree ($1 is its root), with the rights of mmdebstrap.
 _FINISH = r"""set -eu
 rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/boot/*
 rm -f "$1"/etc/resolv.conf "$1"/etc/apt/apt.conf.d/99mmdebstrap
@@ -43,7 +43,7 @@ done
 
 
 def _follow(stream, log, tail):
-    """Show mmdebstrap's milestones, keep every line in the log and the last in `tail`."""
+    """Show mmdebstrap's main steps; keep every line in the log, and the last ones in `tail`."""
     for raw in stream:
         line = raw.decode("utf-8", "replace").rstrip()
         log.write(line + "\n")
@@ -56,9 +56,9 @@ def _follow(stream, log, tail):
 
 
 def bootstrap(archive, packages, options, target):
-    """Run mmdebstrap with these packages of the suite; its log is beside the images."""
+    """Run mmdebstrap with these packages of the suite. Its log is beside the images."""
     if os.geteuid():
-        tool.find("newuidmap")  # mmdebstrap would not say what is missing
+        tool.find("newuidmap")  # mmdebstrap does not say that it is missing
     argv = [tool.find("mmdebstrap"), "--variant=essential", "--include=" + ",".join(packages),
             "--dpkgopt=force-unsafe-io", '--aptopt=APT::Install-Recommends "false"']
     argv += ["--aptopt=" + option.rstrip(";") for option in apt.options()]
@@ -66,7 +66,7 @@ def bootstrap(archive, packages, options, target):
     log_path = os.path.join(paths.IMAGES, "mmdebstrap-%s.log" % archive.suite)
     tail = []
     with open(log_path, "w", encoding="utf-8") as log:
-        # A session of its own: on a time-out or Ctrl-C apt and dpkg must go as well.
+        # A session of its own: after a timeout or Ctrl-C apt and dpkg must end as well.
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, start_new_session=True,
                                  env=dict(os.environ, LC_ALL="C.UTF-8"))
@@ -91,7 +91,7 @@ def _build(archive, listed, image):
     packages = archive.choose(listed)
     work = tempfile.mkdtemp(prefix="userland.", dir=paths.IMAGES)
     if os.geteuid():
-        # Unprivileged, mmdebstrap writes as a mapped user that is neither us nor our group.
+        # Without root mmdebstrap writes as a mapped user, who is not in our group.
         os.chmod(work, 0o777)
     out = os.path.join(work, "root.img")
     hook = os.path.join(work, "finish.sh")
@@ -99,7 +99,7 @@ def _build(archive, listed, image):
         f.write(_FINISH % {"mksquashfs": tool.find("mksquashfs"), "out": out,
                            "options": kernel.SQUASHFS})
     options = ["--format=null", "--customize-hook=sh %s \"$1\"" % hook]
-    # A real machine has what its packages hold.
+    # A real machine has all files of its packages.
     if listed == PACKAGES:
         options += ["--dpkgopt=path-exclude=" + pattern for pattern in _DROP]
     progress("building the root image: %d packages of Debian %s" % (len(packages), archive.suite))
@@ -112,18 +112,18 @@ def _build(archive, listed, image):
 
 
 def image(suite=None, systemd=False):
-    """Where the root image of a suite (None: the host's) is, or will be."""
+    """The path of a suite's root image (None: the host's), which may not exist yet."""
     suite = apt.Archive(suite).suite
     with open(SYSTEMD if systemd else PACKAGES, encoding="ascii") as f:
         listed = f.read()
-    # The list and the recipe decide, not what apt offers today: `rig up` must not ask apt.
+    # The list and the recipe decide, not apt's present versions: `rig up` must not ask apt.
     recipe = listed + _FINISH + kernel.SQUASHFS + repr(_DROP) + suite
     return os.path.join(paths.IMAGES, "root-%s%s-%s.img" % (
         suite, "-systemd" if systemd else "", hashlib.sha256(recipe.encode()).hexdigest()[:16]))
 
 
 def ensure(suite=None, rebuild=False, systemd=False):
-    """The same, having built it when it was not there."""
+    """The same, built if it is missing."""
     path = image(suite, systemd)
     if os.path.exists(path) and not rebuild:
         return path

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One conversation with the agent in a guest, over a virtio-serial port nobody else uses.
+"""One command's connection to the agent in a guest, over a virtio-serial port of its own.
 
-agent/wire.h defines the bytes. A guest has several ports and each carries one command at
-a time; who holds a port's lock file owns it. The lock file also remembers whether the
-last owner left in mid-frame, in which case the port is flushed with zeros first.
+agent/wire.h defines the protocol. A guest has several ports, and each carries one command at a time.
+The holder of a port's lock file owns it. The lock file also records whether the last owner stopped
+within a frame: then the port is first flushed with zeros.
 """
 
 import fcntl
@@ -38,7 +38,7 @@ class Channel:
 
     @classmethod
     def open(cls, guest, limit_s):
-        """Take a free port of the guest and shake hands; GuestLost if it is dead or hung."""
+        """Take a free port of the guest and shake hands; GuestLost if the guest is dead or hangs."""
         deadline = time.monotonic() + limit_s
         guest.check_alive()
         while True:
@@ -64,8 +64,8 @@ class Channel:
     def _by_last_use(guest):
         """The ports, the one longest unused first.
 
-        A guest hears of a port's end by another queue than of what is sent to it next: a slow one
-        may take the old end for one of the new conversation if that follows at once.
+        A guest gets a port's close by another queue than the next data: a slow guest may take an old
+        close for that of a new connection that follows at once.
         """
         def last_use(port):
             try:
@@ -113,7 +113,7 @@ class Channel:
         return self._sock.fileno()
 
     def backlog(self):
-        """Bytes that wait for the guest to take them."""
+        """Bytes that the guest has not taken yet."""
         return len(self._out)
 
     def send(self, kind, payload=b""):
@@ -155,7 +155,7 @@ class Channel:
         return list(self._frames())
 
     def _frames(self):
-        # The agent writes whole frames, but what its predecessor left may come first.
+        # The agent writes whole frames, but data for the previous owner may come first.
         while len(self._in) >= _HEADER.size:
             magic, kind, zero, length = _HEADER.unpack_from(self._in)
             if magic != _MAGIC or zero or length > MAX_PAYLOAD:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""sysroot.py ARCH DIR PACKAGE...: what these packages have for another architecture.
+"""sysroot.py ARCH DIR PACKAGE...: the files of these packages for another architecture.
 
-They are downloaded from the host's suite and unpacked in DIR, not installed; a DIR that
-is there already stays as it is. On failure, one line that says what is missing.
+They are downloaded from the host's suite and unpacked in DIR, not installed. An existing DIR is
+not changed. On failure one line says what is missing.
 """
 
 import os

@@ -154,7 +154,7 @@ class Campaign:
 
     def _subject(self, setting, mtu, number, subject):
         """One subject's turn. Boots the guests again if necessary."""
-        pair = "xx" if subject == RXE_612 else SUBJECTS[subject]
+        pair = "rxe-rxe" if subject == RXE_612 else SUBJECTS[subject]
         left = self._cases(setting, mtu, number, subject)
         for _ in range(3):
             try:
@@ -201,7 +201,7 @@ class Campaign:
                 self._miss(point)
 
     def _test(self, case, subject):
-        return kinds.Metered(self._lab, Notes(self._say), SUBJECTS.get(subject) or "tt", case,
+        return kinds.Metered(self._lab, Notes(self._say), SUBJECTS.get(subject) or "tern-tern", case,
                        _STEP_LIMIT_S)
 
     def _take(self, number, point, case, test):

@@ -12,8 +12,8 @@ LINKS = {"plain": "stream", "tap": "bridge"}
 MTUS = (1500, 9000)
 
 # The laboratory's pair of drivers, or None for a subject without a driver.
-SUBJECTS = {"tern_roce": "tt", "tern_iwarp": "ww", "iwarp-nocrc": "ww", "rxe": "xx", "siw": "ss",
-            "tcp": None, "udp": None, "memcpy": None}
+SUBJECTS = {"tern_roce": "tern-tern", "tern_iwarp": "iwarp-iwarp", "iwarp-nocrc": "iwarp-iwarp",
+            "rxe": "rxe-rxe", "siw": "siw-siw", "tcp": None, "udp": None, "memcpy": None}
 RDMA = ("tern_roce", "tern_iwarp", "rxe", "siw")
 ROCE = ("tern_roce", "rxe")
 # tern_iwarp without CRCs, as siw (by default) and TCP are.

@@ -155,7 +155,7 @@ def _counted(test, case, subject, amount, guests):
 
 
 def _measure(lab, case, subject, top):
-    test = Once(lab, Notes(print), SUBJECTS[subject] or "tt", case, 240)
+    test = Once(lab, Notes(print), SUBJECTS[subject] or "tern-tern", case, 240)
     guests = lab.guests()[:1] if case.local else lab.guests()
     profiles = [Profile() for _ in guests]
     # One run before, so that the emulator has translated all.

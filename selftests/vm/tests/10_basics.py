@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a person looks at first: ibv_devices, ibv_devinfo, the GID table, the rdma tool."""
+"""ibv_devices, ibv_devinfo, the GID table and the rdma tool show the device correctly."""
 
 import ipaddress
 import re
 
-PAIRS = ("tt",)
+PAIRS = ("tern-tern",)
 LIMIT = 90
 
 
-def _limits(t, text):
-    """The device's limits, as ibv_devinfo -v prints them."""
+def _check_limits(t, text):
+    """The device's limits in the output of ibv_devinfo -v are in sensible ranges."""
     found = dict(re.findall(r"^\s*(\w+):\s+(\S+)", text, re.M))
 
     def at_least(name, low, high=1 << 62):
@@ -32,8 +32,8 @@ def _limits(t, text):
            re.search(r"fw_ver:\s+\S+", text), text)
 
 
-def _gids(t, guest, device):
-    """Exactly the addresses of the netdev, in the table."""
+def _check_gids(t, guest, device):
+    """The GID table has exactly the netdev's addresses."""
     out = t.run(guest, """cd /sys/class/infiniband/%s/ports/1
         grep -v '^[0:]*$' gids/* /dev/null | sed 's|gids/||; s/:/ /' | sort -n |
         while read -r i gid; do
@@ -55,8 +55,8 @@ _COUNTERS = ("port_xmit_data", "port_rcv_data", "port_xmit_packets", "port_rcv_p
              "port_rcv_errors", "port_xmit_discards", "link_downed")
 
 
-def _identity(t, guest, device, info):
-    """What node exporters and ibstat read."""
+def _check_identity(t, guest, device, info):
+    """The sysfs files that node exporters and ibstat read."""
     t.case("vendor and part", re.search(r"vendor_id:\s+0x0*27472\n", info) and
            re.search(r"vendor_part_id:\s+1\n", info), info)
     names = t.run(guest, "cd /sys/class/infiniband/%s && cat hca_type board_id hw_rev" % device)
@@ -67,7 +67,7 @@ def _identity(t, guest, device, info):
     counters = dict(line.split(None, 1) for line in out.splitlines())
     t.case("the port has its counters", all(counters.get(name, "").isdigit()
                                             for name in _COUNTERS), out)
-    t.case("and they count", int(counters.get("port_xmit_packets", 0)) > 0 and
+    t.case("the port's counters count", int(counters.get("port_xmit_packets", 0)) > 0 and
            int(counters.get("port_xmit_data", 0)) > 0, out)
 
 
@@ -76,18 +76,18 @@ def run(t):
         device = t.dev(guest)
         t.case("%s: a device on eth0" % guest.name, device)
         listing = t.check_run("%s: ibv_devices" % guest.name, guest, "ibv_devices")
-        t.case("%s: it is listed" % guest.name, device in listing.out, listing.out)
+        t.case("%s: ibv_devices lists it" % guest.name, device in listing.out, listing.out)
     device = t.dev(t.a)
     info = t.check_run("ibv_devinfo -v", t.a, "ibv_devinfo -v -d " + device)
-    _limits(t, info.out)
-    _gids(t, t.a, device)
+    _check_limits(t, info.out)
+    _check_gids(t, t.a, device)
     if t.is_tern:
         t.check_run("the device's parent is the netdev's", t.a,
                     "test -d /sys/class/infiniband/%s/device/net/eth0" % device)
         server = "ibv_rc_pingpong -g 0 -d %s -n 20" % t.dev(t.b)
         t.pair_case("the first GID works", server, "ibv_rc_pingpong -g 0 -d %s -n 20 %s" % (
             device, t.b.address), port=18515)
-        _identity(t, t.a, device, info.out)
+        _check_identity(t, t.a, device, info.out)
     for what, pattern in (("rdma link", "netdev eth0"), ("rdma dev", device),
                           ("rdma resource show", device + ": "),
                           ("rdma resource show qp", device), ("rdma statistic show", device)):

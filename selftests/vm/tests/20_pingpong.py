@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The ping-pong programs of libibverbs, polling and with events, IPv4 and IPv6, contents checked."""
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 180
 PORT = 18515
 

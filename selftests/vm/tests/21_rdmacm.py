@@ -3,7 +3,7 @@
 
 from riglib.rping import rping
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 150
 
 
@@ -21,7 +21,7 @@ def run(t):
     t.pair_case("udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host,
                 port="cm")
     t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host, port="cm")
-    # Datagrams that come before the server has joined are lost, and nobody tells when it has.
+    # Datagrams that arrive before the server has joined are lost, and no output shows when it has.
     t.pair_case("mckey", "timeout %d mckey -m 239.77.0.1 -b %s -C 5" % (25 * t.slow, host),
                 "for i in 1 2 3; do sleep %d; timeout %d mckey -s -m 239.77.0.1 -b %s -C 5 || "
                 "exit; done" % (t.slow, 20 * t.slow, t.a.address), timeout=60)

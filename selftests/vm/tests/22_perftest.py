@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """perftest: send, write, read and atomics at 2 B, 1 KiB, 64 KiB and 1 MiB, over RC, UC and UD."""
 
-PAIRS = ("tt", "tx", "xt")
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
 LIMIT = 240
 SIZES = (2, 1024, 65536, 1 << 20)
 
 
-def _matrix():
+def _all_runs():
     for kind, transports in (("send", ("RC", "UC", "UD")), ("write", ("RC", "UC")),
                              ("read", ("RC",))):
         for transport in transports:
@@ -27,8 +27,8 @@ def _matrix():
 _SENT = "tc -s class show dev eth0 | awk '/^class prio/{getline; print $4}'"
 
 
-def _sent_by_band(t, name, options, devices):
-    """Packets of a run that each band of a's prio has sent."""
+def _count_by_band(t, name, options, devices):
+    """How many packets of one run each band of guest a's prio qdisc sent."""
     def bands():
         return [int(word) for word in t.run(t.a, _SENT, check=True).out.split()]
 
@@ -39,13 +39,13 @@ def _sent_by_band(t, name, options, devices):
     return [now - then for now, then in zip(bands(), before)]
 
 
-def _priority(t, devices):
-    """By service level or traffic class packets have a priority, and by that their band."""
+def _check_priority(t, devices):
+    """Service level and traffic class give packets a priority, which selects the prio band."""
     t.run(t.a, "modprobe sch_prio; tc qdisc replace dev eth0 root handle 1: prio", check=True)
     try:
         for name, options, band in (("with neither", "", 1), ("service level 1", "-S 1", 2),
                                     ("traffic class 16", "--tclass=16", 0)):
-            sent = _sent_by_band(t, name, options, devices)
+            sent = _count_by_band(t, name, options, devices)
             t.case("%s: packets have its priority" % name,
                    len(sent) == 3 and sent[band] >= 300, "by band, wanted in %d: %s"
                    % (band, sent))
@@ -53,20 +53,20 @@ def _priority(t, devices):
         t.run(t.a, "tc qdisc del dev eth0 root")
 
 
-def _timers(t, devices):
-    """What is answered long before its ACK timer is over is not sent again."""
+def _check_timers(t, devices):
+    """A request that is answered long before its ACK timer expires is not sent again."""
     before = t.counter(t.a, "local_ack_timeout_err")
-    # A second each: hosts do not stand still for so long, or not often.
+    # The timer is 1 s: busy hosts seldom stand still for longer.
     command = "ib_write_bw -F -n 200 -s 2 -t 1 -u 18"
     t.pair_case("ib_write_bw RC 2, one by one, a second to answer", "%s -d %s" % (command, devices[1]),
                 "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=60)
     times = t.counter(t.a, "local_ack_timeout_err") - before
-    t.case("ACK timers go off in time only", times < 20, "%d did" % times)
+    t.case("ACK timers do not expire early", times < 20, "%d did" % times)
 
 
 def run(t):
     devices = t.dev(t.a), t.dev(t.b)
-    for tool, transport, size in _matrix():
+    for tool, transport, size in _all_runs():
         iterations = 10 if size >= 1 << 20 else 50 if size >= 65536 else 200
         command = "%s -F -n %d%s%s" % (
             tool, iterations, "" if "atomic" in tool else " -s %d" % size,
@@ -76,6 +76,6 @@ def run(t):
         t.pair_case("%s %s %d" % (tool, transport, size),
                     "%s -d %s" % (command, devices[1]),
                     "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
-    if t.pair == "tt":
-        _priority(t, devices)
-        _timers(t, devices)
+    if t.pair == "tern-tern":
+        _check_priority(t, devices)
+        _check_timers(t, devices)

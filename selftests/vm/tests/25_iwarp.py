@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP, with itself and with siw: the programs of librdmacm, perftest over rdma_cm."""
+"""iWARP, tern with tern and with siw: librdmacm's programs, and perftest over rdma_cm."""
 
 from riglib.rping import rping
 
-PAIRS = ("ww", "ws", "sw")
+PAIRS = ("iwarp-iwarp", "iwarp-siw", "siw-iwarp")
 LIMIT = 300
 SIZES = (2, 1024, 65536, 1 << 20)
-# IW_UNSENT_BYTES, and the pages that are handed over when that is not reached yet.
+# IW_UNSENT_BYTES, plus the pages that one send may add below that limit.
 UNSENT_MOST = (256 << 10) + 4 * (32 << 10)
 UNSENT_SAMPLES = 3
 
-# What perftest's streams of this guest have not sent yet, again and again until it is stopped.
+# Prints how much perftest's connections have written and not sent, until /tmp/watched exists.
 _WATCH = """for i in $(seq 2000); do
     ss -tinH '( sport = :18515 or dport = :18515 )'
     if [ -e /tmp/watched ]; then break; fi
 done | grep -o 'notsent:[0-9]*'"""
 
 
-def _perftest(t):
+def _run_perftest(t):
     devices = t.dev(t.a), t.dev(t.b)
     cases = [("ib_%s_bw" % kind, size) for kind in ("send", "write", "read") for size in SIZES]
     cases += [("ib_%s_lat" % kind, 2) for kind in ("send", "write", "read")]
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         # siw has no atomics
         cases += [("ib_atomic_bw", 8), ("ib_atomic_lat", 8)]
     for tool, size in cases:
@@ -31,8 +31,8 @@ def _perftest(t):
                     "%s -d %s %s" % (command, devices[0], t.b.address), port=18515, timeout=40)
 
 
-def _unsent(t):
-    """In a bulk stream either way, little is written to TCP that has not begun to leave."""
+def _check_unsent(t):
+    """A bulk stream, in either direction, writes little to TCP that TCP has not begun to send."""
     for tool, sender in (("ib_write_bw", t.a), ("ib_read_bw", t.b)):
         seen = []
         for _ in range(3):
@@ -45,14 +45,14 @@ def _unsent(t):
             seen += [int(line.split(":")[1]) for line in watch.wait().out.split()]
             if len(seen) >= UNSENT_SAMPLES:
                 break
-        t.note("%s: %d times something unsent, %d bytes at most" % (
+        t.note("%s: unsent bytes seen %d times, %d at most" % (
             tool, len(seen), max(seen or [0])))
-        t.case("%s: what is unsent is bounded" % tool, seen and max(seen) <= UNSENT_MOST, seen)
+        t.case("%s: unsent bytes are bounded" % tool, seen and max(seen) <= UNSENT_MOST, seen)
 
 
 def run(t):
     host, host6 = t.b.address, t.b.address6
-    if t.pair == "ww":
+    if t.pair == "iwarp-iwarp":
         t.check_run("the device is an RNIC", t.a, "ibv_devinfo | grep -q 'transport:.*iWARP'")
     for name, count, options, address in (("ipv4", 20, "", host), ("ipv6", 20, "", host6),
                                           ("60000 bytes", 10, "-S 60000 ", host)):
@@ -62,6 +62,6 @@ def run(t):
                 "ucmatose -c 5 -C 10 -S 4096 -s " + host, port="cm")
     t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host,
                 port="cm")
-    _perftest(t)
-    if t.pair == "ww":
-        _unsent(t)
+    _run_perftest(t)
+    if t.pair == "iwarp-iwarp":
+        _check_unsent(t)

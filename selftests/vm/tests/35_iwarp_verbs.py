@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP: every opcode, size and feature of the verbs, every byte verified; a thousand QPs."""
+"""iWARP: every opcode, size and feature of the verbs with every byte verified; a thousand QPs."""
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 420
 
-# What iWARP has not: datagrams, unreliable connections, path MTUs, PSNs.
+# iWARP has no datagrams, unreliable connections, path MTUs or PSNs.
 _WITHOUT = "-x 'uc/*' -x 'uc/*/*' -x 'ud/*' -x 'ud/*/*' -x 'path/mtu-*' -x 'path/psn-*'"
 
 

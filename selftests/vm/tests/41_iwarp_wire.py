@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""iWARP's wire as a stranger sees it: tcpdump, tshark, and the CRC of every FPDU by a table."""
+"""iWARP's FPDUs on the wire: checked by tcpdump and tshark, and every CRC by a table."""
 
 import collections
 import os
@@ -8,13 +8,14 @@ import socket
 
 from riglib.rping import rping
 from vmtest import fpdu, where, wire
+from vmtest.capture import Capture
 
-PAIRS = ("ww",)
+PAIRS = ("iwarp-iwarp",)
 LIMIT = 180
 
 
-def _traffic(t, family, address):
-    """Every kind of message and frame, long and short."""
+def _run_traffic(t, family, address):
+    """Move every kind of message and frame, long and short."""
     for options in ("-e kinds", "-n 3 -z", "-n 10 -z -b 3000 -r 2", "-e reject"):
         command = "/tern/viwarp " + options
         t.pair_case("ipv%s: viwarp %s" % (family, options), "%s -l %s" % (command, address),
@@ -23,24 +24,16 @@ def _traffic(t, family, address):
                timeout=20)
 
 
-def _capture(t, family):
-    """A capture in guest b; its path on the host."""
-    dump = t.start(t.b, "exec tcpdump -i eth0 -s 0 -B 16384 -U -w /tmp/w.pcap "
-                   "'tcp port 7471 or tcp port 7174'", 150)
-    dump.wait_for("listening on", 20)
-    _traffic(t, family, t.b.address if family == "4" else t.b.address6)
-    t.run(t.b, "sleep 1.5")
-    dump.kill(2)
-    said = dump.wait(timeout=30).err
-    t.case("ipv%s: tcpdump lost nothing" % family, " 0 packets dropped by kernel" in
-           "\n " + said.replace("\n", "\n "), said)
-    os.makedirs(where.RESULTS, exist_ok=True)
-    path = os.path.join(where.RESULTS, "wire-iwarp-ipv%s.pcap" % family)
-    t.b.pull("/tmp/w.pcap", path)
+def _capture_traffic(t, family):
+    """Capture that traffic in guest b; returns the file's path on the host."""
+    capture = Capture(t, t.b, "tcp port 7471 or tcp port 7174")
+    _run_traffic(t, family, t.b.address if family == "4" else t.b.address6)
+    path = capture.stop("wire-iwarp-ipv%s" % family)
+    capture.check_complete("ipv%s: tcpdump lost no packet" % family)
     return path
 
 
-def _by_tshark(t, family, captured, seen):
+def _check_by_tshark(t, family, captured, seen):
     path = captured.replace(".pcap", "-by-message.pcap")
     fpdu.write_by_message(seen.connections, path)
     for severity in ("error", "warning"):
@@ -61,10 +54,10 @@ def _by_tshark(t, family, captured, seen):
 
 def run(t):
     for family in "46":
-        path = _capture(t, family)
+        path = _capture_traffic(t, family)
         seen = fpdu.Summary(path)
         t.note("ipv%s: %d FPDUs in %s" % (family, seen.fpdus, os.path.relpath(path, where.TOP)))
-        t.case("ipv%s: every FPDU's CRC is what the table says" % family,
+        t.case("ipv%s: every FPDU's CRC is what the table gives" % family,
                seen.fpdus and not seen.wrong, "\n".join(seen.wrong[:12]))
         t.case("ipv%s: requests, replies, a rejection" % family,
                seen.frames["request"] == len(seen.connections) and seen.frames["reply"] and
@@ -73,12 +66,12 @@ def run(t):
             address = guest.address if family == "4" else guest.address6
             source = socket.inet_pton(socket.AF_INET if family == "4" else socket.AF_INET6,
                                       address)
-            # The client's last WRITE is what the server has to end it all for.
+            # The client's last WRITE is wrong: only the server sends a Terminate.
             missing = [name for name in fpdu.OPCODES if not seen.messages[source][name] and
                        (name != "Terminate" or guest is t.b)]
             t.case("ipv%s: guest %s sent every kind of message" % (family, guest.name),
                    not missing, "missing: " + ", ".join(missing))
         if shutil.which("tshark"):
-            _by_tshark(t, family, path, seen)
+            _check_by_tshark(t, family, path, seen)
         else:
             t.skip("tshark", "not on this machine")

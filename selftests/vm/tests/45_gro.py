@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""GRO puts together what is alike: a filter sees the TTL, TOS and DF of each packet that differs.
+"""GRO merges only packets with the same TTL, TOS and DF, so a filter sees each value that differs.
 
-A veth pair in one guest (vmtest/netns.py); vgro.py sends there what a sniffer in n1 looks at.
+A veth pair in one guest (vmtest/netns.py): vgro.py sends packets, and a sniffer in n1 looks at them.
 """
 
 from vmtest import netns
 
 LIMIT = 150
-# Packets are put together if they come within a tick of the kernel's clock.
+# GRO merges packets that arrive within a tick of the kernel's clock.
 _TRIES = 20
 
 
-def _seen(t, family, field):
-    """How many packets vgro.py's sniffer saw, and the field of each."""
+def _send_and_sniff(t, family, field):
+    """Send 32 packets; returns how many vgro.py's sniffer saw, and the field of each."""
     out = t.run(t.a, "python3 /tern/vgro.py veth0 n1 veth1 %d %s" % (family, field), 40,
                 check=True).out.split()
     return int(out[0]), out[1:]
@@ -20,12 +20,12 @@ def _seen(t, family, field):
 
 def run(t):
     if not t.is_tern:
-        t.skip("GRO", "tern's alone")
+        t.skip("GRO", "only tern uses it")
         return
     t.undo = [lambda: t.run(t.a, netns.DOWN)]
-    t.run(t.a, netns.UP + netns.links("tern_roce"), check=True)
-    t.a.wait_until(netns.links_up("tern_roce"), timeout=10)
-    # veth gives to GRO what may be for forwarding only; what GRO holds stays there for a while.
+    t.run(t.a, netns.UP, check=True)
+    netns.add_links(t, "tern_roce")
+    # veth uses GRO only if packets may be forwarded. GRO keeps packets for up to 20 ms.
     t.run(t.a, "set -e\n"
                "ethtool -K veth0 gro on rx-udp-gro-forwarding on\n"
                "ip netns exec n1 ethtool -K veth1 gro on rx-udp-gro-forwarding on\n"
@@ -33,13 +33,13 @@ def run(t):
           check=True)
     for family, fields in ((4, ("ttl", "tos", "df")), (6, ("hops", "class"))):
         for _ in range(_TRIES):
-            count, _ = _seen(t, family, "none")
+            count, _ = _send_and_sniff(t, family, "none")
             if count < 32:
                 break
-        t.case("ipv%d: packets that are alike come together" % family, count < 32,
+        t.case("ipv%d: packets that are alike are merged" % family, count < 32,
                "32 came as %d" % count)
         for field in fields:
-            count, values = _seen(t, family, field)
-            t.case("ipv%d: those that differ in %s are seen one by one" % (family, field),
+            count, values = _send_and_sniff(t, family, field)
+            t.case("ipv%d: packets with another %s are not merged" % (family, field),
                    count == 32 and len(set(values[::2])) == 1 and len(set(values[1::2])) == 1 and
                    values[0] != values[1], "32 came as %d: %s" % (count, " ".join(values)))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""NVMe over fabrics: target in b, host in a, fio with verification."""
+"""NVMe over fabrics: a target in b, the host in a, and fio with verification."""
 
 import re
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 240
-SECONDS = {"tt": 60, "ww": 20}
+SECONDS = {"tern-tern": 60, "iwarp-iwarp": 20}
 NQN = "nqn.2024-01.org.example:ram"
 
 _TARGET = """set -e
@@ -27,8 +27,8 @@ echo %(addr)s >$p/addr_traddr; echo 4420 >$p/addr_trsvcid
 ln -s $s $p/subsystems/%(nqn)s
 """
 
-# nvmet takes its nvmet_config_sem and rdma_cm's handler_mutex in both orders. Lockdep is not to
-# end with that: while the port goes it looks at no order.
+# nvmet takes its nvmet_config_sem and rdma_cm's handler_mutex in both orders. Lockdep would report
+# that once and stop, so it is off while the port is removed.
 _TARGET_DOWN = """
 prove() {
   [ ! -e /proc/sys/kernel/prove_locking ] || echo $1 >/proc/sys/kernel/prove_locking
@@ -47,14 +47,14 @@ _FIO = ("fio --name=v --filename=%s --direct=1 --ioengine=libaio --iodepth=16 --
         "--time_based --runtime=%d --output-format=terse")
 
 
-def _kernels_qp(t):
-    """Its number is no secret, and root's programs are anybody's who runs a container."""
+def _check_kernel_qps(t):
+    """No program may connect a kernel QP by its number, not even one of root, as in a container."""
     shown = t.run(t.a, "rdma resource show qp").out
     found = re.search(r"lqpn (\d+) .* comm \[", shown)
-    if not t.case("the kernel's QPs are shown", found, shown):
+    if not t.case("rdma shows the kernel's QPs", found, shown):
         return
-    result = t.run(t.a, "/tern/vcm claim %s %s" % (found.group(1), t.b.address))
-    t.case("none of them is for a program to connect", "Operation not permitted" in result.out,
+    result = t.run(t.a, "/tern/vcm connect-qp %s %s" % (found.group(1), t.b.address))
+    t.case("no program can connect one of them", "Operation not permitted" in result.out,
            result.out + result.err)
 
 
@@ -74,20 +74,20 @@ def run(t):
     try:
         t.a.wait_until("ls /dev/nvme[0-9]*n1", timeout=15)
         disk = t.run(t.a, "ls /dev/nvme[0-9]*n1").out.split()[0]
-        if t.pair == "ww":
-            _kernels_qp(t)
+        if t.pair == "iwarp-iwarp":
+            _check_kernel_qps(t)
         result = t.check_run("fio verifies %d s of random reads and writes" % seconds, t.a,
                              _FIO % (disk, seconds), seconds + 60)
         fields = result.out.split(";")
         if len(fields) > 47:
             t.note("read %s KiB/s, write %s KiB/s" % (fields[6], fields[47]))
-        t.check_run("data outlives a look by dd", t.a,
+        t.check_run("dd reads the disk", t.a,
                     "dd if=%s of=/dev/null bs=1M count=16 iflag=direct" % disk, 60)
     finally:
         t.check_run("nvme disconnect", t.a, "nvme disconnect -n " + NQN, 60)
         t.undo_now()
-        # The core keeps the CQs that these two shared until the device goes.
+        # ib_core keeps the CQs that these two shared until the device is removed.
         for guest in t.guests:
-            t.check_run("guest %s: the link can go" % guest.name, guest,
+            t.check_run("guest %s: the link can be deleted" % guest.name, guest,
                         "rdma link delete " + t.dev(guest))
             t.lab.add_link(guest, t.lab.driver_of(t.pair, guest.name))

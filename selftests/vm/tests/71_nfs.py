@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""NFS over RDMA: a tree of files copied from a to a server in b, and back, and compared."""
+"""NFS over RDMA: a tree of files is copied from a to a server in b and back, and compared."""
 
-PAIRS = ("tt", "ww")
+PAIRS = ("tern-tern", "iwarp-iwarp")
 LONG = True
 LIMIT = 240
 
-# Without systemd, rpcbind and NFS version 3. The root file system, an overlay, cannot be exported,
-# so what is has to be the root of the NFS tree. Nobody has a lock to reclaim.
+# Without systemd, rpcbind and NFS version 3. An overlay, such as the root file system, cannot be
+# exported, so /srv/nfs is the root of the NFS tree. No client has a lock to reclaim.
 _SERVER = """set -e
 modprobe -a nfsd rpcrdma
 mkdir -p /srv/nfs
@@ -29,8 +29,8 @@ cd /; mountpoint -q /mnt/nfs && umount -f /mnt/nfs
 rm -rf /tmp/tree /tmp/back /tmp/sums; rmmod rpcrdma; true
 """
 
-# Sizes on both sides of what makes NFS send a file in the message itself, in one chunk, in several
-# requests. Large ones in three folders, to be copied beside each other.
+# Sizes around the limits above which NFS uses a chunk instead of the message, and several requests.
+# The large files are in three folders, to be copied at the same time.
 _TREE = r"""mkdir /tmp/tree && cd /tmp/tree && python3 - <<'E' &&
 import os, random
 draw = random.Random(7)
@@ -46,28 +46,28 @@ for i, size in enumerate((1 << 20, (4 << 20) + 1, (16 << 20) - 3)):
 E
 find . -type f -print0 | xargs -0 md5sum >/tmp/sums && [ $(wc -l </tmp/sums) = 2003 ]"""
 
-# Four at a time, so that there are several requests on the wire.
+# Four at a time, so that several requests are in flight.
 _COPY = "mkdir -p %(to)s && cd %(of)s && ls | xargs -P 4 -I {} cp -r {} %(to)s/ && sync -f %(to)s"
 _SAME = "cd %s && [ $(find . -type f | wc -l) = 2003 ] && md5sum --quiet -c /tmp/sums"
 
 
-def _copies(t):
+def _check_copies(t):
     t.check_run("a tree of 2003 files is made", t.a, _TREE, 60)
-    t.check_run("it is copied there", t.a, _COPY % {"of": "/tmp/tree", "to": "/mnt/nfs/tree"}, 120)
+    t.check_run("it is copied to the server", t.a, _COPY % {"of": "/tmp/tree", "to": "/mnt/nfs/tree"}, 120)
     t.b.write("/tmp/sums", t.run(t.a, "cat /tmp/sums").out)
     t.check_run("the server has it", t.b, _SAME % "/srv/nfs/tree", 60)
-    t.check_run("the client still sees its largest file", t.a,
+    t.check_run("the client reads the largest file", t.a,
                 "cmp /tmp/tree/02/large /mnt/nfs/tree/02/large", 60)
     t.run(t.a, "sync; echo 3 >/proc/sys/vm/drop_caches", check=True)
-    t.check_run("it is copied back, from an empty cache", t.a,
+    t.check_run("it is copied back, with an empty cache", t.a,
                 _COPY % {"of": "/mnt/nfs/tree", "to": "/tmp/back"}, 120)
-    t.check_run("what came back is the same", t.a, _SAME % "/tmp/back", 60)
+    t.check_run("the copy is the same", t.a, _SAME % "/tmp/back", 60)
 
 
 def run(t):
     missing = t.run(t.b, "which exportfs mount.nfs")
     if missing.rc:
-        t.skip("NFS", "its programs are not in the image")
+        t.skip("NFS", "the image has no NFS programs")
         return
     t.undo = [lambda: t.a.run(_CLIENT_DOWN, timeout=60),
               lambda: t.b.run(_SERVER_DOWN, timeout=60)]
@@ -78,12 +78,12 @@ def run(t):
         % t.b.address, 60)
     if mounted.rc:
         return
-    _copies(t)
+    _check_copies(t)
     t.check_run("unmount", t.a, "umount /mnt/nfs", 60)
     t.undo_now()
     for guest in t.guests:
         left = t.lab.leaks(guest)
         t.case("guest %s: NFS left no object" % guest.name, not left, left)
-        t.check_run("guest %s: the link can go" % guest.name, guest,
+        t.check_run("guest %s: the link can be deleted" % guest.name, guest,
                     "rdma link delete " + t.dev(guest))
         t.lab.add_link(guest, t.lab.driver_of(t.pair, guest.name))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the VM tests stand on: the laboratory of two guests, the test's face, the report."""
+"""Common code of the VM tests: the two guests, what a test function gets, the report."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs that make use of everything in random order, beside others that want their work done."""
+"""Programs that use all verbs in random order, beside traffic that is verified."""
 
-# Somebody who looks at all that there is, all the time.
+# Lists all objects, again and again.
 _WATCH = ("while rdma link; do for what in qp cq mr pd cm_id ctx srq; do "
          "rdma resource show $what; done; done >/dev/null 2>&1")
 
 
-def beside(t, players, judge):
-    """Traffic that is verified beside this program in both guests: judge(guest, its result)."""
+def run_beside_traffic(t, players, judge):
+    """Run the program `players` in both guests beside verified traffic; judge(guest, result) of each."""
     seconds = t.length(60)
     server, client = t.tool_start("vverify", "-m scale/mixed -S %d -t %d" % (
         seconds - 15, seconds + 40), seconds + 140)
@@ -19,7 +19,7 @@ def beside(t, players, judge):
         judge(guest, result)
         t.note(result.out.strip().splitlines()[-1] if result.out.strip() else "no output")
     for guest, watcher in zip(t.guests, watchers):
-        t.case("guest %s: somebody looked all the while" % guest.name, watcher.running)
+        t.case("guest %s: objects were listed until the end" % guest.name, watcher.running)
     t.kill(*watchers)
     result = client.wait()
     t.finish(server)

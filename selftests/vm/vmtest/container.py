@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Another Debian release's root in the guests, as a container would bring it along.
+"""The root of another Debian release in the guests, as in a container.
 
-The rig gives each guest the root image of every other suite as a disk, named by its serial
-number. It shares the guest's kernel, devices and network; libibverbs, the programs and the plugin's
-place are its own.
+The rig gives each guest the root image of every other suite as a disk, whose serial number has the
+suite's name. Programs there use the guest's kernel, devices and network, and their own libibverbs and
+provider directory.
 """
 
 import shlex
@@ -48,17 +48,17 @@ class Container:
 
     def __init__(self, test, suite):
         self.suite, self._test = suite, test
-        # However far a set-up got.
+        # Also after an incomplete set-up.
         test.undo.append(self.clear)
         for guest in test.guests:
             test.run(guest, _SET_UP % {"suite": suite}, timeout=60, check=True)
 
     def command(self, words):
-        """The shell command that runs a program, with its arguments, in there."""
+        """The shell command that runs a program, with its arguments, in this root."""
         return "chroot /run/container/%s/root %s" % (self.suite, words)
 
     def shell(self, script):
-        """The same for a piece of shell."""
+        """The same for a shell script."""
         return self.command("sh -c " + shlex.quote(script))
 
     def clear(self):

@@ -8,10 +8,10 @@ import time
 
 from riglib import GuestLost, perftest
 
-from . import rxe, siw
+from . import rxe, siw, tap
 
 
-# Of all that a test undoes at once.
+# The least time for all of a test's undo steps.
 _UNDO_S = 60
 
 
@@ -20,7 +20,7 @@ class TimeUp(Exception):
 
 
 def _do_all(steps):
-    """Try each, then raise the first error; with a guest that is lost it ends at once."""
+    """Try each step, then raise the first error. A lost guest ends it at once."""
     errors = []
     for step in steps:
         try:
@@ -36,15 +36,18 @@ def _do_all(steps):
 class Test:
     """One run of one test file with one pair of drivers."""
 
+    # The TCP port where a tool's server waits for its client.
+    TOOL_PORT = 18600
+
     def __init__(self, lab, report, pair, limit_s):
         self.lab, self.pair, self._report = lab, pair, report
         self.a, self.b = lab.guests()
         self.guests = (self.a, self.b)
-        # Limits are those of guests of common speed, as everywhere in the rig.
+        # All limits are for guests of usual speed, as everywhere in the rig.
         self.slow = self.a.slow
         self._deadline = time.monotonic() + limit_s * self.slow + (lab.soak_s or 0)
         self.allowed_log = []
-        # What clears up after the test, however it ends.
+        # Steps that clean up after the test, however it ends.
         self.undo = []
         self.is_tern = lab.device == "tern"
 
@@ -64,7 +67,7 @@ class Test:
         self._report.note(text)
 
     def allow_log(self, *patterns):
-        """Kernel log lines that this test provokes rightly."""
+        """Allow kernel log lines that this test causes on purpose."""
         self.allowed_log += patterns
 
     # -- running
@@ -77,11 +80,11 @@ class Test:
         return left
 
     def length(self, usual):
-        """How many seconds a test of a chosen length is to take: `usual`, or what --soak says."""
+        """The seconds for a test that can run for any time: `usual`, or those of --soak."""
         return self.lab.soak_s or usual
 
     def again(self):
-        """Numbers from 1: only that, or with --soak, until its time is over."""
+        """Yields 1, and with --soak further numbers until its time is over."""
         until = time.monotonic() + (self.lab.soak_s or 0)
         for number in itertools.count(1):
             yield number
@@ -89,11 +92,11 @@ class Test:
                 return
 
     def sleep(self, seconds):
-        """Give slow guests longer."""
+        """Sleep, in slow guests for longer."""
         time.sleep(seconds * self.slow)
 
     def undo_now(self):
-        """What is to be undone, in order, once; a test that is out of time has some for that alone."""
+        """Run the undo steps, in order, once. A test that is out of time gets more for that."""
         deadline = self._deadline
         self._deadline = max(deadline, time.monotonic() + _UNDO_S * self.slow)
         steps, self.undo = self.undo, []
@@ -111,7 +114,7 @@ class Test:
         return guest.start(what, timeout=min(timeout, self.left()), **how)
 
     def check_run(self, name, guest, what, timeout=30, expect=0):
-        """A command is a case: it ends with the expected code."""
+        """A case: the command ends with the expected code."""
         result = self.run(guest, what, timeout)
         self.case(name, result.rc == expect, "exit %d%s: %s\n%s%s" % (
             result.rc, " (time limit)" if result.timed_out else "", what, result.out[-1500:],
@@ -137,62 +140,72 @@ class Test:
         return int(out) if out else None
 
     def wait_port(self, guest, port, limit_s=15, netns=None):
-        """Wait until something listens on a TCP port, in a network namespace maybe."""
+        """Wait until a program listens on a TCP port, possibly in a network namespace."""
         guest.wait_until("%sgrep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6"
                          % ("ip netns exec %s " % netns if netns else "", port),
                          timeout=limit_s, every=0.05)
 
     def wait_cm_listen(self, guest, limit_s=15):
-        """Wait until something listens by rdma_cm."""
+        """Wait until a program listens by rdma_cm."""
         guest.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'", timeout=limit_s,
                          every=0.1)
 
     def counter_file(self, guest, counter, netdev="eth0"):
-        """Where the guest reads this counter of its device."""
+        """The path of this counter of the guest's device."""
         return "/sys/class/infiniband/%s/ports/1/hw_counters/%s" % (self.dev(guest, netdev),
                                                                     counter)
 
     def counter(self, guest, counter, netdev="eth0"):
-        """What it says."""
+        """The counter's value."""
         return int(self.run(guest, "cat " + self.counter_file(guest, counter, netdev),
                             check=True).out)
 
+    def counters(self, guest):
+        """{name: value} of the guest's device on eth0."""
+        words = self.run(guest, "rdma statistic show link %s/1" % self.dev(guest)).out.split()[2:]
+        return dict(zip(words[::2], map(int, words[1::2])))
+
+    def counted_since(self, guest, before):
+        """How much each counter has grown since counters() returned `before`."""
+        return {name: value - before.get(name, 0) for name, value in self.counters(guest).items()}
+
     def has_grown(self, guest, counter, by, netdev="eth0"):
-        """A shell condition: this counter has grown by so much since this call."""
+        """A shell condition: this counter has grown by `by` since this call."""
         return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter, netdev),
                                          self.counter(guest, counter, netdev) + by)
 
     def pair_run(self, server, client, port=None, timeout=60, head_start=0.7, at=None):
-        """Server in b, or in that guest, client in a; returns both results.
+        """Run the server in b, or in guest `at`, and the client in a; returns both results.
 
-        What the client waits for: a TCP port that the server listens on, or "cm", that it
-        listens by rdma_cm; else some time. There is another try when perftest has tripped
-        over itself, or siw over its CRC.
+        The client starts when the server listens on the TCP port, or by rdma_cm ("cm"); without a
+        port after head_start seconds. Tries again after a known failure of perftest, or a wrong CRC
+        of siw.
         """
         for _ in range(perftest.TRIES):
             crc_errors = siw.crc_errors(self)
             results = self._pair_once(at or self.b, server, client, port, timeout, head_start)
             if perftest.lost_race(results[1]):
                 self.allow_log(perftest.CRASH_LOG)
-                self.note("perftest's server was late: again")
+                self.note("perftest's server was late: try again")
             elif siw.crc_errors(self) > crc_errors:
-                self.note("siw has sent a wrong CRC: again")
+                self.note("siw has sent a wrong CRC: try again")
             else:
                 break
         return results
 
     @staticmethod
-    def kill(*commands):
-        """SIGKILL to all of them, and until they have ended."""
+    def kill(*commands, signal=9):
+        """Send the signal to all of them, and wait until they have ended."""
         for command in commands:
-            command.kill(9)
+            command.kill(signal)
         for command in commands:
-            command.wait(timeout=30)
+            # A process with iWARP connections may wait a minute for iw_cm's answers.
+            command.wait(timeout=70)
 
     def endless(self, command, moves, host=None):
-        """A run of perftest that this test ends; returns (server, client).
+        """Start a perftest that the test has to end; returns (server, client).
 
-        Waits until `moves`, a shell condition in a, or the client's end.
+        Waits until the shell condition `moves` holds in a, or until the client ends.
         """
         for _ in range(perftest.TRIES):
             server = self.start(self.b, "%s -d %s" % (command, self.dev(self.b)), 90)
@@ -200,7 +213,7 @@ class Test:
             client = self.start(self.a, "%s -d %s %s" % (command, self.dev(self.a),
                                                          host or self.b.address), 90)
             self.a.wait_until("%s || ! pgrep %s" % (moves, command.split()[0]), timeout=20)
-            # Whoever crashed is seen to have ended.
+            # By then the end of a crashed program has been noticed.
             self.sleep(0.5)
             if client.running or not perftest.lost_race(client.wait()):
                 break
@@ -219,7 +232,7 @@ class Test:
                 self.sleep(head_start)
             result = self.run(self.a, client, timeout)
             if result.rc:
-                # A server whose client failed may wait for ever.
+                # A server may wait for ever if its client failed.
                 self.sleep(0.5)
                 listening.kill(15)
             return listening.wait(), result
@@ -229,7 +242,7 @@ class Test:
 
     def pair_case(self, name, server, client, port=None, timeout=60, head_start=0.7, want=None,
                   at=None):
-        """Both end with 0 (and the client's output matches `want`): a case."""
+        """A case: both end with 0, and the client's output matches `want`."""
         there, here = self.pair_run(server, client, port, timeout, head_start, at)
         ok = here.rc == 0 and there.rc == 0
         if ok and want:
@@ -240,18 +253,23 @@ class Test:
 
     # -- the C++ tools
 
-    def tool_start(self, program, args="", timeout=120, netdev="eth0", host=None):
-        """Start both processes of a tool; returns (server, client)."""
+    def tool_start(self, program, args="", timeout=120, netdev="eth0", host=None, at=None,
+                   server_args=""):
+        """Start both processes of a tool, the client in a; returns (server, client).
+
+        The server is in b, or in guest `at`.
+        """
         timeout = min(timeout, self.left())
-        server = self.start(self.b, "/tern/%s -n %s" % (program, netdev), timeout)
-        self.wait_port(self.b, 18600)
+        at = at or self.b
+        server = self.start(at, "/tern/%s -n %s %s" % (program, netdev, server_args), timeout)
+        self.wait_port(at, self.TOOL_PORT)
         client = self.start(self.a, "/tern/%s -n %s %s %s" % (
-            program, netdev, args, host or self.b.address), timeout)
+            program, netdev, args, host or at.address), timeout)
         return server, client
 
-    def tool(self, program, args="", timeout=120, prefix="", netdev="eth0", host=None):
+    def tool(self, program, args="", timeout=120, prefix="", netdev="eth0", host=None, at=None):
         """Run a two-process tool; each of its TAP lines becomes a case here."""
-        server, client = self.tool_start(program, args, timeout, netdev, host)
+        server, client = self.tool_start(program, args, timeout, netdev, host, at)
         result = client.wait()
         self.finish(server)
         self.take_tap(result, prefix)
@@ -259,7 +277,7 @@ class Test:
 
     @staticmethod
     def finish(command, limit_s=15):
-        """Wait for a command's end, or make one: True if it ended by itself."""
+        """Wait for a command's end; kill it after limit_s. True if it ended by itself."""
         deadline = time.monotonic() + limit_s * command.guest.slow
         while command.running and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -270,34 +288,21 @@ class Test:
         return False
 
     def take_tap(self, result, prefix=""):
-        """Turn TAP output into cases; a missing end is a failure."""
-        lines = result.out.splitlines()
-        plan = done = 0
-        for i, line in enumerate(lines):
-            found = re.match(r"1\.\.(\d+)$", line)
-            if found:
-                plan = int(found.group(1))
-            found = re.match(r"(not )?ok \d+ (\S+)(?: # SKIP (.*))?", line)
-            if not found:
-                continue
-            done += 1
-            name = prefix + found.group(2)
-            if found.group(3) is not None:
-                self.skip_or_fail(name, found.group(3))
+        """Turn TAP output into cases. Incomplete output is a failure."""
+        plan, cases = tap.parse(result.out)
+        for case in cases:
+            name = prefix + case.name
+            if case.skipped is not None:
+                self.skip_or_fail(name, case.skipped)
             else:
-                why = []
-                for more in lines[i + 1:]:
-                    if not more.startswith("# "):
-                        break
-                    why.append(more[2:])
-                self._excused(name, found.group(2), not found.group(1), "\n".join(why))
-        if done != plan or not plan:
+                self._excused(name, case.name, case.ok, case.why)
+        if len(cases) != plan or not plan:
             self.case(prefix + "all cases ran", False, "%d of %d, exit %d\n%s\n%s" % (
-                done, plan, result.rc, result.out[-800:], result.err[-800:]))
-        return done
+                len(cases), plan, result.rc, result.out[-800:], result.err[-800:]))
+        return len(cases)
 
     def _excused(self, name, case, ok, why):
-        """A case that may fail by a known fault of rxe in `case`, and then is skipped."""
+        """A case that is skipped if it fails by a known fault of rxe in `case`."""
         is_rxe = [self.lab.driver_of(self.pair, guest) == "rxe" for guest in "ab"]
         known = None if ok else rxe.fault(case, *is_rxe, self.lab.version)
         if known:
@@ -306,9 +311,9 @@ class Test:
         return self.case(name, ok, why)
 
     def skip_or_fail(self, name, why):
-        """Between two tern ends nothing that tern is to have may be skipped."""
+        """Between two tern ends a skipped case is a failure, unless the machine is the reason."""
         excused = re.search(r"huge page|only one|not on this machine", why)
-        if self.is_tern and self.pair == "tt" and not excused:
+        if self.is_tern and self.pair == "tern-tern" and not excused:
             self.case(name, False, "skipped by the tool: " + why)
         else:
             self.skip(name, why)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's fault injection: allocations that fail, in kernels built for it (debug kernels)."""
+"""The kernel's fault injection: allocations fail, in kernels built for it (debug kernels)."""
 
 _DEBUGFS = "/sys/kernel/debug"
 
@@ -10,17 +10,17 @@ def are_injected(t, guest, kind):
         _DEBUGFS, kind)).ok
 
 
-def _script(names, values):
-    """Writes all of them, whatever comes of each; fails if one did."""
+def _write_script(names, values):
+    """A script that writes all the values. It fails at the end if one write failed."""
     return "cd %s; rc=0; %s; exit $rc" % (_DEBUGFS, "; ".join(
         "echo %s >%s || rc=1" % (value, name) for name, value in zip(names, values)))
 
 
 def set_up(t, guest, settings):
-    """Sets files, such as "failslab/times": -1, in order; t.undo begins with what they said before."""
+    """Write files, such as "failslab/times": -1, in order. t.undo restores the old values first."""
     names = list(settings)
     old = t.run(guest, "cd %s && cat %s" % (_DEBUGFS, " ".join(names)), check=True).out.split()
-    # What was set last, a probability, goes first.
-    undo = _script(names[::-1], old[::-1])
+    # The last one set, a probability, is restored first.
+    undo = _write_script(names[::-1], old[::-1])
     t.undo.insert(0, lambda: guest.run(undo))
-    t.run(guest, _script(names, settings.values()), check=True)
+    t.run(guest, _write_script(names, settings.values()), check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Looks at captured iWARP streams without any of tern's code: TCP, MPA, DDP and RDMAP headers,
+"""Checks captured iWARP streams without any of tern's code: TCP, MPA, DDP and RDMAP headers,
 and the CRC of every FPDU by a table made here."""
 
 import collections
@@ -17,14 +17,14 @@ def opcode_name(opcode):
     return OPCODES[opcode] if opcode < len(OPCODES) else "opcode %d" % opcode
 
 
-def _table():
+def _make_table():
     for value in range(256):
         for _ in range(8):
             value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
         yield value
 
 
-_CRC32C = tuple(_table())
+_CRC32C = tuple(_make_table())
 
 
 def crc32c(data):
@@ -36,7 +36,7 @@ def crc32c(data):
 
 
 def _tcp_at(frame):
-    """(where TCP's header is, where IP's length is, what that counts from) of a frame, or None."""
+    """Offsets in a frame, or None: (TCP header, IP's length field, first byte which that counts)."""
     kind = struct.unpack_from(">H", frame, 12)[0]
     if kind == 0x0800 and frame[23] == 6:
         return 14 + (frame[14] & 15) * 4, 16, 14
@@ -49,7 +49,7 @@ def _payload_at(frame, tcp):
     return tcp + (frame[tcp + 12] >> 4) * 4
 
 
-def _segment(frame):
+def _parse_segment(frame):
     """((source, its port, destination, its port), seq, flags, payload) of a TCP frame, or None."""
     found = _tcp_at(frame)
     if not found:
@@ -107,7 +107,7 @@ class Stream:
 
     @property
     def rejects(self):
-        """Is it a reply that refuses?"""
+        """Is it a rejecting reply?"""
         return self.kind == "reply" and bool(self.flags & 0x20)
 
     def read_fpdus(self, data, with_crc):
@@ -147,7 +147,7 @@ class Fpdu:
 
     @property
     def name(self):
-        """Of its message."""
+        """The name of its message."""
         return opcode_name(self.opcode)
 
     def __str__(self):
@@ -158,10 +158,10 @@ class Fpdu:
 
 
 def connections(path):
-    """[(stream of who connected, stream of the other)] whose SYNs a capture holds."""
+    """[(initiator's stream, responder's stream)] of the connections whose SYNs were captured."""
     found, open_now = [], {}
     for _, frame, _ in wire.frames(path):
-        segment = _segment(frame)
+        segment = _parse_segment(frame)
         if not segment:
             continue
         key, seq, flags, data = segment
@@ -179,13 +179,13 @@ def connections(path):
     return [(here, there) for _, here, there in found if there]
 
 
-def _head(syn):
-    """What a stream's segments begin with, as far as TCP's sequence number, taken from its SYN."""
+def _segment_head(syn):
+    """The start of a stream's segments up to TCP's sequence number, from its SYN."""
     return bytearray(syn[:_tcp_at(syn)[0] + 4])
 
 
-def _frame(head, seq, ack, data):
-    """A TCP segment without options, of such a head. It has no checksums."""
+def _build_frame(head, seq, ack, data):
+    """A TCP segment with that head, without options and checksums."""
     frame = head + struct.pack(">IIBBHHH", seq & 0xffffffff, ack & 0xffffffff, 0x50, 0x18,
                                0xffff, 0, 0) + data
     _, length, start = _tcp_at(frame)
@@ -212,12 +212,12 @@ def write_by_message(found, to):
                 for stream, other in (pair, pair[::-1]):
                     seq = stream.isn + 1 + sum(map(len, stream.pieces[:first]))
                     for piece in stream.pieces[first:last]:
-                        write(_frame(_head(stream.syn), seq, other.isn + 1, piece))
+                        write(_build_frame(_segment_head(stream.syn), seq, other.isn + 1, piece))
                         seq += len(piece)
 
 
 class Summary:
-    """What a capture holds: messages by source, frames, and whatever is not right."""
+    """The contents of a capture: messages by source, frames, and errors."""
 
     def __init__(self, path):
         self.messages = collections.defaultdict(collections.Counter)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What must never appear in a guest's kernel log."""
+"""The lines that must never appear in a guest's kernel log."""
 
 import re
 
@@ -16,13 +16,13 @@ _BAD = re.compile(r"""
     | lockdep\ is\ turned\ off
     """, re.VERBOSE)
 
-# Said by the emulated machine itself.
+# Lines about the emulated machine itself.
 _HARMLESS = re.compile(r"tsc: |clocksource|perf: interrupt took|Tainted: loading out-of-tree"
                        r"|hrtimer: interrupt took|sched_clock")
 
 
 def problems(text, allowed=()):
-    """The lines of a kernel log that fail a test, each with what follows it."""
+    """The first line of a kernel log that fails a test, with the lines after it."""
     lines = text.splitlines()
     found = []
     for i, line in enumerate(lines):
@@ -36,7 +36,7 @@ def problems(text, allowed=()):
 
 
 def is_ours(leak):
-    """Does a report of kmemleak name tern, or a module that is gone, among the callers?"""
-    # The second is how newer kernels write an address without a name.
+    """Does a report of kmemleak have tern, or a module that was removed, among the callers?"""
+    # Newer kernels write an address without a name in the second form.
     gone = r"\] 0xffffffffc|(?m:^\s+0x[0-9a-f]+$)"
     return "[tern]" in leak or re.search(gone, leak) is not None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KTAP, nested once: a test file is a subtest, what it checks are the cases in it."""
+"""KTAP, nested once: a test file is a subtest, its checks are the cases."""
 
 import sys
 import time
 
 
 class Report:
-    """Prints as things happen and counts the cases."""
+    """Prints results at once, and counts the cases."""
 
     def __init__(self, count):
         self.passed = self.failed = self.skipped = 0
@@ -21,7 +21,7 @@ class Report:
         sys.stdout.flush()
 
     def begin(self, name):
-        """A test file starts."""
+        """Start a test file."""
         self._test, self._cases, self._bad = name, 0, False
         self._since = time.monotonic()
         self._say("    KTAP version 1\n    # Subtest: " + name)
@@ -45,12 +45,12 @@ class Report:
         self._say("    ok %d %s # SKIP %s" % (self._cases, name, why))
 
     def note(self, text):
-        """Words for people."""
+        """A comment for people."""
         for line in str(text).splitlines():
             self._say("    # " + line.rstrip())
 
     def end(self):
-        """The test file is done."""
+        """End the test file."""
         self._number += 1
         self._say("    1..%d\n%sok %d %s # %.1f s" % (
             self._cases, "not " if self._bad else "", self._number, self._test,
@@ -58,7 +58,7 @@ class Report:
         return not self._bad
 
     def finish(self):
-        """The last lines; returns the exit code."""
+        """Print the last lines; returns the exit code."""
         for failure in self.failures:
             self._say("# FAILED " + failure)
         self._say("# %.0f s" % (time.monotonic() - self._began))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The laboratory: two guests, a driver with a link on eth0 in each, and their order.
+"""The laboratory: two guests, each with a driver that has a link on eth0.
 
-A pair says which driver each guest has: "tt" the driver under test in both, "tx" it in a
-and rxe in b, "xt" the reverse; w is tern over iWARP, s the kernel's siw. Servers of tests
-run in b, clients in a.
+A pair names the driver of guest a, then that of guest b: "tern-rxe". The names are those of LINK.
+"tern" is the driver under test, which --device may change. Servers run in b, clients in a.
 """
 
 import json
@@ -19,16 +18,17 @@ LINK = {"tern": ("tern0", "tern_roce"), "rxe": ("rxe0", "rxe"),
         "iwarp": ("ternw0", "tern_iwarp"), "siw": ("siw0", "siw")}
 MODULE = {"tern": "tern", "rxe": "rdma_rxe", "iwarp": "tern", "siw": "siw"}
 PEERS = ("rxe", "siw")  # the kernel's own drivers
-OF_LETTER = {"x": "rxe", "w": "iwarp", "s": "siw"}
+# Tests run in this order of pairs, so that drivers change seldom.
+PAIRS = ("tern-tern", "tern-rxe", "rxe-tern", "iwarp-iwarp", "iwarp-siw", "siw-iwarp")
 KERNEL_MODULES = "ib_core ib_uverbs rdma_ucm ib_umad rdma_cm"
 
-# A process that ends waits for the answers to its calls by iw_cm: a minute.
+# A process that ends may wait for its calls by iw_cm for a minute.
 _HUNG_S = 90
 _SETTINGS = ("sysctl -qw kernel.panic_on_oops=0 kernel.hung_task_timeout_secs=%d; "
              "modprobe -a " + KERNEL_MODULES)
 
-# A depmod over all modules takes minutes under emulation: let modprobe's configuration
-# say where the module is and, with the module's own words, what it is called.
+# A depmod over all modules takes minutes under emulation. So modprobe's configuration gets the
+# module's path, and its aliases as the module has them.
 _INSTALL = r"""set -e
 mkdir -p /etc/libibverbs.d /etc/modprobe.d
 {
@@ -46,7 +46,7 @@ echo "install siw modprobe -a $(modinfo -F depends /tern/siw.ko | tr , ' ') && i
     >/etc/modprobe.d/siw.conf
 """
 
-# The counters twice, with what ought to move them between.
+# The counters twice, with pings between that should change them.
 _NETWORK = ("ip -d addr show eth0; ip route; ip neigh; for i in 1 2; do ip -s -s link show eth0; "
             "tc -s qdisc show dev eth0; cat /proc/interrupts /proc/softirqs /proc/net/softnet_stat; "
             "ping -q -c 2 -W 1 10.77.0.1; ping -q -c 2 -W 1 10.77.0.2; done; "
@@ -54,7 +54,7 @@ _NETWORK = ("ip -d addr show eth0; ip route; ip neigh; for i in 1 2; do ip -s -s
 
 
 class Lab:
-    """Boots and keeps the guests; brings each into the state a test wants."""
+    """Boots and keeps the guests, and sets up what a test needs."""
 
     def __init__(self, rig_name, device, smp=None, mem=None, kernel=None, keep=False, **net):
         """net: more of the rig's options, such as net, mtu and containers."""
@@ -64,9 +64,9 @@ class Lab:
         self._rig = None
         self._ours = False
         self._baseline = {}
-        # How long tests of a chosen length take, if longer than usual.
+        # The time of tests that can run for any time, if not the usual one.
         self.soak_s = None
-        # What the guests run: known once they are up.
+        # The guests' release and kernel, known once they are up.
         self.suite = self.release = None
 
     # -- guests
@@ -83,14 +83,14 @@ class Lab:
                                        "--name %s' ends it" % (self._name, name, there, self._name))
                     self._options[name] = there
             else:
-                # Left by a run that was killed.
+                # A killed run has left it.
                 self._rig.down()
                 self._rig = None
         except GuestLost:
             self._rig = None
         version = self._options["kernel"]
         self.suite = self._options.get("suite") or apt.host_suite()
-        # Of a rig that is up, what it runs: the host may have newer headers by now.
+        # Ask a rig that is up: the host may have newer headers by now.
         self.release = (self._rig.options.get("release") if self._rig else None) or \
             images(version, suite=self.suite)["release"]
         files = where.build_tools(self.suite)
@@ -113,12 +113,12 @@ class Lab:
         self._ours = True
 
     def down(self):
-        """End the guests, unless they ran before us or are to be kept."""
+        """End the guests, unless they ran before or --keep is set."""
         if self._rig and self._ours and not self._keep:
             self._rig.down()
 
     def reboot(self):
-        """After a crash: new guests."""
+        """Start new guests after a crash."""
         try:
             self._rig.down()
         except RigError:
@@ -151,22 +151,23 @@ class Lab:
 
     @property
     def is_ours(self):
-        """Were the guests started here? Else the rig was up already."""
+        """Were the guests started here? If not, the rig was up already."""
         return self._ours
 
     @property
     def containers(self):
-        """The suites whose roots the guests have besides their own."""
+        """The other suites whose roots the guests have."""
         return self._rig.options.get("containers", [])
 
     # -- drivers
 
     def driver_of(self, pair, guest_name):
-        """One of LINK."""
-        return OF_LETTER.get(pair["ab".index(guest_name)], self.device)
+        """The driver that a guest has in this pair: a key of LINK."""
+        driver = pair.split("-")["ab".index(guest_name)]
+        return self.device if driver == "tern" else driver
 
     def set_up(self, pair):
-        """Drivers as the pair says, each with its link on eth0, active, with its GIDs."""
+        """Load the pair's drivers, each with an active link on eth0 that has its GIDs."""
         for guest in self.guests():
             want = self.driver_of(pair, guest.name)
             for other in MODULE:
@@ -183,7 +184,7 @@ class Lab:
             self._remember(guest)
 
     def add_link(self, guest, driver=None, netdev="eth0", name=None, wait=True):
-        """Load the driver and add its link, unless both are there. Returns the device's name."""
+        """Load the driver and add its link, if missing. Returns the device's name."""
         driver = driver or self.device
         link, kind = LINK[driver]
         if not self.device_on(guest, netdev):
@@ -191,7 +192,7 @@ class Lab:
                 KERNEL_MODULES, MODULE[driver], name or link, kind, netdev),
                 timeout=60, check=True)
         if wait and driver in ("iwarp", "siw"):
-            # One GID, made of the MAC; rdma_cm knows addresses.
+            # Its one GID is made of the MAC; rdma_cm uses IP addresses.
             guest.wait_until("rdma link | grep -q 'state ACTIVE .*netdev %s *$'" % netdev,
                              timeout=15)
         elif wait:
@@ -211,8 +212,9 @@ class Lab:
     @staticmethod
     def unload(guest, driver):
         """Remove a driver's links and the driver."""
-        # A peer's link goes first: with the debug kernel of 7.3 rxe's holds its module. Not modprobe
-        # -r: that takes a softdep's modules along. A peer's users may be ending still.
+        # Delete a peer's link first: in the debug kernel of 7.3 rxe's link holds its module. Not
+        # modprobe -r, which also removes a softdep's modules. Programs with a peer's device may still
+        # be ending.
         tries = 1
         if driver in PEERS:
             tries = 20
@@ -242,7 +244,7 @@ class Lab:
         return a.run("ping -q -c 3 -i 0.2 -W 2 -w 8 %s" % b.address, timeout=30).rc == 0
 
     def network(self):
-        """For people: where packets stay, in both guests."""
+        """For people: the state of the network in both guests."""
         text = ""
         for guest in self.guests():
             text += "guest %s:\n%s" % (guest.name, guest.run(_NETWORK, timeout=60).out)
@@ -263,7 +265,7 @@ class Lab:
 
     @staticmethod
     def lost_memory(guest):
-        """kmemleak's reports, a text each; None where there is none, or it is off."""
+        """kmemleak's reports as a list; None without kmemleak, or if it is off."""
         done = guest.run("cd /sys/kernel/debug && [ -e kmemleak ] || exit 9; sleep 6; "
                          "echo scan >kmemleak || exit 9; sleep 1; echo scan >kmemleak; "
                          "cat kmemleak; echo clear >kmemleak", timeout=120)
@@ -276,7 +278,7 @@ class Lab:
         self._baseline[guest.name] = self.objects(guest)
 
     def leaks(self, guest, limit_s=10):
-        """Objects above what a fresh link has, as text; waits for late ends."""
+        """Objects that a new link does not have, as text. Waits for objects that end late."""
         deadline = time.monotonic() + limit_s * guest.slow
         while True:
             left = []

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Faults of the kernel's rxe that cases meet when rxe is at one end.
 
-Such a failure is reported as skipped with its reason: it says nothing about tern. A case
-that passes all the same counts as passed. `run --device rxe` is the control: rxe at both ends.
+Such a failure is not tern's, and is reported as skipped with its reason. If the case passes, it
+counts as passed. `run --device rxe` is the control: rxe at both ends.
 """
 
 import fnmatch
 
-# rxe is the side named: "server", "client", or "any". All were seen with 6.1, but those of the
-# second list with the kernel that they name, not with 6.1.
+# The second word is rxe's side: "server", "client", or "any". The first list was seen with 6.1, the
+# second with the kernel named there, and not with 6.1.
 _FAULTS = (
     ("mw/type1", "server", "checks the region's bounds instead of the window's"),
     ("mw/type2*", "server", "checks the region's bounds, not the window's; kernel's flag "

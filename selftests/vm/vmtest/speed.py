@@ -5,13 +5,13 @@ import json
 import statistics
 
 
-# perftest measures the CPU's clock against the time first, and prints zeros where that came out
-# too uneven, as on a host that is busy with others. Then it is run again.
+# perftest first compares the CPU's clock with the time, and prints zeros if the result varies too
+# much, as on a busy host. Then it is run again.
 TRIES = 4
 
 
-def _figure(out, column):
-    """Of the result line; None: there is none."""
+def _read_figure(out, column):
+    """The number in that column of the result line, or None."""
     for line in out.splitlines():
         words = line.split()
         if len(words) > column and words[0].isdigit():
@@ -20,18 +20,18 @@ def _figure(out, column):
 
 
 def perftest(t, tool, options, column):
-    """The figure in that column of its result line."""
+    """Run perftest; returns the figure in that column of its result line."""
     return perftest_run(t, tool, options, column)[0]
 
 
 def perftest_run(t, tool, options, column, prefix="", timeout=40):
-    """The same, and all that the client printed. prefix: what the client's command begins with."""
+    """The same, and the client's output. prefix: put before the client's command."""
     command = "%s -F %s -d " % (tool, options)
     for _ in range(TRIES):
         there, here = t.pair_run(command + t.dev(t.b),
                                  prefix + command + t.dev(t.a) + " " + t.b.address,
                                  port=18515, timeout=timeout)
-        value = _figure(here.out, column)
+        value = _read_figure(here.out, column)
         if value is None:
             break
         if value:
@@ -46,7 +46,7 @@ def tcp(t, seconds=2):
 
 
 def tcp_run(t, options, timeout):
-    """The same, and how many bytes that were."""
+    """The same, and the number of bytes."""
     _, here = t.pair_run("iperf3 -s -1", "iperf3 -J %s -c %s" % (options, t.b.address),
                          port=5201, timeout=timeout)
     if here.rc:
@@ -56,7 +56,7 @@ def tcp_run(t, options, timeout):
 
 
 class Figures:
-    """What each subject reached in each row, in all rounds."""
+    """The samples of each subject in each row, of all rounds."""
 
     def __init__(self):
         self._samples = {}
@@ -66,16 +66,16 @@ class Figures:
         self._samples.setdefault((row, subject), []).append(value)
 
     def median(self, row, subject):
-        """NaN without samples."""
+        """The median; NaN without samples."""
         found = self._samples.get((row, subject))
         return statistics.median(found) if found else float("nan")
 
     def ratio(self, row, subject, to):
-        """Of the medians."""
+        """The ratio of two subjects' medians."""
         there = self.median(row, to)
         return self.median(row, subject) / there if there else float("nan")
 
     def spread(self, row, subject):
-        """As text."""
+        """The smallest and largest sample, as text."""
         found = self._samples.get((row, subject), [])
         return "%.4g..%.4g" % (min(found), max(found)) if found else "-"

@@ -16,16 +16,16 @@ from riglib.rig import CONTAINERS
 from . import klog, native, where
 from .context import Test, TimeUp
 from .ktap import Report
-from .lab import Lab
+from .lab import PAIRS, Lab
 
-# What shows that a kernel and a userland get on with tern, in a few minutes.
+# The tests that show in a few minutes that tern works with a kernel and a userland.
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
-# Those that make of a length what it is asked for.
-SOAKED = ("chaos", "scribble", "attack", "iwarp_hostile")
+# The tests that can run for any time.
+SOAKED = ("chaos", "ring_corruption", "malformed_packets", "iwarp_hostile_peer")
 
-# What a test that broke off may have left: the next one starts without.
-_LEFT_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
+# Programs that an interrupted test may have left running.
+_MAY_BE_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
 
 
 class Entry:
@@ -41,34 +41,41 @@ class Entry:
         self.limit_s = getattr(self.module, "LIMIT", 60)
         self.long = getattr(self.module, "LONG", False) or \
             pair in getattr(self.module, "LONG_PAIRS", ())
-        # It wants the roots of other suites in the guests.
+        # It needs the roots of other suites in the guests.
         self.containers = getattr(self.module, "CONTAINERS", False)
         self.title = (self.module.__doc__ or "").strip().splitlines()[0]
+
+
+def _is_named(name, patterns):
+    """Does a --tests pattern match this name?
+
+    A pattern is a glob of the test's name, with or without "[pair]", whose brackets may be plain.
+    """
+    plain = [pattern.replace("[", "[[]") for pattern in patterns]
+    return any(fnmatch.fnmatch(name, pattern)
+               for pattern in patterns + plain + [pattern + "[[]*" for pattern in plain])
 
 
 def discover(args):
     """The entries to run, those with the same pair together."""
     entries = []
     for path in sorted(glob.glob(os.path.join(where.VM, "tests", "[0-9]*.py"))):
-        probe = Entry(path, "tt")
-        for pair in getattr(probe.module, "PAIRS", ("tt",)):
-            if args.device == "rxe" and pair != "tt":
+        probe = Entry(path, "tern-tern")
+        for pair in getattr(probe.module, "PAIRS", ("tern-tern",)):
+            if args.device == "rxe" and pair != "tern-tern":
                 continue
             entry = Entry(path, pair)
-            named = any(fnmatch.fnmatch(entry.name, p) or fnmatch.fnmatch(entry.name, p + "[[]*")
-                        for p in args.tests)
             exact = any(entry.name.startswith(p.split("[")[0] + "[") for p in args.tests)
-            if args.tests and not named:
+            if args.tests and not _is_named(entry.name, args.tests):
                 continue
             if entry.long and not args.long and not exact:
                 continue
             entries.append(entry)
-    order = ["tt", "tx", "xt", "ww", "ws", "sw"]
-    return sorted(entries, key=lambda e: order.index(e.pair))
+    return sorted(entries, key=lambda entry: PAIRS.index(entry.pair))
 
 
-def _first(lost):
-    """What was said first of a guest: a test's own `finally` may have met it once more, lost."""
+def _first_report(lost):
+    """The first report of a lost guest: a test's own `finally` may have met the loss again."""
     while isinstance(lost.__context__, GuestLost):
         lost = lost.__context__
     return lost
@@ -81,7 +88,7 @@ class Runner:
         self.lab, self.report = lab, report
 
     def run(self, entry):
-        """One entry, whatever happens in it."""
+        """Run one entry, and handle all that can go wrong in it."""
         self.report.begin(entry.name)
         why_not = native.left_out(entry) if self.lab.native else None
         if why_not:
@@ -91,24 +98,24 @@ class Runner:
             try:
                 self._run(entry)
             except GuestLost as error:
-                lost = _first(error)
+                lost = _first_report(error)
                 if not again and self._is_peers_own(entry, lost):
-                    self.report.note("the peer's kernel crashed in its own code; once more, with "
+                    self.report.note("the peer's kernel crashed in its own code: try again with "
                                      "new guests:\n%s" % str(lost)[-3000:])
                     self._reboot()
                     continue
-                self.report.case("guests survive", False, str(lost)[-6000:])
+                self.report.case("no guest crashes", False, str(lost)[-6000:])
                 self._reboot()
             except RigError as error:
-                self.report.case("rig", False, str(error)[-3000:])
+                self.report.case("the rig works", False, str(error)[-3000:])
                 self._reboot()
             break
         return self.report.end()
 
     def _is_peers_own(self, entry, lost):
-        """A guest with the kernel's rxe or siw, where tern is in no call: no failure of tern's.
+        """A guest with the kernel's rxe or siw panicked, and tern is not in the trace: not tern's failure.
 
-        Seen: a double fault in rxe's work item, 6.12, QEMU 7.2. As with its log, it is said.
+        Seen: a double fault in rxe's work item, 6.12, QEMU 7.2. The report says so.
         """
         return lost.kind == "panic" and lost.guest in ("a", "b") and \
             self.lab.driver_of(entry.pair, lost.guest) in ("rxe", "siw") and \
@@ -129,7 +136,7 @@ class Runner:
             broken = True
             self.report.case("within %d s" % (entry.limit_s * test.slow), False, "time limit")
         except (GuestLost, KeyboardInterrupt):
-            # There is nothing left to undo, or nobody waits for it.
+            # Nothing can be undone in a lost guest; after Ctrl-C there is no need to.
             raise
         except Exception:  # a bug in the test, or a command that had to succeed
             broken = True
@@ -137,12 +144,12 @@ class Runner:
         test.undo_now()
         if broken:
             for guest in self.lab.guests():
-                guest.run("pkill -9 -x '%s'; true" % "|".join(_LEFT_RUNNING))
+                guest.run("pkill -9 -x '%s'; true" % "|".join(_MAY_BE_RUNNING))
         self._check_guests(entry, test, marks)
         self._check_network()
 
     def _check_network(self):
-        """The guests reach each other; if not, the rest gets new ones."""
+        """The guests reach each other. If not, the next tests get new ones."""
         if self.lab.reachable():
             return
         self.report.case("the guests reach each other", False, self.lab.network())
@@ -165,22 +172,22 @@ class Runner:
                 self.report.note("%s's guest %s leaks: %s" % (driver, guest.name, left))
 
     def _check_memory(self, guest, when):
-        """With a debug kernel: is there memory that nothing points to, got by tern or for it?"""
+        """With a debug kernel: is there leaked memory that tern allocated?"""
         found = self.lab.lost_memory(guest)
         if found is None and self.lab.has_kmemleak:
-            self.report.case("guest %s: kmemleak looks for lost memory" % guest.name, False,
-                             "it is off, or refuses")
+            self.report.case("guest %s: kmemleak works" % guest.name, False,
+                             "it is off, or fails")
         if found is not None:
             ours = [text for text in found if klog.is_ours(text)]
-            self.report.case("guest %s: no memory is lost %s" % (guest.name, when), not ours,
+            self.report.case("guest %s: no memory is leaked %s" % (guest.name, when), not ours,
                              "\n".join(ours[:5]))
             if len(found) > len(ours):
-                self.report.note("guest %s: %d lost objects of others, such as\n%s" % (
+                self.report.note("guest %s: %d leaked objects of others, such as\n%s" % (
                     guest.name, len(found) - len(ours),
                     next(text for text in found if text not in ours)))
 
     def unload(self):
-        """The end of every run, but of one whose guests stay: the module goes, and says nothing."""
+        """The end of every run, unless its guests stay up: the module unloads without a message."""
         self.report.begin("unload")
         try:
             for guest in self.lab.guests():
@@ -197,13 +204,14 @@ class Runner:
         return self.report.end()
 
 
-def _arguments():
+def _parse_arguments():
     parser = argparse.ArgumentParser(
         prog="run", description="Tests tern in virtual machines. The last line counts the cases.")
     parser.add_argument("--tests", metavar="PATTERN", action="append", default=[],
-                        help="only these, such as 'pingpong' or 'perftest[[]tx]' (repeatable)")
+                        help="only these, such as 'iwarp*' or 'perftest[tern-rxe]' "
+                        "(repeatable)")
     parser.add_argument("--core", action="store_true", help="only " + ", ".join(CORE))
-    parser.add_argument("--list", action="store_true", help="list the tests and end")
+    parser.add_argument("--list", action="store_true", help="only list the tests")
     parser.add_argument("--device", choices=("tern", "rxe"), default="tern",
                         help="the driver under test; rxe is for developing the tests")
     parser.add_argument("--long", action="store_true", help="also the long tests")
@@ -216,15 +224,15 @@ def _arguments():
     parser.add_argument("--suite", choices=apt.SUITES, help="Debian release of the guests, in which "
                         "all that they run is built (default: the host's)")
     parser.add_argument("--containers", choices=CONTAINERS, default="released",
-                        help="the Debian releases whose roots the tests that want them get: the "
-                        "released ones (default), or all, testing too")
+                        help="the Debian releases whose roots some tests use: the released ones "
+                        "(default), or all, with testing")
     parser.add_argument("--kernel", metavar="V", help="as for qemu/rig: 'debug' and 'native-debug' "
                         "have lockdep, KASAN and others")
     parser.add_argument("--native", dest="kernel", action="store_const", const="native",
                         help="User Mode Linux instead of QEMU: the same as --kernel native")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="let those that take as long "
-                        "as is asked for take so long each, and run only them, unless --tests names "
-                        "some: " + ", ".join(SOAKED))
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="run the tests that can take "
+                        "any time for that long each, and only them, unless --tests names some: "
+                        + ", ".join(SOAKED))
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
                         "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
@@ -238,11 +246,11 @@ def _arguments():
 
 def main():
     """The program; returns its exit code."""
-    args = _arguments()
+    args = _parse_arguments()
     entries = discover(args)
     if args.list:
         for entry in entries:
-            print("%-28s %4d s%s  %s" % (entry.name, entry.limit_s, " long" if entry.long else "",
+            print("%-38s %4d s%s  %s" % (entry.name, entry.limit_s, " long" if entry.long else "",
                                          entry.title))
         return 0
     if not entries:

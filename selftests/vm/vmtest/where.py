@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are on the host, and building the tools that run in the guests.
+"""Paths on the host, and how the tools for the guests are built.
 
 suite and release are those of the guests; None is what `make` builds for.
 """
@@ -19,17 +19,16 @@ TOP = os.path.dirname(os.path.dirname(VM))
 BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
 TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
-PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace",
-            "vfair", "vmemcpy", "vturn", "vstranger", "vhoard", "vfault",
-            "vdead")
+PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace", "vfair",
+            "vmemcpy", "vpathswitch", "vspoof", "vexhaust", "vfault", "vunreachable")
 BUILD_LIMIT_S = 900
 
 
 class Missing(Exception):
-    """Something that had to be built before is not there."""
+    """A file that had to be built before is missing."""
 
 
-def _run(argv, what):
+def _run_build(argv, what):
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=BUILD_LIMIT_S, check=False)
@@ -41,9 +40,9 @@ def _run(argv, what):
 
 
 def build_tools(suite=None):
-    """Build the C++ tools; cheap when nothing changed."""
+    """Build the C++ tools, if something changed."""
     if suite in (None, apt.host_suite()):
-        _run(["make", "-C", VM, "O=" + TOOLS, "-j2", "--no-print-directory"], "the tools")
+        _run_build(["make", "-C", VM, "O=" + TOOLS, "-j2", "--no-print-directory"], "the tools")
         folder = TOOLS
     else:
         folder = buildroot.tools(suite)
@@ -51,12 +50,12 @@ def build_tools(suite=None):
         sorted(glob.glob(os.path.join(VM, "tools", "guest", "*")))
 
 
-# $1 the sources, $2 the kernel's build directory.
+# $1: the sources, $2: the kernel's build directory.
 _MAKE_SIW = 'make -C "$2" M="$1" CONFIG_RDMA_SIW=m modules && strip --strip-debug "$1/siw.ko"'
 
 
 def siw_file(suite=None, release=None, version=None):
-    """siw.ko, the peer of the iWARP tests: Debian has its source, but does not build it."""
+    """siw.ko, for the iWARP tests: Debian has its source, but does not build it."""
     suite, release = suite or apt.host_suite(), release or kernel.choose()
     if version == debug.NAME:
         tarball, kdir = debug.sources(), debug.kernel().tree
@@ -74,7 +73,7 @@ def siw_file(suite=None, release=None, version=None):
         shutil.rmtree(sources, ignore_errors=True)
         source.unpack(tarball, sources, source.SIW, source.SIW_PARAMETERS)
         if suite == apt.host_suite() and os.path.exists(kdir):
-            _run(["sh", "-c", _MAKE_SIW, "siw", folder, kdir], "siw")
+            _run_build(["sh", "-c", _MAKE_SIW, "siw", folder, kdir], "siw")
         else:
             buildroot.run(suite, "set -- /out %s; %s" % (buildroot.headers(suite, release),
                                                          _MAKE_SIW), folder, what="building siw")
@@ -82,7 +81,7 @@ def siw_file(suite=None, release=None, version=None):
 
 
 def driver_files(suite=None, release=None, version=None):
-    """tern.ko for that kernel, the provider, and the script that sets a guest up."""
+    """tern.ko for that kernel, the provider, and the guest's set-up script."""
     suite = suite or apt.host_suite()
     try:
         return tern.files(suite, release or kernel.choose(), version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Looks at captured RoCEv2 packets without any of tern's code: pcap, headers, ICRC by zlib."""
+"""Checks captured RoCEv2 packets without any of tern's code: pcap, headers, ICRC by zlib."""
 
 import collections
 import struct
@@ -7,7 +7,7 @@ import subprocess
 import zlib
 
 PORT = 4791
-# What tshark takes random payloads for, and then finds malformed.
+# Protocols that tshark would find in random payloads, and report as malformed.
 _GUESSES = ("rpcordma", "infiniband.eoib", "smb_direct", "nvme-rdma", "lnet", "iser",
             "infiniband_sdp", "fcoib", "smc")
 
@@ -47,7 +47,7 @@ def split(frame):
 
 
 def icrc(ip, udp, transport):
-    """What the last four bytes of the packet must be."""
+    """The right value of the packet's last four bytes."""
     ip, udp, body = bytearray(ip), bytearray(udp), bytearray(transport[:-4])
     if ip[0] >> 4 == 4:
         ip[1] = ip[8] = ip[10] = ip[11] = 0xff
@@ -59,7 +59,7 @@ def icrc(ip, udp, transport):
 
 
 class Summary:
-    """What a capture holds: opcodes by IP source, and every packet that is not right."""
+    """The contents of a capture: opcodes by IP source, and every wrong packet."""
 
     def __init__(self, path):
         self.opcodes = collections.defaultdict(collections.Counter)

@@ -19,7 +19,7 @@ struct AddressesFree {
 	void operator()(ifaddrs *list) const { freeifaddrs(list); }
 };
 
-// rdma_cm goes by addresses.
+// rdma_cm needs an IP address.
 sockaddr_in address_of(const std::string &netdev)
 {
 	ifaddrs *list = nullptr;
@@ -58,14 +58,14 @@ bool Calls::begin()
 	return true;
 }
 
-// What is at a random place, if something is there: the fewer there are, the longer they stay.
+// Whatever is at a random place, if anything: the fewer calls there are, the longer they live.
 Calls::Call *Calls::pick()
 {
 	size_t i = below(kMost);
 	return i < calls_.size() ? &calls_[i] : nullptr;
 }
 
-// Not one that waits: that blocks until there is an answer, perhaps our own that we cannot give then.
+// Not a call that waits: that would block until the answer, which may have to be our own.
 bool Calls::hang_up()
 {
 	Call *call = pick();
@@ -75,7 +75,7 @@ bool Calls::hang_up()
 void Calls::drop()
 {
 	Call *call = pick();
-	// As hang_up(). Those of processes that are killed end so.
+	// As hang_up(). Calls of killed processes end the same way.
 	if (call && !call->waits)
 		end(call->id.get());
 }
@@ -92,7 +92,7 @@ void Calls::end(const rdma_cm_id *id)
 	std::erase_if(calls_, [id](const Call &call) { return call.id.get() == id; });
 }
 
-// One that came in: accepted, refused, or not answered at all.
+// An incoming request: accepted, rejected, or not answered.
 void Calls::answer(CmId id)
 {
 	uint32_t qpn = choose_();
@@ -109,7 +109,7 @@ void Calls::answer(CmId id)
 	}
 }
 
-// False: that was its last step.
+// False: the call has ended.
 bool Calls::go_on(Call *call, rdma_cm_event_type type)
 {
 	rdma_conn_param param = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The connections of a player's QPs where rdma_cm makes them (iWARP): calls to the player's
-// own listener, which may end at any step and at either end.
+// A player's connections by rdma_cm (iWARP): calls to the player's
+// own listener. A call may end at any step and at either end.
 #ifndef TERN_VM_CHAOS_CALLS_H
 #define TERN_VM_CHAOS_CALLS_H
 
@@ -17,26 +17,26 @@ namespace vt {
 
 class Calls {
 public:
-	// Picks a QP for an end of a connection, by number.
+	// Chooses a QP for one end of a connection; returns its number.
 	using Choose = std::function<uint32_t()>;
 
 	Calls(const std::string &netdev, uint64_t seed, Choose choose);
 
-	// In place of the old listener: what that has not handed out is lost.
+	// Replaces the listener. Requests that the old one has not handed out are lost.
 	void listen();
-	// True if the verb worked, or had nothing to do.
+	// True if the verb succeeded, or there was nothing to do.
 	bool begin();
 	bool hang_up();
-	// An id goes, in any state.
+	// Destroys an id, in any state.
 	void drop();
-	// All that are there; the QPs that they say are connected, by number.
+	// Handles all events that are there; returns the numbers of QPs that are connected now.
 	std::vector<uint32_t> take_events();
 
 private:
 	struct Call {
 		CmId id;
 		uint32_t qpn;
-		bool waits; // for the other end's answer
+		bool waits; // for the other end's reply
 	};
 
 	Call *pick();
@@ -51,7 +51,7 @@ private:
 	sockaddr_in address_;
 	CmChannel channel_;
 	std::vector<Call> calls_;
-	// Goes before the calls: those that wait for it are answered then.
+	// Destroyed before the calls: that answers those that wait for it.
 	CmId listener_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // vchaos: many processes that create, use and destroy every kind of verbs object in
-// random order for a time. Some die by SIGKILL with everything open. The parent reports
+// random order for a time. Some are killed by SIGKILL with objects open. The parent reports
 // what the children did; the kernel log and the object counters are judged by the caller.
-// Hostile children scribble into their rings beside: they may crash, and others take their place.
+// Hostile children also write random data into their rings. If they crash, others are started.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -36,12 +36,12 @@ pid_t launch(const Options &o, uint64_t seed)
 	pid_t pid = fork();
 	if (pid)
 		return pid;
-	// Or a hundred of them leave the parent, and traffic beside them, no time.
+	// Else a hundred children would take all CPU time from the parent and from other traffic.
 	setpriority(PRIO_PROCESS, 0, 15);
 	try {
 		vt::Player(o.device, seed, score, o.hostile).play();
 	} catch (const std::exception &why) {
-		// The device may be taken away under us: that is no fault of ours.
+		// The device may be removed while it is in use: that is not an error.
 		__atomic_add_fetch(&score->gave_up, 1, __ATOMIC_RELAXED);
 		if (!__atomic_fetch_add(&score->said, 1, __ATOMIC_RELAXED))
 			printf("# first to give up: %s\n", why.what());
@@ -51,7 +51,7 @@ pid_t launch(const Options &o, uint64_t seed)
 	_exit(0);
 }
 
-// Of the children's ends.
+// How the children ended.
 struct Ends {
 	unsigned crashed = 0, killed = 0, started = 0;
 };
@@ -62,7 +62,7 @@ void note_end(Ends *ends, int status)
 		ends->crashed++;
 }
 
-// In place of hostile ones that have ended.
+// Replace hostile children that have ended.
 void replace_ended(const Options &o, std::mt19937_64 *random, std::vector<pid_t> *children,
 		   Ends *ends)
 {
@@ -84,25 +84,25 @@ int play(const Options &o)
 	Ends ends;
 	for (; ends.started < o.processes; ends.started++)
 		children.push_back(launch(o, random()));
-	// Without traffic it would be no chaos: a slow machine has some longer.
+	// The test needs traffic: a slow machine gets more time.
 	double latest = until + 60 * vt::slow();
 	while (vt::now_s() < until || (score->is_idle() && vt::now_s() < latest)) {
 		usleep(20000);
 		if (o.hostile)
 			replace_ended(o, &random, &children, &ends);
 		pid_t &victim = children[random() % children.size()];
-		// Kill one now and then, at whatever it does, and start another.
+		// Now and then kill a child, at any point, and start another.
 		if (random() % 100 < o.kill_percent) {
 			kill(victim, SIGKILL);
 			ends.killed++;
-			// It goes when its calls have: they may wait for an answer, for a minute.
+			// It ends after its calls, which may wait a minute for an answer.
 			going.push_back(victim);
 			victim = launch(o, random());
 			ends.started++;
 		}
 	}
 	__atomic_store_n(&score->over, true, __ATOMIC_RELAXED);
-	// What it has done to itself may keep a hostile one for ever.
+	// A hostile child may hang for ever because of its own writes.
 	for (pid_t child : children)
 		if (o.hostile)
 			kill(child, SIGKILL);
@@ -129,7 +129,7 @@ int play(const Options &o)
 	       "%u completions\n",
 	       ends.started, ends.killed, score->gave_up, ends.crashed, stuck,
 	       score->done[vt::kConnect], score->good);
-	// A hostile one has itself to blame, but for being there after SIGKILL.
+	// A hostile child may fail in any way, except that it must end by SIGKILL.
 	if (o.hostile)
 		return stuck || score->is_idle() || !score->stores;
 	return ends.crashed || stuck || score->is_idle();
@@ -151,8 +151,8 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed] "
 			"[-x]\n"
-			"-K: how often, of 50 times a second, a process is killed\n"
-			"-x: hostile: they write into their rings what no provider writes\n",
+			"-K: the probability, 50 times a second, that a process is killed\n"
+			"-x: hostile: processes write random data into their rings\n",
 			argv[0]);
 		return 2;
 	}

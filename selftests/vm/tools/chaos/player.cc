@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See player.h. Destroying may be refused (EBUSY): the object then stays in the heap.
+// See player.h. If destroying an object fails with EBUSY, the object stays in the heap.
 #include "player.h"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ bool has(const Device &device, Act act)
 	}
 }
 
-// Empties a random place, if something is there and the verb lets it go: the fewer objects
-// there are, the longer they stay.
+// Empties a random place, if an object is there and its verb succeeds: the fewer objects
+// there are, the longer they live.
 template <class T, class F> bool drop(std::vector<T *> *heap, uint64_t choice, F destroy)
 {
 	size_t i = choice % kMost;
@@ -60,7 +60,7 @@ template <class T> bool keep(std::vector<T *> *heap, T *object)
 
 } // namespace
 
-// Nothing was connected, or nothing went over it.
+// No QP was connected, or no message arrived.
 bool Score::is_idle() const
 {
 	return !__atomic_load_n(&done[kConnect], __ATOMIC_RELAXED) ||
@@ -113,12 +113,12 @@ void Player::open()
 							 &score_->stores);
 }
 
-// Users before what they use; what is refused all the same stays for the kernel to clear.
+// Objects go before those they use. The kernel clears what cannot be destroyed.
 void Player::clear()
 {
 	for (ibv_qp *qp : qps_)
 		ibv_destroy_qp(qp);
-	// A call that waits ends with its QP.
+	// A waiting call ends with its QP.
 	calls_.reset();
 	for (ibv_ah *ah : ahs_)
 		ibv_destroy_ah(ah);
@@ -151,7 +151,7 @@ void Player::make_qp()
 	note(kMakeQp, keep(&qps_, qp));
 }
 
-// Two of our own QPs, or one to itself, to RTS: traffic for post_send.
+// Connects two of our own QPs, or one to itself: post_send() then moves data.
 void Player::connect_two()
 {
 	if (qps_.empty())
@@ -198,7 +198,7 @@ void Player::connect_two()
 	}
 }
 
-// One that was not connected yet, if there is one: others do not go to INIT.
+// A QP that was never connected, if there is one: others cannot go to INIT.
 uint32_t Player::qp_to_connect()
 {
 	if (qps_.empty())
@@ -214,7 +214,7 @@ uint32_t Player::qp_to_connect()
 	return qps_[0]->qp_num;
 }
 
-// Mostly one of that PD.
+// Mostly a region of that PD.
 ibv_mr *Player::mr_for(const ibv_pd *pd)
 {
 	ibv_mr *mr = mrs_[below(mrs_.size())];
@@ -247,7 +247,7 @@ void Player::post_send(ibv_qp *qp)
 					 device_->send_with_imm(),
 					 IBV_WR_ATOMIC_FETCH_AND_ADD,
 					 IBV_WR_RDMA_WRITE_WITH_IMM};
-	// Short ones find room at the other end.
+	// Short messages fit into the receives.
 	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(1 + below(mr->length + 9)),
 		       mr->lkey};
 	ibv_send_wr wr = {}, *bad;
@@ -284,7 +284,7 @@ void Player::call_act(Act what, uint64_t dice)
 {
 	switch (what) {
 	case kCall:
-		// A QP is connected once in its life: two new ones, if there is room.
+		// A QP can be connected only once: make two new ones, if there is room.
 		make_qp();
 		make_qp();
 		note(what, calls_->begin());
@@ -305,7 +305,7 @@ void Player::call_act(Act what, uint64_t dice)
 	}
 }
 
-// What is connected now is used at once: it does not live long.
+// Use a new connection at once: it does not live long.
 void Player::take_call_events()
 {
 	for (uint32_t qpn : calls_->take_events()) {
@@ -447,7 +447,7 @@ void Player::act(Act what)
 			clear();
 			if (scribbler_)
 				scribbler_->forget_context();
-			// What could not be destroyed goes with the context.
+			// Objects that could not be destroyed end with the context.
 			device_.reset();
 			open();
 			note(what, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One process of vchaos: owns a heap of verbs objects and does random things to them.
+// One process of vchaos: owns a heap of verbs objects and calls verbs on them at random.
 #ifndef TERN_VM_CHAOS_PLAYER_H
 #define TERN_VM_CHAOS_PLAYER_H
 
@@ -60,10 +60,10 @@ struct Score {
 
 class Player {
 public:
-	// hostile: its rings are scribbled into, so it may crash, and do what nobody expects.
+	// hostile: a thread writes random data into its rings, so it may crash or misbehave.
 	Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile);
 	~Player();
-	// Until the score says that it is over.
+	// Runs until the score says that the time is over.
 	void play();
 
 private:
@@ -91,7 +91,7 @@ private:
 	Score *score_;
 	bool hostile_;
 	std::unique_ptr<Device> device_;
-	std::unique_ptr<Scribbler> scribbler_; // of that device's rings; goes before it
+	std::unique_ptr<Scribbler> scribbler_; // of that device's rings; destroyed before it
 	std::vector<Act> acts_;		       // that the device has
 	Buffer memory_;
 	std::vector<ibv_pd *> pds_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See scribbler.h. It has mappings of its own: the provider's go with their objects.
+// See scribbler.h. It has its own mappings, as the provider's end with their objects.
 #include "scribbler.h"
 
 #include <algorithm>
@@ -42,12 +42,12 @@ void Scribbler::work()
 		map_rings();
 		if (!maps_.empty())
 			scribble();
-		// Or no ring would ever hold what can be used.
+		// Else no ring would ever hold a usable entry.
 		usleep(below(400));
 	}
 }
 
-// One of those that the process has now, once more; of one whose object is gone there is none.
+// Maps one of the process's present rings again. Fails if the ring's object is gone.
 void Scribbler::map_rings()
 {
 	std::lock_guard guard(lock_);
@@ -80,15 +80,15 @@ uint32_t *Scribbler::header_word(const Map &map)
 	return map.words + offsets[below(std::size(offsets))] / sizeof(uint32_t);
 }
 
-// Mostly of the first slots: those that are in use.
+// Mostly the first slots, which are in use.
 uint32_t *Scribbler::any_word(const Map &map)
 {
 	size_t bytes = below(4) ? std::min<size_t>(map.bytes, 4096) : map.bytes;
 	return map.words + below(bytes / sizeof(uint32_t));
 }
 
-// Of all values few get past the first check; those near to what is there do, and what
-// other words have, such as keys and lengths.
+// Few random values pass the first check. Values near the present one do, and values of
+// other words, such as keys and lengths.
 uint32_t Scribbler::value_for(const uint32_t *word)
 {
 	uint32_t now = __atomic_load_n(word, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// What a hostile program does to its rings: a thread writes into all of them what no provider
-// writes, while the player goes on with its verbs.
+// A hostile program's thread that writes into all of its rings what no provider
+// would write, while the player goes on to call verbs.
 #ifndef TERN_VM_CHAOS_SCRIBBLER_H
 #define TERN_VM_CHAOS_SCRIBBLER_H
 
@@ -17,13 +17,13 @@ namespace vt {
 
 class Scribbler {
 public:
-	// Of the context with this command file; counts its stores there.
+	// For the context with this command file. Counts its stores in the score.
 	Scribbler(int cmd_fd, uint64_t seed, uint64_t *stores);
 	~Scribbler();
 	Scribbler(const Scribbler &) = delete;
 	Scribbler &operator=(const Scribbler &) = delete;
 
-	// The context goes. What is mapped stays so, and is written to.
+	// The context ends. Its rings stay mapped, and are still written to.
 	void forget_context();
 
 private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The two ends of a connection, taken step by step: what may go wrong is the test.
+// The two ends of an rdma_cm connection, step by step, for tests that let a step fail.
 #ifndef TERN_VM_ENDS_H
 #define TERN_VM_ENDS_H
 
@@ -12,14 +12,14 @@
 
 namespace vt {
 
-// A CQ and a QP with room for so many work requests either way; the QP is the id's.
+// A CQ, and the id's QP with room for `depth` sends and receives.
 class Queues {
 public:
 	Queues(rdma_cm_id *id, uint32_t depth);
 
 	ibv_pd *pd() const { return pd_.get(); }
 	ibv_qp *qp() const { return qp_.get(); }
-	// The next completion; if one comes by then.
+	// The next completion; next() returns none after limit_s.
 	ibv_wc wait() const;
 	std::optional<ibv_wc> next(double limit_s) const;
 
@@ -31,7 +31,7 @@ private:
 
 class Caller {
 public:
-	// Until the route is known. from: a local port, or 0.
+	// Resolves the address and the route. from: a local port, or 0.
 	Caller(const std::string &host, const std::string &port, uint16_t from = 0)
 		: id_(cm_.resolve(host, port, from))
 	{}
@@ -39,11 +39,11 @@ public:
 	rdma_cm_id *id() const { return id_.get(); }
 	void make_queues(uint32_t depth) { queues_ = std::make_unique<Queues>(id(), depth); }
 	const Queues &queues() const { return *queues_; }
-	// 0 or errno. qpn: of a QP that is not ours to make.
+	// 0 or errno. qpn: the number of a QP that another process has, or 0.
 	int connect(uint32_t qpn = 0, uint8_t depth = 1);
-	// What came of it.
+	// The event that answers connect().
 	CmEvent outcome();
-	// The next event, if one comes by then.
+	// The next event, or none after limit_s.
 	std::optional<CmEvent> next(double limit_s) { return cm_.next(limit_s); }
 
 private:
@@ -54,18 +54,18 @@ private:
 
 class Listener {
 public:
-	// At any address.
+	// Listens at any address.
 	Listener(const std::string &port, int backlog);
 
-	// The next request's id, ours from now on.
+	// The id of the next request. The caller owns it.
 	CmId wait_request();
-	// Listens no more; requests taken remain.
+	// Stops listening. Requests that were fetched remain.
 	void stop() { id_.reset(); }
 	CmEvent accept(rdma_cm_id *id, uint8_t depth = 1)
 	{
 		return cm_.accept(id, {.depth = depth});
 	}
-	// The connection is over.
+	// Waits for the connection's end.
 	void wait_end() { cm_.expect(RDMA_CM_EVENT_DISCONNECTED); }
 
 private:

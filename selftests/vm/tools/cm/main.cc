@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// vcm: what rdma_cm's connections can meet. Each word of the command line's first is one end of
-// something; usage() lists them. Prints what happened; fails if it is not what the word is for.
+// vcm: one end of an rdma_cm connection in an unusual case. The first argument names the case;
+// usage() lists them. Prints the outcome; fails if the case could not be brought about.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr char kPort[] = "7490";
 constexpr uint32_t kMessages = 32;
-// Much for TCP to have room for exactly that.
+// It is unlikely that TCP has room for exactly this much.
 constexpr uint32_t kBytes = 30000;
-// READs under way, as either end of a call offers them.
+// Outstanding READs that the two ends of a connection offer.
 constexpr uint8_t kCallDepth = 3, kAnswerDepth = 5;
 
 using Words = std::vector<std::string>;
@@ -52,9 +52,9 @@ void establish(Caller &caller)
 	require(caller.outcome().type == RDMA_CM_EVENT_ESTABLISHED, "not connected");
 }
 
-// ---- a QP, and who wants it connected ----
+// ---- a QP, and another process that tries to connect it ----
 
-int hold(const Words &words)
+int make_qp(const Words &words)
 {
 	Caller caller(words[0], kPort);
 
@@ -70,16 +70,16 @@ int claim_qp(uint32_t qpn, const std::string &host)
 	Caller caller(host, kPort);
 	int error = caller.connect(qpn);
 
-	printf("%s\n", error ? strerror(error) : "taken");
+	printf("%s\n", error ? strerror(error) : "allowed");
 	return 0;
 }
 
-int claim(const Words &words)
+int connect_qp(const Words &words)
 {
 	return claim_qp(number(words[0]), words[1]);
 }
 
-int bequeath(const Words &words)
+int connect_qp_in_child(const Words &words)
 {
 	Caller caller(words[0], kPort);
 	int status = 1;
@@ -96,9 +96,9 @@ int bequeath(const Words &words)
 	return status;
 }
 
-// ---- a connection, from a port of one's choice ----
+// ---- a connection from a chosen port ----
 
-int call(const Words &words)
+int connect_from(const Words &words)
 {
 	Caller caller(words[0], kPort, static_cast<uint16_t>(number(words[1])));
 
@@ -113,8 +113,8 @@ int call(const Words &words)
 	return 0;
 }
 
-// After so many seconds.
-int dally(const Words &words)
+// Accepts after that many seconds.
+int accept_after(const Words &words)
 {
 	Listener listener(kPort, 8);
 	CmId id = listener.wait_request();
@@ -128,15 +128,15 @@ int dally(const Words &words)
 	return 0;
 }
 
-int answer(const Words &)
+int accept_now(const Words &)
 {
-	return dally({"0"});
+	return accept_after({"0"});
 }
 
-// ---- a connection whose peer vanishes ----
+// ---- a connection whose peer disappears ----
 
-// Until its end; sends something as soon as there is such a file.
-int watch(const Words &words)
+// Waits for the connection's end. Sends a message once the file exists.
+int wait_disconnect(const Words &words)
 {
 	Caller caller(words[0], kPort);
 	bool sent = false;
@@ -159,9 +159,9 @@ int watch(const Words &words)
 	}
 }
 
-// ---- many at once, and a listener that refuses them all ----
+// ---- many connections at once, and a listener that rejects them all ----
 
-int crowd(const Words &words)
+int connect_many(const Words &words)
 {
 	std::vector<std::unique_ptr<Caller>> callers(number(words[0]));
 	std::map<std::string, unsigned> outcomes;
@@ -173,7 +173,7 @@ int crowd(const Words &words)
 	for (auto &caller : callers) {
 		if (!caller->connect())
 			continue;
-		// Its call has told it.
+		// rdma_connect() failed: there will be no event.
 		outcomes[std::string("rdma_connect() ") + strerror(errno)]++;
 		caller.reset();
 	}
@@ -190,7 +190,7 @@ int crowd(const Words &words)
 	return 0;
 }
 
-int refuse_all(const Words &words)
+int reject_all(const Words &words)
 {
 	Listener listener(kPort, 1);
 
@@ -199,28 +199,28 @@ int refuse_all(const Words &words)
 	return 0;
 }
 
-// ---- a request that nobody answers, and whose listener has gone ----
+// ---- a request that is not answered, and whose listener has gone ----
 
-int desert(const Words &)
+int stop_listening(const Words &)
 {
 	Listener listener(kPort, 1);
 	CmId id = listener.wait_request();
 
 	listener.stop();
-	printf("deserted\n");
+	printf("stopped listening\n");
 	fflush(stdout);
 	pause();
 	return 0;
 }
 
-// ---- messages of one who dies when they have completed ----
+// ---- a sender that is killed when its messages have completed ----
 
 uint64_t bytes_sent(const Caller &caller)
 {
 	return counter_now(caller.id()->verbs->device, "tx_bytes");
 }
 
-// Until TCP has less than what has completed: then it is worth dying.
+// Sends until more has completed than TCP has sent.
 uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 {
 	const Queues &queues = caller.queues();
@@ -240,7 +240,7 @@ uint32_t send_until_behind(const Caller &caller, const Arena &memory)
 	return kMessages;
 }
 
-int leave(const Words &words)
+int send_and_die(const Words &words)
 {
 	Caller caller(words[0], kPort);
 
@@ -253,10 +253,10 @@ int leave(const Words &words)
 	return 1;
 }
 
-// ---- many messages under way to a peer that closes its half ----
+// ---- many messages in flight to a peer that closes its half ----
 
-// Until nothing more completes: TCP has no room for all that has.
-int stay(const Words &words)
+// Sends until nothing more completes: TCP has no room for all that has completed.
+int send_until_full(const Words &words)
 {
 	Caller caller(words[0], kPort);
 	uint32_t done = 0;
@@ -279,7 +279,7 @@ int stay(const Words &words)
 	return 0;
 }
 
-int lend(const Words &words)
+int send_long(const Words &words)
 {
 	constexpr uint32_t kDepth = 64, kLong = 128 << 10;
 	Caller caller(words[0], kPort);
@@ -298,7 +298,7 @@ int lend(const Words &words)
 	return 0;
 }
 
-int inherit(const Words &)
+int receive_all(const Words &)
 {
 	Listener listener(kPort, 1);
 	CmId id = listener.wait_request();
@@ -338,20 +338,20 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-	{"hold", "HOST", 1, hold},	   // makes a QP toward it, says its number, waits
-	{"claim", "QPN HOST", 2, claim},   // has a QP connected that it did not make
-	{"bequeath", "HOST", 1, bequeath}, // has its child have one connected
-	{"call", "HOST LOCAL-PORT", 2, call},
-	{"answer", "", 0, answer},
-	{"dally", "SECONDS", 1, dally}, // answers after that long
-	{"watch", "HOST FILE", 2, watch},
-	{"crowd", "COUNT HOST", 2, crowd},
-	{"refuse", "COUNT", 1, refuse_all},
-	{"desert", "", 0, desert},
-	{"leave", "HOST", 1, leave}, // sends, and is killed
-	{"inherit", "", 0, inherit}, // gets it
-	{"stay", "HOST", 1, stay},
-	{"lend", "HOST", 1, lend},
+	{"make-qp", "HOST", 1, make_qp},	   // prints its number, and waits
+	{"connect-qp", "QPN HOST", 2, connect_qp}, // a QP of another process
+	{"connect-qp-in-child", "HOST", 1, connect_qp_in_child},
+	{"connect", "HOST LOCAL-PORT", 2, connect_from},
+	{"accept", "", 0, accept_now},
+	{"accept-after", "SECONDS", 1, accept_after},
+	{"wait-disconnect", "HOST FILE", 2, wait_disconnect},
+	{"connect-many", "COUNT HOST", 2, connect_many},
+	{"reject", "COUNT", 1, reject_all},
+	{"stop-listening", "", 0, stop_listening},
+	{"send-and-die", "HOST", 1, send_and_die},
+	{"receive", "", 0, receive_all},
+	{"send-until-full", "HOST", 1, send_until_full},
+	{"send-long", "HOST", 1, send_long},
 };
 
 [[noreturn]] void usage()

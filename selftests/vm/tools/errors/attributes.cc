@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What may be modified while a QP lives: each attribute in each state is taken and then
-// counts, or is refused and changes nothing.
+// Modifying a live QP: each attribute in each state is accepted and then
+// has effect, or is refused and changes nothing.
 #include <cerrno>
 #include <cstring>
 
@@ -23,7 +23,7 @@ constexpr unsigned kSomeAccess = IBV_ACCESS_REMOTE_READ;
 const Attribute kAttributes[] = {
 	{IBV_QP_EN_SQD_ASYNC_NOTIFY, "EN_SQD_ASYNC_NOTIFY",
 	 [](ibv_qp_attr *a) { a->en_sqd_async_notify = 1; },
-	 [](const ibv_qp_attr &) { return true; }}, // no query tells
+	 [](const ibv_qp_attr &) { return true; }}, // not queried
 	{IBV_QP_ACCESS_FLAGS, "ACCESS_FLAGS",
 	 [](ibv_qp_attr *a) { a->qp_access_flags = kSomeAccess; },
 	 [](const ibv_qp_attr &a) { return a.qp_access_flags == kSomeAccess; }},
@@ -64,10 +64,10 @@ const Attribute kAttributes[] = {
 struct Transition {
 	const char *name;
 	ibv_qp_state from, to;
-	int rc, uc, ud; // what may be modified, but the state
+	int rc, uc, ud; // the attributes that may be modified, apart from the state
 };
 
-// IBTA table 91, as ib_core has it; alternate paths are not for this device.
+// IBTA table 91, as in ib_core. This device has no alternate paths.
 const int kRunning = IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE;
 const Transition kTransitions[] = {
 	{"INIT to INIT", IBV_QPS_INIT, IBV_QPS_INIT,
@@ -95,11 +95,11 @@ ibv_qp_attr attributes_of(const Link &link)
 	return a;
 }
 
-// What is wrong, if anything is.
+// Returns the error, if any.
 std::string try_attribute(Link *link, const Transition &t, const Attribute &attribute, bool may)
 {
 	ibv_qp_attr before = attributes_of(*link), a = before;
-	// A way that the kernel did not complete.
+	// The address vector without what the kernel filled in.
 	a.ah_attr.sl = 0;
 	attribute.set(&a);
 	a.qp_state = t.to;
@@ -108,12 +108,12 @@ std::string try_attribute(Link *link, const Transition &t, const Attribute &attr
 	if (may && error)
 		return std::string(" is refused: ") + strerror(error);
 	if (may)
-		return attribute.is_set(after) ? "" : " is taken and not there";
+		return attribute.is_set(after) ? "" : " is accepted and has no effect";
 	if (error != EINVAL)
-		return error ? std::string(" gives ") + strerror(error) : " is taken";
+		return error ? std::string(" gives ") + strerror(error) : " is accepted";
 	return after.qp_state == t.from && attribute.is_set(after) == attribute.is_set(before) ?
 		       "" :
-		       " is refused, but not without effect";
+		       " is refused, and has an effect";
 }
 
 void every_attribute(Env &env)
@@ -148,7 +148,7 @@ void every_attribute(Env &env)
 	env.control.sync();
 }
 
-// ---- that they count ----
+// ---- attributes have effect ----
 
 void change_in_sqd(Link *link, ibv_qp_attr *attr, int mask)
 {
@@ -158,7 +158,7 @@ void change_in_sqd(Link *link, ibv_qp_attr *attr, int mask)
 	link->move_to(IBV_QPS_RTS);
 }
 
-// Both ends: so many READs may be under way.
+// Both ends set this many outstanding READs.
 void set_rd_atomic(ErrorBench *b, uint8_t depth)
 {
 	ibv_qp_attr attr = {};
@@ -186,7 +186,7 @@ void rd_atomic(Env &env)
 		}
 		env.control.sync();
 	}
-	// The responder takes none any more, and the requester does not know.
+	// The responder accepts none any more, and the requester does not know.
 	if (!env.client) {
 		ibv_qp_attr attr = {};
 		change_in_sqd(&b.bench.link, &attr, IBV_QP_MAX_DEST_RD_ATOMIC);
@@ -195,7 +195,7 @@ void rd_atomic(Env &env)
 	b.fails(b.to_target(IBV_WR_RDMA_READ), IBV_WC_REM_INV_REQ_ERR);
 }
 
-// It was never going to give up.
+// It would have retried for ever.
 void rnr_retry(Env &env)
 {
 	ErrorBench b(env);
@@ -206,7 +206,7 @@ void rnr_retry(Env &env)
 	b.fails(b.to_target(IBV_WR_SEND), IBV_WC_RNR_RETRY_EXC_ERR);
 }
 
-// Of a request that is under way, and would have been waited for for ever.
+// For an outstanding request that has no timeout so far.
 void timeout(Env &env)
 {
 	LinkOptions options = impatient();
@@ -228,7 +228,7 @@ void timeout(Env &env)
 	env.control.sync();
 }
 
-// The way leads back to this host, where there is no such QP.
+// The address is this host's, which has no such QP.
 void address(Env &env)
 {
 	ErrorBench b(env);
@@ -262,7 +262,7 @@ void access_flags(Env &env)
 	b.fails(b.to_target(IBV_WR_RDMA_WRITE), IBV_WC_REM_INV_REQ_ERR);
 }
 
-// Both ends ask for more than their ports have: each takes what its own has.
+// Both ends ask for more than their ports support: each gets its own port's limit.
 void path_mtu_above(Env &env)
 {
 	need_tern(env, "a path MTU that is cut to the port's");

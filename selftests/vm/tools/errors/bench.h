@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 // What the error cases share: a fresh connected QP pair with a target region on the
-// server, one work request that is to fail, asynchronous events, and who is tern.
+// server, one work request that must fail, asynchronous events, and which end is tern.
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
@@ -17,7 +17,7 @@ namespace vt {
 
 constexpr uint32_t kTargetBytes = 16384;
 
-// Errors should come soon: short time-outs, few retries.
+// Errors should come soon: short timeouts, few retries.
 inline LinkOptions impatient()
 {
 	LinkOptions options;
@@ -36,7 +36,7 @@ struct ErrorBench {
 		there = e.control.exchange(target.remote());
 	}
 
-	// Client: a work request of `opcode` on the peer's target, to change at will.
+	// Client: a work request of `opcode` on the peer's target, which the case may change.
 	Work to_target(ibv_wr_opcode opcode, uint64_t id = 1, uint32_t bytes = 64) const
 	{
 		Work w{.opcode = opcode, .id = id, .sges = {bench.arena.sge(0, bytes)}};
@@ -45,7 +45,7 @@ struct ErrorBench {
 		return w;
 	}
 
-	// Client: post it and expect its status. Both sides then see that it left no trace.
+	// Client: post it and expect its status. Both sides then check that no memory has changed.
 	void fails(const Work &w, ibv_wc_status status)
 	{
 		if (env.client) {
@@ -61,7 +61,7 @@ struct ErrorBench {
 		env.control.sync();
 	}
 
-	// Both ends are on one host, and have one address.
+	// Both ends are on one host, with one address.
 	bool peer_is_here() const
 	{
 		return !memcmp(&env.device.gid(), &bench.link.peer().gid, sizeof(ibv_gid));
@@ -73,13 +73,13 @@ struct ErrorBench {
 	Remote there;
 };
 
-// On both sides, unless this is tern everywhere: skips the case, as one that needs `what`.
+// Call it on both sides. Unless both devices are tern's, the case is skipped: it needs `what`.
 void need_tern(Env &env, const char *what);
 
-// The next asynchronous event of the device, acknowledged; none within limit_s: nullopt.
+// The next asynchronous event of the device, acknowledged; nullopt if none comes within limit_s.
 std::optional<ibv_event_type> next_event(const Device &device, double limit_s);
 
-// Requires this event within limit_s; others that come first are let pass.
+// Requires this event within limit_s. Other events before it are ignored.
 void expect_event(const Device &device, ibv_event_type type, double limit_s);
 
 } // namespace vt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The doorbell file: where it is, whose QPs it rings and for how long; and posting
-// without one.
+// The doorbell file: its path, which QPs it can ring and for how long; and posting
+// without it.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Who gets a context is at the limit of open files just then.
+// Opens a context when the process is at its limit of open files.
 struct AtTheLimit {
 	AtTheLimit() { on = true; }
 	~AtTheLimit() { on = false; }
@@ -47,8 +47,8 @@ int lowest_free_fd()
 
 } // namespace
 
-// libibverbs and the provider find this one first. What they open before and after the
-// context needs room, so there is no limit for all of ibv_open_device() that would do.
+// libibverbs and the provider call this function first. They open files before and after the
+// context, so no limit for all of ibv_open_device() would do.
 extern "C" int ioctl(int fd, unsigned long request, ...) noexcept
 {
 	va_list more;
@@ -83,7 +83,7 @@ std::set<int> doorbell_files()
 	return found;
 }
 
-// One more context of the device.
+// Another context of the device.
 struct Another {
 	explicit Another(const Env &env)
 		: before(doorbell_files()),
@@ -104,7 +104,7 @@ struct Another {
 	std::vector<int> files;
 };
 
-// A QP in the error state. What is posted is flushed, once its doorbell has come.
+// A QP in the error state: posted requests are flushed once the doorbell has arrived.
 struct Flusher {
 	explicit Flusher(const Device &device)
 		: pd(make_pd(device.context())), cq(device, {}), arena(pd.get(), 4096),
@@ -139,7 +139,7 @@ void rings(int fd, unsigned long qpn, int wanted, const char *what)
 	require(error == wanted, "%s, number %#lx: %s", what, qpn, strerror(error));
 }
 
-// Data go both ways by this context of ours and that of the peer.
+// Moves data both ways between this context and the peer's.
 void moves_data(const Env &env, Device &device)
 {
 	Env other{device,      env.control, env.client, env.seed,
@@ -218,7 +218,7 @@ void closed_by_the_program(Env &env)
 	require(!close(one.file()), "close: %m");
 	flusher.works(env);
 	moves_data(env, one.device);
-	// Now the number is another file's.
+	// Now a QP of another file has the number.
 	int other = open("/dev/null", O_RDWR | O_CLOEXEC);
 	require(other >= 0 && dup2(other, one.file()) >= 0, "dup2: %m");
 	flusher.works(env);
@@ -248,7 +248,7 @@ void outlives_its_context(Env &env)
 	env.control.sync();
 }
 
-// Destroying a QP, or closing the context, does not wait for who rings.
+// Destroying a QP, or closing the context, does not wait for a thread that rings.
 void rung_meanwhile(Env &env)
 {
 	need_tern(env, "a doorbell file");
@@ -276,7 +276,7 @@ void rung_meanwhile(Env &env)
 				flusher.works(env);
 				for (int n = 0; n < 20; n++)
 					flusher.post_one();
-				// Where threads of a process take turns (User Mode Linux), one for it.
+				// In User Mode Linux one thread of a process runs at a time: let it run.
 				if (i % 10 == 0)
 					usleep(200);
 			}
@@ -288,8 +288,8 @@ void rung_meanwhile(Env &env)
 	env.control.sync();
 }
 
-// The same with connections and data on them. Numbers go round, so those of the QPs to
-// come are known.
+// The same with connections and data. QP numbers are given in order, so those of the next
+// QPs are known.
 void rung_under_traffic(Env &env)
 {
 	constexpr unsigned long kAhead = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A context that is taken over by its command file, as another process would: its domains,
-// regions and queues, and that events find the one whose object they are about.
+// A context is imported by its command file, as another process would do: its domains,
+// regions and queues. Events reach the context of their object.
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keys: who has some can guess no others, and one that was given back is not given again.
+// Keys: known keys do not help to guess others, and a key is not used again soon.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRegions = 512;
 
-// In the order in which they were given.
+// Keys in the order of registration.
 std::vector<uint32_t> keys_of(ibv_pd *pd, Buffer &buffer)
 {
 	std::vector<Mr> regions;
@@ -41,7 +41,7 @@ void at_random(Env &env)
 	Buffer buffer(4096);
 	std::vector<uint32_t> keys = keys_of(pd.get(), buffer);
 
-	// Of random ones one in 128 is so near to the one before it: 32 are as good as impossible.
+	// A random key is this near to the one before in 1 of 128 cases: 32 in a row do not happen.
 	size_t near = neighbours(keys);
 	require(near < 32, "%zu of %zu keys are near to the one before", near, kRegions);
 	std::vector<uint32_t> sorted = keys;
@@ -49,7 +49,7 @@ void at_random(Env &env)
 	require(sorted.front() < 1u << 28 && sorted.back() > 15u << 28, "keys from %#x to %#x only",
 		sorted.front(), sorted.back());
 
-	// One in 16,000 runs has one.
+	// By chance 1 of 16,000 runs has one.
 	std::set<uint32_t> gone(keys.begin(), keys.end());
 	size_t again = 0;
 	for (uint32_t key : keys_of(pd.get(), buffer))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Copies of requests that come late, when all that they asked for has long been done.
+// Duplicates of requests that arrive late, long after the original was executed.
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -30,7 +30,7 @@ uint32_t big_endian(const uint8_t *p, int bytes)
 	return n;
 }
 
-// Where the UDP header of a RoCE packet is; 0: it is none.
+// The offset of a RoCE packet's UDP header; 0: the packet is no RoCE packet.
 size_t udp_of(const Frame &f)
 {
 	if (f.size() < kEther + kIp6 + kUdp + kBth)
@@ -42,7 +42,7 @@ size_t udp_of(const Frame &f)
 	return (ip4 || ip6) && big_endian(&f[at + 2], 2) == kPort ? at : 0;
 }
 
-// What leaves by a netdev, and may be sent by it once more.
+// Captures packets that leave by a netdev, and can send them again.
 class Wire {
 public:
 	explicit Wire(const std::string &netdev)
@@ -60,7 +60,7 @@ public:
 	Wire(const Wire &) = delete;
 	Wire &operator=(const Wire &) = delete;
 
-	// The READ request to that QP among what has left since.
+	// The READ request to that QP among the packets captured since.
 	Frame read_request(uint32_t qpn) const
 	{
 		std::array<uint8_t, 65536> bytes;
@@ -71,7 +71,7 @@ public:
 			if (!udp || f[udp + kUdp] != kReadRequest ||
 			    big_endian(&f[udp + kUdp + 5], 3) != qpn)
 				continue;
-			// The netdev may have been left to compute it; the ICRC does not cover it.
+			// The netdev computes the checksum, which the ICRC does not cover.
 			f[udp + 6] = f[udp + 7] = 0;
 			return f;
 		}
@@ -88,7 +88,7 @@ private:
 	int socket_;
 };
 
-// The server takes the memory away when the client has what it read, as it may.
+// The server deregisters the memory once the client has the data, as it may.
 void read_of_gone_memory(Env &env)
 {
 	need_tern(env, "copies of packets");
@@ -112,7 +112,7 @@ void read_of_gone_memory(Env &env)
 		env.control.sync(); // deregistered
 		for (int i = 0; i < 3; i++)
 			wire.send_again(copy);
-		// They are there before what is sent behind them.
+		// They arrive before later packets.
 		post(b.bench.link, b.to_target(IBV_WR_SEND, 2));
 		b.bench.cq.expect(IBV_WC_SUCCESS, 2, env.limit_s);
 	} else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requests that fail before they reach the wire, verbs that must be refused, and the
-// order in which an error flushes what was posted.
+// Requests that fail before they reach the wire, verbs that must fail, and the
+// order in which an error flushes requests.
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -40,8 +40,8 @@ void other_pd(Env &env)
 	b.fails(w, IBV_WC_LOC_PROT_ERR);
 }
 
-// One bad request among good ones: those before succeed, it fails, those after are
-// flushed in order, so are receives, and so is whatever is posted from then on.
+// One bad request among good ones: earlier ones succeed, it fails, later ones are
+// flushed in order, and so are receives and all requests posted afterwards.
 void flush_order(Env &env)
 {
 	ErrorBench b(env);
@@ -53,7 +53,7 @@ void flush_order(Env &env)
 			works.push_back(b.to_target(IBV_WR_RDMA_READ, id));
 			if (id == 13)
 				works.back().rkey ^= 0x5500;
-			// Unsignalled requests report errors all the same.
+			// Unsignalled requests also report errors.
 			if (id > 13 && id % 2)
 				works.back().flags = 0;
 		}
@@ -77,9 +77,9 @@ void flush_order(Env &env)
 	env.control.sync();
 }
 
-// A request whose own memory is refused, behind short WRITEs in the same list: one
-// acknowledge may be for many of those, and it comes all the same. Nothing is timed out
-// for it: there is no ACK timer.
+// A request with bad local memory, behind short WRITEs in the same list: one
+// ACK may be for many of those, and still arrives. It does not depend on a timeout:
+// there is no ACK timer.
 void refused_behind_writes(Env &env, uint32_t before)
 {
 	constexpr uint32_t kBehind = 3, kBytes = 64;
@@ -129,7 +129,7 @@ void flush_by_modify(Env &env)
 	env.control.sync();
 }
 
-// RESET drops everything without completions, and the QP can be used anew.
+// RESET drops all requests without completions, and the QP can be used again.
 void reset_drops(Env &env)
 {
 	ErrorBench b(env);
@@ -148,7 +148,7 @@ void reset_drops(Env &env)
 	env.control.sync();
 }
 
-// What post_send and post_recv refuse at once.
+// Errors that post_send and post_recv return at once.
 void refused_posts(Env &env)
 {
 	LinkOptions options = impatient();
@@ -165,9 +165,9 @@ void refused_posts(Env &env)
 		Work inl = b.to_target(IBV_WR_RDMA_WRITE);
 		inl.flags |= IBV_SEND_INLINE;
 		inl.sges = {b.bench.arena.sge(0, init.cap.max_inline_data + 1)};
-		require(try_post(b.bench.link, inl), "too much inline data was taken");
+		require(try_post(b.bench.link, inl), "too much inline data was accepted");
 		// The peer has no receive, so nothing completes and the send queue fills up.
-		// (A driver that has copied a request may give its slot away early.)
+		// (A driver that has copied a request may free its slot early.)
 		uint32_t taken = 0;
 		while (taken <= 4 * init.cap.max_send_wr &&
 		       !try_post(b.bench.link, b.to_target(IBV_WR_SEND, taken)))
@@ -179,7 +179,7 @@ void refused_posts(Env &env)
 			b.bench.cq.expect(IBV_WC_WR_FLUSH_ERR, id, env.limit_s);
 	}
 	env.control.sync();
-	// Now the receive queue, on a QP that is in no trouble.
+	// Now the receive queue, on a QP without an error.
 	Link fresh(env.device, b.bench.pd.get(), b.bench.cq.get(), b.bench.cq.get(), options);
 	fresh.to_init();
 	uint32_t taken = 0;
@@ -193,7 +193,7 @@ void refused_posts(Env &env)
 	env.control.sync();
 }
 
-// What creating verbs refuse.
+// Arguments with which creating verbs must fail.
 void refused_creates(Env &env)
 {
 	const ibv_device_attr &dev = env.device.attr();
@@ -223,7 +223,7 @@ void refused_creates(Env &env)
 	env.control.sync();
 }
 
-// What is in use cannot be destroyed.
+// Objects in use cannot be destroyed.
 void busy(Env &env)
 {
 	Pd pd = make_pd(env.device.context());

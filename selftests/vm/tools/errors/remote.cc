@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requests that the responder must refuse: keys, bounds, rights, protection domains,
-// receive buffers that are too short or not ours; and peers that never answer.
+// Requests that the responder must reject: keys, bounds, rights, protection domains,
+// receive buffers that are too short or of another PD; and peers that never answer.
 #include <cerrno>
 #include <cstring>
 
@@ -17,7 +17,7 @@ bool is_atomic(ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-// For each opcode that names remote memory: a fresh pair, a request changed by `spoil`.
+// For each opcode with a remote address: a new pair, and a request that `spoil` changes.
 void each_touching(Env &env, ibv_wc_status status, void (*spoil)(Work *, const Remote &),
 		   int target_access = kAllAccess)
 {
@@ -123,7 +123,7 @@ void odd_atomic(Env &env)
 	}
 }
 
-// A request of no bytes touches no memory: its key is not looked at (IBTA C9-88).
+// A request of 0 bytes accesses no memory: its key is not checked (IBTA C9-88).
 void empty_request(Env &env)
 {
 	for (ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
@@ -150,11 +150,11 @@ void dead_key(Env &env)
 	b.fails(w, IBV_WC_REM_ACCESS_ERR);
 }
 
-// The server's receive is spoiled: what it and the client are told.
+// The server's receive is bad: the statuses at the server and the client.
 void bad_receive(Env &env, void (*spoil)(std::vector<ibv_sge> *), ibv_wc_status there,
 		 ibv_wc_status here)
 {
-	// One packet, and several.
+	// A message of one packet, and one of several.
 	for (uint32_t bytes : {200u, 9000u}) {
 		ErrorBench b(env);
 		if (!env.client) {
@@ -188,7 +188,7 @@ void no_receive(Env &env)
 	env.control.sync();
 }
 
-// rnr_retry 7 means for ever: a receive that comes late ends the waiting.
+// rnr_retry 7 means for ever: a late receive ends the wait.
 void late_receive(Env &env)
 {
 	ErrorBench b(env);
@@ -224,7 +224,7 @@ void peer_in_error(Env &env)
 	b.fails(b.to_target(IBV_WR_RDMA_READ), IBV_WC_RETRY_EXC_ERR);
 }
 
-// The responder's owner learns of a request that was refused.
+// The responder's program gets an event about a rejected request.
 void responder_event(Env &env)
 {
 	ErrorBench b(env);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that write into a ring what no provider does, or very much. All they may do harm to
-// is themselves; that the kernel log is silent, and the CPU theirs again, the tests see.
+// Programs that write into a ring what no provider would write, or very much. They may harm
+// only themselves. The VM test checks that the kernel log is silent and the CPU is free again.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -18,8 +18,8 @@
 namespace vt {
 namespace {
 
-// A ring that this process has mapped once more, with a process that writes its prod, two
-// values in turn, as fast as it can. Not a thread: those of a process may have to take turns.
+// A ring that this process has mapped again. A process writes two values alternately to its prod,
+// as fast as it can. Not a thread: the threads of a process may not run in parallel.
 class Scribbler {
 public:
 	Scribbler(const Device &device, const RingMap &ring, uint32_t one, uint32_t other)
@@ -50,8 +50,8 @@ private:
 					  uint32_t other)
 	{
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		// One store a round: an emulated CPU takes interrupts between rounds alone, and
-		// with two of them nobody else on it would ever see the first.
+		// One store a round: an emulated CPU takes interrupts only between rounds. With
+		// two stores no other process on it would ever see the first value.
 		for (uint32_t value = other;; value ^= one ^ other)
 			prod->store(value, std::memory_order_relaxed);
 	}
@@ -61,7 +61,7 @@ private:
 	pid_t child_ = 0;
 };
 
-// All WQEs of an SRQ are posted, or none, whenever the kernel looks, while it moves them.
+// While the kernel moves an SRQ's ring, either all its WQEs are posted or none.
 void srq_resize(Env &env)
 {
 	constexpr uint32_t kPosted = 2048;
@@ -79,7 +79,7 @@ void srq_resize(Env &env)
 		Scribbler scribbler(env.device, new_ring_map(others), kPosted, 0);
 		ibv_srq_attr attr = {};
 		attr.max_wr = i % 2 ? kPosted : 4 * kPosted;
-		// Its ring, as it was or a new one.
+		// Its ring: the old one or a new one.
 		int error = ibv_modify_srq(srq.get(), &attr, IBV_SRQ_MAX_WR);
 		require(!error || error == EINVAL, "ibv_modify_srq: %s", strerror(error));
 	}
@@ -89,7 +89,7 @@ void srq_resize(Env &env)
 	env.control.sync();
 }
 
-// A process that posts receives by a mapping of the ring alone, as fast as they are taken.
+// A process that posts receives by its mapping of the ring, as fast as they are consumed.
 class Poster {
 public:
 	Poster(const Device &device, const RingMap &ring, uint32_t ahead)
@@ -128,7 +128,7 @@ private:
 	pid_t child_ = 0;
 };
 
-// Nobody flushes into a dead CQ, however much is posted: there would be no end.
+// Requests are not flushed into a dead CQ, as that could go on for ever.
 void dead_cq(Env &env)
 {
 	constexpr uint32_t kPosted = 64;
@@ -158,7 +158,7 @@ void dead_cq(Env &env)
 	const uint32_t flushed = cons;
 	{
 		Poster poster(env.device, *rq, kPosted);
-		// Somebody looks at what is posted: more than once, it may not have begun.
+		// The kernel looks at the requests more than once: the flush may not have begun.
 		for (int i = 0; i < 50; i++) {
 			link.move_to(IBV_QPS_ERR);
 			usleep(2000);
@@ -169,8 +169,8 @@ void dead_cq(Env &env)
 	require(cons == flushed, "%u were flushed into it", cons - flushed);
 }
 
-// A queue is not flushed in one go, but in order, and all of it: its first message waits for a
-// receive, and so do all behind it. (Within a host no hand-off is needed.)
+// A queue is flushed in several rounds, in order and completely. Its first message waits for a
+// receive, and all others wait behind it. (On the local path no hand-off is needed.)
 void flush_many(Env &env)
 {
 	constexpr uint32_t kMany = 4096;

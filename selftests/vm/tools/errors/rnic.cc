@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is an RNIC's own: QPs that are idle from the start, attributes that iWARP does not have.
+// RNICs only: QPs start in the idle state, and some attributes do not exist in iWARP.
 #include <cstring>
 
 #include "bench.h"
@@ -20,7 +20,7 @@ ibv_qp_attr attributes_of(const Link &link)
 	return a;
 }
 
-// INIT, as rdma-core has it of an RNIC, and RESET is another name for it.
+// The state is INIT, as rdma-core expects of an RNIC. RESET is another name for it.
 void idle(Env &env)
 {
 	need_iwarp(env);
@@ -39,7 +39,7 @@ void idle(Env &env)
 	env.control.sync();
 }
 
-// They are let pass, and no query says that they are there.
+// They are accepted, and a query does not return them.
 void foreign_attributes(Env &env)
 {
 	need_iwarp(env);
@@ -68,7 +68,7 @@ void foreign_attributes(Env &env)
 		"depths %u and %u, agreed were %u and %u", a.max_rd_atomic, a.max_dest_rd_atomic,
 		before.max_rd_atomic, before.max_dest_rd_atomic);
 	a.pkey_index = 1;
-	require(b.bench.link.modify(&a, IBV_QP_PKEY_INDEX), "P_Key 1 of none was taken");
+	require(b.bench.link.modify(&a, IBV_QP_PKEY_INDEX), "P_Key index 1 was accepted");
 	env.control.sync();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The QP state machine, each transition legal or not, the queue operations that each
-// state allows, and the asynchronous events: SQ drained, last WQE reached, CQ overrun.
+// The QP state machine: each transition, legal or not; the queue operations that each
+// state allows; the asynchronous events SQ drained, last WQE reached, CQ overrun.
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -55,7 +55,7 @@ void bring_to(Link *link, ibv_qp_state state)
 		link->move_to(IBV_QPS_SQD);
 }
 
-// The attributes that the transition demands, so that only the transition is judged.
+// The attributes that the transition requires, so that only the transition can be refused.
 int try_transition(Link *link, ibv_qp_state from, ibv_qp_state to)
 {
 	try {
@@ -96,7 +96,7 @@ void transitions(Env &env)
 	env.control.sync();
 }
 
-// A transition without an attribute that it demands is refused and changes nothing.
+// A transition without a required attribute is refused and changes nothing.
 void missing_attributes(Env &env)
 {
 	Pd pd = make_pd(env.device.context());
@@ -111,7 +111,7 @@ void missing_attributes(Env &env)
 	env.control.sync();
 }
 
-// What was set is what query says.
+// A query returns the values that were set.
 void query(Env &env)
 {
 	LinkOptions options;
@@ -150,7 +150,7 @@ void posting(Env &env)
 		Link link(env.device, pd.get(), cq.get(), cq.get(), {});
 		bring_to(&link, state);
 		Work w{.sges = {arena.sge(0, 64)}};
-		require(try_post(link, w), "post_send in %s was taken", kNames[state]);
+		require(try_post(link, w), "post_send in %s succeeded", kNames[state]);
 		int error = try_post_recv(link, 1, {arena.sge(0, 64)});
 		require(!error == (state != IBV_QPS_RESET), "post_recv in %s: %s", kNames[state],
 			strerror(error));
@@ -158,8 +158,8 @@ void posting(Env &env)
 	env.control.sync();
 }
 
-// SQD: what was posted before goes on to its end, then the event comes; what is posted
-// afterwards waits until RTS.
+// SQD: earlier requests complete, then the event is raised. Requests that are posted
+// later wait until RTS.
 void drain(Env &env)
 {
 	ErrorBench b(env);
@@ -181,7 +181,7 @@ void drain(Env &env)
 	ibv_qp_init_attr init = {};
 	require(!ibv_query_qp(b.bench.link.qp(), &attr, IBV_QP_STATE, &init) && !attr.sq_draining,
 		"still draining after the event");
-	// How many of them had begun is a matter of time; the rest waits with the new one.
+	// The number that had begun depends on timing. The others wait with the new one.
 	post(b.bench.link, b.to_target(IBV_WR_SEND, 30));
 	uint64_t next = 0;
 	double until = now_s() + 0.5;
@@ -198,7 +198,7 @@ void drain(Env &env)
 	env.control.sync();
 }
 
-// A QP on an SRQ that goes to the error state tells when it takes no more receives.
+// A QP with an SRQ raises an event in the error state when it takes no more receives.
 void last_wqe(Env &env)
 {
 	Pd pd = make_pd(env.device.context());
@@ -216,7 +216,7 @@ void last_wqe(Env &env)
 	env.control.sync();
 }
 
-// More completions than the CQ holds: the CQ says so, nothing else breaks.
+// More completions than the CQ holds: the CQ raises an event, and nothing else fails.
 void cq_overrun(Env &env)
 {
 	LinkOptions options = impatient();
@@ -230,14 +230,14 @@ void cq_overrun(Env &env)
 			if (try_post(b.bench.link, b.to_target(IBV_WR_RDMA_READ, id)))
 				break;
 		expect_event(env.device, IBV_EVENT_CQ_ERR, env.limit_s);
-		// What fitted can still be polled.
+		// Completions that fitted can still be polled.
 		for (uint32_t id = 0; id < room && id < 8; id++)
 			b.bench.cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
 	}
 	env.control.sync();
 }
 
-// A datagram with another Q_Key is dropped in silence, and uses no receive.
+// A datagram with another Q_Key is dropped silently, and consumes no receive.
 void wrong_qkey(Env &env)
 {
 	LinkOptions options;

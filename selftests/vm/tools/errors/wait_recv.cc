@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A message that comes before its receive is posted is waited with, where it arrived.
+// A message that arrives before its receive is posted is kept at the responder.
 #include <unistd.h>
 
 #include "bench.h"
@@ -16,7 +16,7 @@ struct Receives {
 	Receives(Env &env, bool shared)
 		: pd(make_pd(env.device.context())), cq(env.device, {}), arena(pd.get(), 4096)
 	{
-		// What rdma_cm sets: who gets an RNR NAK is to wait for 655 ms.
+		// rdma_cm's value: after an RNR NAK the requester waits for 655 ms.
 		LinkOptions options;
 		options.min_rnr_timer = 0;
 		if (shared) {
@@ -46,7 +46,7 @@ struct Receives {
 	Remote there;
 };
 
-// Each message finds no receive; that is posted once this was seen. On a busy machine that may
+// Each message finds no receive, which is posted once that was seen. On a busy machine that may
 // take too long for most, but not for all.
 void called(Env &env, ibv_wr_opcode opcode, bool shared)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // vfair: the latency of short messages on one QP, alone and beside another QP that always has
-// -N messages of 64 KiB under way (the same process and CPU, so that no scheduler has a say).
+// -N messages of 64 KiB in flight (in the same process, so that the scheduler has no influence).
 // Each case takes -S seconds and prints percentiles of half a round trip.
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr uint32_t kBulkBytes = 65536, kBulkAt = 4096, kPongAt = 64;
 constexpr uint64_t kPingId = 1, kBulkId = 2;
 constexpr uint16_t kOver = 0xffff;
 
-// The two QPs of one side, and what it does with them.
+// One side: its two QPs and what it does with them.
 class Side {
 public:
 	Side(Env &env, uint32_t depth)
@@ -38,7 +38,7 @@ public:
 			post_bulk();
 	}
 
-	// The peer finds it at `at`, where this side has the other direction's.
+	// The peer gets it at `at`, where this side gets the other direction's.
 	void send(uint16_t number, uint32_t at)
 	{
 		memcpy(bench_.arena.at(2 * kPongAt), &number, sizeof(number));
@@ -50,7 +50,7 @@ public:
 		posted_++;
 	}
 
-	// Waits for another number than `old` at `at`, and keeps the bulk going meanwhile.
+	// Waits until the number at `at` is no longer `old`, and keeps the bulk traffic going.
 	uint16_t wait_change(uint16_t old, uint32_t at)
 	{
 		double limit = now_s() + env_.limit_s;
@@ -64,8 +64,8 @@ public:
 		return *word;
 	}
 
-	// One completion at most: where a WRITE completes at once, as over iWARP while TCP has
-	// room, the next would always be there, and nobody would look for the answer.
+	// At most one completion. Over iWARP a WRITE completes at once while TCP has
+	// room: there would always be another, and the loop would not look for the answer.
 	void reap(bool go_on)
 	{
 		Completion c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// rdma_cm's calls, between two ends in this process.
+// rdma_cm's calls between two ends in this process.
 #include "call.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ private:
 	CmId id_;
 };
 
-// A client with a QP and a way to its server, which listens.
+// A client with a QP and a resolved route to a listening server.
 class Ends : public Try {
 public:
 	explicit Ends(const std::string &address) : to_(address_of(address))
@@ -132,7 +132,7 @@ public:
 		for (int ends = 0; ends < 2; ends++)
 			channel_.expect(RDMA_CM_EVENT_ESTABLISHED);
 	}
-	// No event is waited for: rdma_cm says nothing of a DREQ that it had no memory for.
+	// Do not wait for an event: rdma_cm reports no DREQ that failed for lack of memory.
 	int call() override { return result(rdma_disconnect(client_.get())); }
 };
 
@@ -146,7 +146,7 @@ std::vector<Call> cm_calls(const std::string &address)
 		{"accept", [=] { return std::make_unique<Accept>(address); }},
 		{"disconnect", [=] { return std::make_unique<Disconnect>(address); }},
 	};
-	// TCP says so of a port that it has no memory for.
+	// TCP returns this when it has no memory for a port.
 	calls.front().other_error = EADDRINUSE;
 	return calls;
 }

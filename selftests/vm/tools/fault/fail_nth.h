@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The kernel's fault injection, for this thread: the n-th thing from now on that can fail, does.
+// The kernel's fault injection for this thread: the n-th point from now on that can fail, fails.
 #ifndef TERN_VM_FAULT_FAIL_NTH_H
 #define TERN_VM_FAULT_FAIL_NTH_H
 
@@ -14,7 +14,7 @@ public:
 	FailNth &operator=(const FailNth &) = delete;
 
 	void arm(int n);
-	// True: something has failed. From here on nothing will.
+	// Ends the injection. True: a point has failed.
 	bool disarm();
 
 private:

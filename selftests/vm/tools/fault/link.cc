@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Links, as `rdma link add` and `rdma link delete` make and end them.
+// Links, added and deleted as `rdma link add` and `rdma link delete` do it.
 #include "call.h"
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kName[] = "faulty0";
 
-// A request to RDMA's netlink, and its answer.
+// A request to RDMA's netlink, and its reply.
 class Request {
 public:
 	explicit Request(uint16_t command) : command_(command) {}
@@ -33,7 +33,7 @@ public:
 		add(type, text.c_str(), text.size() + 1);
 	}
 
-	// 0 or errno. The kernel does it within send().
+	// 0 or errno. The kernel handles the request within send().
 	int send(int socket)
 	{
 		nlmsghdr head = {};
@@ -50,7 +50,7 @@ public:
 			char rest[4096];
 		} answer;
 		ssize_t got = recv(socket, &answer, sizeof(answer), MSG_DONTWAIT);
-		// The acknowledgement may be what there was no memory for.
+		// The kernel may have had no memory for the acknowledgement.
 		if (got < 0)
 			return errno == EAGAIN ? ENOBUFS : errno;
 		require(answer.head.nlmsg_type == NLMSG_ERROR, "netlink answers with type %d",
@@ -108,7 +108,7 @@ public:
 	void judge(int error) override
 	{
 		bool there = find() != kNone;
-		// What had no memory for its answer has been done.
+		// Without memory for the reply the request has still been executed.
 		require(error == ENOBUFS || there == !error, "error %d, and the link is %s", error,
 			there ? "there" : "not there");
 	}
@@ -116,7 +116,7 @@ public:
 protected:
 	static constexpr uint32_t kNone = ~0u;
 
-	// The link's index, among all devices: libibverbs does not see one that has no uverbs.
+	// The link's index among all devices: libibverbs does not list a device without uverbs.
 	uint32_t find()
 	{
 		nlmsghdr ask = {};
@@ -134,7 +134,7 @@ protected:
 		return found;
 	}
 
-	// False: that was the last of them.
+	// False: there are no more.
 	static bool take_devices(char *answer, size_t bytes, uint32_t *found)
 	{
 		auto *one = reinterpret_cast<nlmsghdr *>(answer);
@@ -198,8 +198,8 @@ std::vector<Call> link_calls(const std::string &type, const std::string &netdev)
 		{"add-link", [=] { return std::make_unique<AddLink>(type, netdev); }},
 		{"delete-link", [=] { return std::make_unique<DeleteLink>(type, netdev); }},
 	};
-	// Most of thousands are sysfs', for each of the device's files the same ones: a prime meets
-	// other ones of them each time.
+	// Most of thousands of allocations are sysfs', alike for each file: a prime step hits
+	// different ones.
 	calls.front().stride = 37;
 	return calls;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// vfault: calls each verb again and again; of all that can fail in the kernel on its behalf, first
-// the first fails, then the second, and so on, until all has been. The verb then works, or
-// says that there is no memory and leaves nothing behind. Prints TAP.
+// vfault: calls each verb again and again. Of all points in the kernel where it can fail, first
+// the first fails, then the second, and so on to the last. Each time the verb succeeds, or
+// returns ENOMEM and leaves nothing behind. Prints TAP.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,17 +17,17 @@
 namespace vt {
 namespace {
 
-// More than any call asks for.
+// More points than any call has.
 constexpr int kMost = 20000;
 
-// What a program takes for "not now". ENFILE is the kernel's, of a socket that it has no memory for.
+// Errors that mean a lack of resources. The kernel returns ENFILE without memory for a socket.
 bool is_clean(const Call &call, int error)
 {
 	return error == ENOMEM || error == ENOBUFS || error == EAGAIN || error == ENFILE ||
 	       error == call.other_error;
 }
 
-// How many things could fail, about.
+// About how many points could fail.
 int try_all(const Call &call, FailNth *faults, std::set<int> *errors)
 {
 	for (int n = 1; n < kMost; n += call.stride) {
@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 		    {{'n', &choice.netdev}, {'a', &address}, {'t', &type}, {'l', &dummy}})) {
 		fprintf(stderr,
 			"usage: vfault -n NETDEV [-a ADDRESS] [-t TYPE -l NETDEV]\n"
-			"-a: rdma_cm's calls too, at this address of NETDEV\n"
-			"-t, -l: adding and deleting a link of this type on this netdev too\n");
+			"-a: also rdma_cm's calls, at this address of NETDEV\n"
+			"-t, -l: also adding and deleting a link of this type on this netdev\n");
 		return 2;
 	}
 	try {

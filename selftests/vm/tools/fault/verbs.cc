@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The verbs that reach the kernel.
+// The verbs that call the kernel.
 #include "call.h"
 
 #include <cerrno>
@@ -14,10 +14,10 @@ namespace vt {
 namespace {
 
 constexpr size_t kBytes = size_t{1} << 20;
-constexpr uint32_t kMoved = 16384; // by each WR
+constexpr uint32_t kMoved = 16384; // bytes by each WR
 constexpr int kAccess = kAllAccess | IBV_ACCESS_MW_BIND;
 
-// What the objects under test stand on.
+// The objects that the object under test needs.
 struct Ground {
 	explicit Ground(const Device &d)
 		: device(d), pd(make_pd(d.context())), arena(pd.get(), kBytes, kAccess),
@@ -35,7 +35,7 @@ using Base = std::shared_ptr<Ground>;
 template <class T> using Make = std::function<T *()>;
 template <class T> using Destroy = int (*)(T *);
 
-// An object is made, and goes again.
+// The verb creates an object, which is destroyed afterwards.
 template <class T> class Making : public Try {
 public:
 	Making(const Make<T> &make, Destroy<T> destroy) : make_(make), destroy_(destroy) {}
@@ -58,7 +58,7 @@ private:
 	T *object_ = nullptr;
 };
 
-// An object goes; if not, it can go later.
+// The verb destroys an object. If it fails, a second call succeeds.
 template <class T> class Destroying : public Try {
 public:
 	Destroying(const Make<T> &make, Destroy<T> destroy) : destroy_(destroy), object_(make())
@@ -85,7 +85,7 @@ private:
 	T *object_;
 };
 
-// Something is done to an object that was made for it.
+// The verb acts on an object that was created for it.
 template <class T> class Using : public Try {
 public:
 	Using(const Make<T> &make, Destroy<T> destroy, std::function<int(T *)> use)
@@ -231,7 +231,7 @@ LinkOptions few_words(ibv_qp_type type)
 	return options;
 }
 
-// From reset to RTS, and to ERR; each step a call of its own, after those before it.
+// From RESET to RTS, and to ERR. Each step is a case, after the steps before it.
 class Step : public Try {
 public:
 	Step(const Base &base, ibv_qp_type type, ibv_qp_state to)
@@ -275,7 +275,7 @@ private:
 	ibv_qp_state to_;
 };
 
-// Messages to itself. Whatever fails, they arrive: what there is no memory for is done later.
+// Messages to itself. They arrive whatever fails: without memory a step is done later.
 class Posting : public Try {
 public:
 	Posting(const Base &base, ibv_qp_type type, ibv_wr_opcode opcode)
@@ -304,7 +304,7 @@ public:
 	void judge(int error) override
 	{
 		require(!error, "posting: %s", strerror(error));
-		// UD promises no more than that they are sent.
+		// UD only guarantees that they are sent.
 		size_t due = works_.size() + (link_.options().type == IBV_QPT_RC ? receives_ : 0);
 		for (size_t done = 0; done < due;) {
 			Completion completion = base_->cq.next();
@@ -348,7 +348,7 @@ void add_roce(std::vector<Call> *calls, const Base &base)
 				ibv_gid gid;
 				memcpy(gid.raw, group, sizeof(group));
 				int error = ibv_attach_mcast(qp, &gid, 0);
-				// Or the QP could not go.
+				// Else the QP could not be destroyed.
 				return error ? error : ibv_detach_mcast(qp, &gid, 0);
 			});
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD}) {
@@ -382,7 +382,7 @@ std::vector<Call> verbs_calls(const Device &device)
 
 	add_object<ibv_context>(
 		&calls, "context", [=] { return ibv_open_device(which); }, ibv_close_device);
-	// If the device's file cannot be opened, libibverbs looks for one of another name.
+	// If the device's file cannot be opened, libibverbs tries another name.
 	calls.front().other_error = ENOENT;
 	add_memory(&calls, base);
 	add_cqs(&calls, base);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the cases of vhostile.py share: vtarget's two ports, connections, verdicts.
+"""Common code of vhostile.py's cases: vtarget's two ports, connections, verdicts.
 
-Whatever a case does: at its end the server must know that the connection is over, and must
-have written nothing where nothing may be written.
+At the end of each case the server must know that the connection has ended, and must not have
+written outside the memory that it may write.
 """
 
 import os
@@ -22,16 +22,16 @@ RTR = iw.fpdu(iw.tagged(iw.WRITE, 0, 0))
 
 
 def pause(seconds):
-    """For the server to see, or to do, what nothing tells us of."""
+    """Give the server time for a step that we cannot observe."""
     time.sleep(seconds * SLOW)
 
 
 class Wrong(Exception):
-    """The server did not do what it should; the text says how."""
+    """The server did something wrong; the text says what."""
 
 
 class Region:
-    """What the server's private data say of one."""
+    """A region, as the server's private data describe it."""
 
     def __init__(self, data):
         self.va, self.bytes, self.key = struct.unpack("<QQI4x", data)
@@ -39,7 +39,7 @@ class Region:
 
 
 class Server:
-    """vtarget: its two ports, and the bookkeeping of the cases."""
+    """vtarget's two ports, and the counts of the cases."""
 
     def __init__(self, address, seed):
         self.address, self.seed = address, seed
@@ -59,7 +59,7 @@ class Server:
         return {name: int(n) for name, n in (w.split("=") for w in self._lines.readline().split())}
 
     def wait_live(self, count, limit_s):
-        """Until so many connections are left."""
+        """Wait until that many connections are left."""
         deadline = time.monotonic() + limit_s * SLOW
         while True:
             live = self.ask("live")["live"]
@@ -70,19 +70,19 @@ class Server:
             time.sleep(0.02)
 
     def end(self):
-        """vtarget's too."""
+        """Tell vtarget to end."""
         self._lines.write("end\n")
         self._lines.flush()
 
     # -- connections
 
     def begin(self, **how):
-        """TCP alone."""
+        """A TCP connection without MPA."""
         return iw.Peer(self.address, PORT, 10 * SLOW, **how)
 
     def connect(self, receives=RECEIVES, job=NOTHING, depth=DEPTH, rtr=True, rcvbuf=None,
                 maxseg=None, **how):
-        """MPA done, and the first message sent."""
+        """A connection after the MPA handshake and the first message."""
         peer = self.begin(rcvbuf=rcvbuf, maxseg=maxseg)
         peer.send(iw.mpa(private=bytes([receives, job, depth]), **how))
         peer.flags, peer.revision, peer.ird, peer.ord, private = peer.reply()
@@ -95,7 +95,7 @@ class Server:
     # -- verdicts
 
     def case(self, name, work, inside=0):
-        """Runs work; then nobody is left, and `inside` bytes changed (None: does not matter)."""
+        """Run work(). Then no connection is left, and `inside` bytes (None: any) have changed."""
         self.number += 1
         why = ""
         try:
@@ -119,7 +119,7 @@ class Server:
 
     @staticmethod
     def expect_end(peer, codes=()):
-        """The stream ends, by a Terminate with one of codes, or without one if there are none."""
+        """The stream ends by a Terminate with one of these codes, or without one if there are none."""
         got, how = peer.end()
         said = [segment.code for segment in got if segment.opcode == iw.TERMINATE]
         text = "got %s, then %s" % (" ".join("%#06x" % code for code in said) or "no Terminate",
@@ -132,7 +132,7 @@ class Server:
         return got
 
     def refused(self, name, codes, *ulpdus, inside=0, **how):
-        """These segments, the last of which is wrong, end with a Terminate."""
+        """A case: these segments, the last of which is wrong, are answered by a Terminate."""
         codes = (codes,) if isinstance(codes, int) else codes
 
         def work():
@@ -142,7 +142,7 @@ class Server:
         self.case(name, work, inside)
 
     def quoted(self, name, code, quote, ulpdu):
-        """The Terminate for this segment has so much behind its code."""
+        """A case: the Terminate for this segment quotes that much after its code."""
         def work():
             with self.connect() as peer:
                 peer.send(iw.fpdu(ulpdu))
@@ -152,7 +152,7 @@ class Server:
         self.case(name, work, None)
 
     def accepted(self, name, *ulpdus, inside=0, **how):
-        """Nothing is wrong with these: no Terminate before or after our FIN."""
+        """A case: these segments are valid: no Terminate before or after our FIN."""
         def work():
             with self.connect(**how) as peer:
                 peer.send(b"".join(iw.fpdu(u) for u in ulpdus))
@@ -161,7 +161,7 @@ class Server:
         self.case(name, work, inside)
 
     def closed(self, name, *pieces, finish=False):
-        """What is no start-up is not answered at all."""
+        """A case: an invalid start-up frame is not answered."""
         def work():
             with self.begin() as peer:
                 for piece in pieces:
@@ -177,7 +177,7 @@ class Server:
         self.case(name, work)
 
     def round_trip(self, count=64):
-        """A good connection works: a Write, and a Read of the same."""
+        """A valid connection works: a Write, and a Read of the same bytes."""
         data = bytes(i * 7 & 0xff for i in range(count))
         with self.connect() as peer:
             peer.send(iw.fpdu(iw.tagged(iw.WRITE, self.open.key, self.open.va, data)) +
@@ -190,5 +190,5 @@ class Server:
             self.expect_end(peer)
 
     def works(self, after):
-        """As a case."""
+        """The same as a case."""
         self.case("works_after/" + after, self.round_trip, 64)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """vhostile.py's cases of wrong start-up frames, FPDUs and segments.
 
-The codes are those of Documentation/iwarp.md, and where that is silent of RFC 5040 and 5041.
+The codes are those of Documentation/iwarp.md, otherwise those of RFC 5040 and 5041.
 """
 
 import socket
@@ -15,9 +15,9 @@ from hostile import (ATOMIC_AT_PEER, DEPTH, FAIL_A_SEND, READ_FROM_PEER, RECEIVE
 # ---- start-up
 
 def _first_message(s, flags):
-    """Of peer-to-peer mode."""
+    """Cases of peer-to-peer mode."""
     def is_read():
-        """It finds a place where READs are not let in otherwise (RFC 6581 9.1)."""
+        """The RTR is accepted even if no READs are allowed (RFC 6581 9.1)."""
         with s.connect(depth=0, rtr=False, p2p=(0x8000, 0x4000), ord_=0) as peer:
             if (peer.ird, peer.ord) != (0x8001, 0x4000):
                 raise Wrong("the reply's IRD %#x, ORD %#x" % (peer.ird, peer.ord))
@@ -29,7 +29,7 @@ def _first_message(s, flags):
     s.case("mpa/first_message_is_a_read", is_read)
 
     def none():
-        """It is for the initiator to end it: he is told which there would be (9.2)."""
+        """The initiator has to end the connection: the reply names the RTRs that would work (9.2)."""
         with s.connect(rtr=False, p2p=(0xc000, 0)) as peer:
             if peer.flags != flags or peer.ird & 0xc000 != 0x8000 or peer.ord & 0xc000 != 0xc000:
                 raise Wrong("the reply's flags %#x, IRD %#x, ORD %#x" % (
@@ -163,7 +163,7 @@ def sends(s):
         s.refused("imm/%d_bytes" % count, code, iw.untagged(iw.IMM, bytes(count)))
     s.refused("imm/not_last", 0x1205, iw.untagged(iw.IMM, bytes(8), last=False))
     s.refused("imm/offset", 0x1204, iw.untagged(iw.IMM, bytes(8), mo=8))
-    # No region here may be invalidated by a peer: keys go on working.
+    # The peer may not invalidate any region here: keys still work afterwards.
     for name, region in (("open", s.open), ("alien", s.alien), ("dead", s.dead)):
         for opcode in (iw.SEND_INV, iw.SEND_SE_INV):
             s.refused("send_inv/%s_%d" % (name, opcode), 0x0109,
@@ -176,7 +176,7 @@ def sends(s):
 # ---- tagged buffers
 
 def outside(region):
-    """(name, address, bytes) that are not all in a region."""
+    """(name, address, bytes) of ranges that are not within a region."""
     return (("before", region.va - 1, 1), ("begins_before", region.va - 1, 8),
             ("behind", region.end, 1), ("ends_behind", region.end - 1, 2),
             ("zero", 0, 1), ("far", (region.va + (1 << 63)) % TOP, 1),
@@ -185,7 +185,7 @@ def outside(region):
 
 
 def unknown(region):
-    """Keys that are none. Not those beside: one in 256 of them is that of another region."""
+    """Keys that do not exist. Not neighbouring ones: one in 256 of them is another region's."""
     return (0, 1, 0xffffffff, region.key ^ 1, region.key ^ 0x80, region.key ^ 0x100000,
             region.key ^ 0x80000000, ~region.key & 0xffffffff)
 
@@ -219,7 +219,7 @@ def writes(s):
 
 
 def reads(s):
-    """Read Requests, and Read Responses that are none."""
+    """Wrong Read Requests, and Read Responses without a request."""
     def read(region, to, count, **how):
         return iw.read_request(region.key, to, count, **how)
     for key in unknown(s.open):
@@ -250,7 +250,7 @@ def reads(s):
 
 
 def _answers(s):
-    """The server READs from us: wrong responses."""
+    """The server READs from us, and gets wrong responses."""
     def answer(name, codes, *made, inside=0):
         def work():
             with s.connect(job=READ_FROM_PEER) as peer:
@@ -290,7 +290,7 @@ def _answers(s):
 
 
 def atomics(s):
-    """Atomic Requests, and responses that are none."""
+    """Wrong Atomic Requests, and Atomic Responses without a request."""
     def atomic(region, to, **how):
         return iw.atomic_request(region.key, to, **how)
     ones = TOP - 1
@@ -351,7 +351,7 @@ def atomics(s):
 
 
 def _masks(s):
-    """Atomics under masks, on bytes that are all 0xc5."""
+    """Masked atomics on bytes that are all 0xc5."""
     def masked(name, want, **how):
         def work():
             with s.connect() as peer:
@@ -376,10 +376,10 @@ def _masks(s):
     masked("swap_of_anything", 7, op=iw.CMP_SWAP, add=7, add_mask=TOP - 1)
 
 
-# ---- what we are sent
+# ---- what the server sends
 
 def _fpdu_lengths(s, change=None, **how):
-    """READs 20,000 bytes: (our MSS, the lengths of the ULPDUs that they come in)."""
+    """READ 20,000 bytes; returns (our MSS, the lengths of the ULPDUs that carry them)."""
     count = 20000
     with s.connect(**how) as peer:
         if change:
@@ -399,7 +399,7 @@ def _fpdu_lengths(s, change=None, **how):
 
 
 def _shrink_path(peer, mtu):
-    """As a router says it (RFC 1191), of what the other end has sent last."""
+    """Send the other end a router's message about its last packet (RFC 1191)."""
     sock = peer.sock
     repair, queue, seq = 19, 20, 21          # TCP_REPAIR, _REPAIR_QUEUE, _QUEUE_SEQ
     sock.setsockopt(socket.IPPROTO_TCP, repair, 1)
@@ -420,7 +420,7 @@ def _shrink_path(peer, mtu):
 
 
 def sizes(s):
-    """FPDUs fit into TCP's segments (RFC 5044 4.5), unless we say that they need not."""
+    """FPDUs fit into TCP's segments (RFC 5044 4.5), unless our flags allow longer ones."""
     def fit(name, markers=False, **how):
         def work():
             if markers:
@@ -443,7 +443,7 @@ def sizes(s):
 
     def follows():
         mss, got = _fpdu_lengths(s, lambda peer: _shrink_path(peer, 1000))
-        # What our end may send is not changed: of 1,500 bytes 1,000 are left.
+        # This does not change our own end. The other end has 1,000 of 1,500 bytes left.
         if max(got[1:]) > mss - 500 - 6 or max(got[1:]) < mss - 500 - 6 - 3:
             raise Wrong("ULPDUs of %s bytes in a path of 1000" % sorted(set(got)))
     s.case("sizes/follow_the_path", follows)
@@ -451,7 +451,7 @@ def sizes(s):
 
 
 def quotes(s):
-    """What a Terminate quotes (RFC 5040 4.8, figure 10), and whose fault is said how."""
+    """What a Terminate quotes (RFC 5040 4.8, figure 10), for faults of either end."""
     def head(bits, ulpdu):
         return bytes([bits, 0]) + struct.pack(">H", len(ulpdu))
     read = iw.read_request(s.dead.key, s.open.va, 8)
@@ -467,7 +467,7 @@ def quotes(s):
     s.quoted("quotes/half_a_header", 0x02ff, b"\0\0", b"\x41\x43\0\0")
 
     def behind():
-        """The window is shut when the QP is destroyed: the Terminate comes when we read."""
+        """The window is shut when the QP is destroyed: the Terminate arrives when we read."""
         with s.connect(rcvbuf=16384) as peer:
             for msn in range(1, DEPTH + 1):
                 peer.send(iw.fpdu(iw.read_request(s.open.key, s.open.va, s.open.bytes, msn=msn)))
@@ -480,8 +480,8 @@ def quotes(s):
     s.case("quotes/behind_a_shut_window", behind)
 
     def local():
-        """The program destroys its QP as soon as it sees the failure: the Terminate comes all
-        the same, and a FIN behind it."""
+        """The program destroys its QP as soon as it sees the failure: the Terminate still
+        arrives, and then a FIN."""
         with s.connect(job=FAIL_A_SEND) as peer:
             got, how = peer.end()
             said = [segment.payload for segment in got if segment.opcode == iw.TERMINATE]
@@ -492,7 +492,7 @@ def quotes(s):
 
 
 def terminates(s):
-    """Terminates: whatever they say, the stream ends, and they are not answered."""
+    """Terminates with any contents: the stream ends, and they are not answered."""
     def one(name, *ulpdus):
         def work():
             with s.connect() as peer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""vhostile.py's cases of the stream's ends and pace, and of chance."""
+"""vhostile.py's cases of a stream's end and speed, and of random data."""
 
 import itertools
 import random
@@ -14,15 +14,15 @@ from hostile import (ATOMIC_AT_PEER, DEPTH, NOTHING, READ_FROM_PEER, RTR, SEND_T
 
 # ---- the stream itself
 
-# Bytes of an FPDU that is nearly as long as can be, so many of them, and the bytes of the smallest
-# segments that Linux can be told to send.
+# The bytes of an FPDU of nearly the largest length, the number of these FPDUs, and the bytes of the
+# smallest segments that Linux can be told to send.
 _LONG_FPDU = 65000
 _LONG_FPDUS = 8
 _SMALL_SEGMENT = 88
 
 
 def stream(s):
-    """Ends at every place, odd cuts, windows that stay shut."""
+    """A stream ends at every offset, is cut at odd offsets, has a window that stays shut."""
     start = iw.mpa(private=b"\x10\0")
     body = RTR + iw.fpdu(iw.tagged(iw.WRITE, s.open.key, s.open.va, b"Z" * 40))
     whole = start + body
@@ -45,7 +45,7 @@ def stream(s):
                 s.expect_end(peer)
     s.case("stream/fin_in_an_fpdu", fins)
 
-    # What an end waits for that the other has closed will not come.
+    # An end waits in vain for data if the other end has closed.
     for name, how in (("a_response", {"job": READ_FROM_PEER}),
                       ("the_first_message", {"job": SEND_TO_PEER, "rtr": False})):
         def instead(how=how):
@@ -85,7 +85,7 @@ def stream(s):
 
 
 def _random_cuts(s, rng):
-    """Writes all over the open region, in segments of any size: all arrives as sent."""
+    """Write all of the open region, in segments of any size: all arrives as sent."""
     image = bytearray(b"\xc5" * 8192)
     data = bytearray()
     for _ in range(40):
@@ -106,9 +106,9 @@ def _random_cuts(s, rng):
 
 
 def _small_segments(s, rng):
-    """A packet takes memory however little is in it: of a part of an FPDU the receive buffer may
-    be full, and the window shut. The rest must come all the same. (A packet must take much: 16 KiB in
-    User Mode Linux. Of less TCP makes room by itself.)"""
+    """A small packet takes much memory, so an incomplete FPDU may
+    fill the receive buffer and shut the window. The rest must still arrive. (It takes 16 KiB in
+    User Mode Linux. With less TCP makes room by itself.)"""
     data = rng.randbytes(_LONG_FPDU)
     with s.connect(maxseg=_SMALL_SEGMENT) as peer:
         peer.send(_LONG_FPDUS * iw.fpdu(iw.tagged(iw.WRITE, s.open.key, s.open.va, data)) +
@@ -121,7 +121,7 @@ def _small_segments(s, rng):
 
 
 def _shut(s):
-    """A peer that asks for data and does not read them, or does not answer."""
+    """A peer requests data and does not read them, or does not answer."""
     def shut():
         peer = s.connect(rcvbuf=16384)
         for msn in range(1, DEPTH + 1):
@@ -142,7 +142,7 @@ def _shut(s):
     s.case("shut_window/destroyed", destroyed)
 
     def ends():
-        """The server wants the end, or has reason to: it comes in time, whatever we do."""
+        """The server ends the connection, or has a reason to: it ends in time, whatever we do."""
         peers = {"wrong segment": shut(), "shut window": shut(),
                  "READ without a response": s.connect(job=READ_FROM_PEER),
                  "no first message": s.connect(job=SEND_TO_PEER, rtr=False)}
@@ -153,7 +153,7 @@ def _shut(s):
         try:
             s.wait_live(0, 12)
         except Wrong:
-            # Those that were reset say so.
+            # A connection that was reset gives an error.
             open_ = [name for name, peer in peers.items()
                      if not peer.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)]
             raise Wrong("after 12 s the server still waits for: " + ", ".join(open_)) from None
@@ -164,7 +164,7 @@ def _shut(s):
 
 
 def slow(s):
-    """Many that take their time: they are ended when it is up, and others do not notice."""
+    """Many slow connections: the server ends them after the time limit, and others notice nothing."""
     wish = b"\0\0"          # no receives
 
     def work():
@@ -205,7 +205,7 @@ def slow(s):
     s.works("slow")
 
 
-# ---- chance
+# ---- random data
 
 def _likely(s, rng):
     """A segment with right framing and likely values in its fields."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An iWARP peer made of a plain TCP socket: MPA, DDP and RDMAP, right or wrong as one likes.
+"""An iWARP peer over a plain TCP socket: valid or invalid MPA, DDP and RDMAP.
 
 Shares nothing with tern's code. Fields come from RFC 5040, 5041, 5044, 6581 and 7306.
 """
@@ -45,7 +45,7 @@ def crc32c(data):
 
 def mpa(flags=CRC | ENHANCED, revision=2, private=b"", length=None, key=REQUEST, ird=16, ord_=16,
         p2p=P2P):
-    """A start-up frame; length is what it says of its private data if that is to be a lie."""
+    """A start-up frame. length: a wrong length of the private data, if given."""
     if flags & ENHANCED and length is None:
         private = struct.pack(">HH", ird | p2p[0], ord_ | p2p[1]) + private
     return key + struct.pack(">BBH", flags, revision,
@@ -53,7 +53,7 @@ def mpa(flags=CRC | ENHANCED, revision=2, private=b"", length=None, key=REQUEST,
 
 
 def fpdu(ulpdu, crc_xor=0, length=None):
-    """Framed; length is what it says of the ULPDU if that is to be a lie."""
+    """An FPDU. length: a wrong length of the ULPDU, if given."""
     body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
     body += bytes(-len(body) % 4)
     return body + struct.pack("<I", crc32c(body) ^ crc_xor)
@@ -70,19 +70,19 @@ def tagged(opcode, stag, to, payload=b"", last=True, ddp=1, rdmap=1):
 
 
 def untagged(opcode, payload=b"", qn=None, msn=1, mo=0, inv=0, last=True, ddp=1, rdmap=1):
-    """An untagged segment; the queue is the opcode's unless said."""
+    """An untagged segment. qn: another queue than the opcode's."""
     return _control(opcode, False, last, ddp, rdmap) + struct.pack(
         ">IIII", inv & 0xffffffff, QUEUE.get(opcode, 0) if qn is None else qn, msn, mo) + payload
 
 
 def read_request(stag, to, count, sink=0x51, sink_to=0, **how):
-    """Asks for count bytes."""
+    """A Read Request for count bytes."""
     return untagged(READ_REQ, struct.pack(">IQIIQ", sink, sink_to, count, stag & 0xffffffff,
                                           to & (1 << 64) - 1), **how)
 
 
 def atomic_request(stag, to, op=FETCH_ADD, add=1, add_mask=0, compare=0, compare_mask=0, **how):
-    """A fetch and add of 1 unless said."""
+    """An Atomic Request, by default a fetch and add of 1."""
     return untagged(ATOMIC_REQ, struct.pack(">IIIQQQQQ", op, 0x77, stag & 0xffffffff,
                                             to & (1 << 64) - 1, add, add_mask, compare,
                                             compare_mask), **how)
@@ -93,7 +93,7 @@ def terminate(code, payload=b"\0\0", **how):
     return untagged(TERMINATE, struct.pack(">H", code) + payload, **how)
 
 
-# ---- what comes back
+# ---- what the peer sends
 
 class Ended(Exception):
     """The peer ended the stream: `how` is FIN, RST or silence."""
@@ -104,7 +104,7 @@ class Ended(Exception):
 
 
 class Segment:
-    """A segment that came in."""
+    """A received segment."""
 
     def __init__(self, ulpdu):
         self.ulpdu = ulpdu
@@ -120,7 +120,7 @@ class Segment:
 
     @property
     def code(self):
-        """Of a Terminate; None of all else."""
+        """A Terminate's code; None for other segments."""
         if self.opcode != TERMINATE or len(self.payload) < 4:
             return None
         return struct.unpack_from(">H", self.payload)[0]
@@ -143,23 +143,23 @@ class Stream:
         self.close()
 
     def close(self):
-        """With a FIN, or a reset if something was not read."""
+        """Close with a FIN, or with a reset if data were not read."""
         self.sock.close()
 
     def reset(self):
-        """With a reset."""
+        """Close with a reset."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.sock.close()
 
     def send(self, data):
-        """As it is. A peer that is gone already will be noticed when we read."""
+        """Send bytes. If the peer is gone already, the next read will show that."""
         try:
             self.sock.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
             pass
 
     def send_slowly(self, data, cuts, pause_s=0):
-        """In pieces that end at `cuts`, each a segment of its own if the network lets it."""
+        """Send in pieces that end at `cuts`, if possible each as a segment of its own."""
         begin = 0
         for end in list(cuts) + [len(data)]:
             self.send(data[begin:end])
@@ -168,7 +168,7 @@ class Stream:
                 time.sleep(pause_s)
 
     def finish(self):
-        """FIN; what the peer says is still read."""
+        """Send a FIN. Data can still be read."""
         try:
             self.sock.shutdown(socket.SHUT_WR)
         except OSError:
@@ -189,12 +189,12 @@ class Stream:
         return out
 
     def skip(self, count):
-        """So many bytes, whatever they are; what comes then is of no use to anybody."""
+        """Read that many bytes of any content. Data after them are not usable."""
         while count:
             count -= len(self._read(min(count, 1 << 16)))
 
     def _read_stream(self, count):
-        """FPDU bytes without the markers among them."""
+        """An FPDU's bytes without markers."""
         out = b""
         while len(out) < count:
             if self.markers and self._raw % 512 == 0:
@@ -207,7 +207,7 @@ class Stream:
         return out
 
     def frame(self, key):
-        """The other's start-up frame: (flags, revision, ird, ord, private data)."""
+        """The peer's start-up frame: (flags, revision, ird, ord, private data)."""
         head = self._read(20)
         if head[:16] != key:
             raise ValueError("this is no %r: %r" % (key, head))
@@ -231,7 +231,7 @@ class Stream:
         return Segment(rest[:length])
 
     def end(self):
-        """Reads to the end: (segments, how it ended)."""
+        """Read to the end; returns (segments, how it ended)."""
         got = []
         try:
             while True:
@@ -254,5 +254,5 @@ class Peer(Stream):
         super().__init__(sock, limit_s)
 
     def reply(self):
-        """The server's frame."""
+        """The server's reply frame."""
         return self.frame(REPLY)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Sends malformed RoCE packets to a peer, a bounded number of them; runs in a guest.
+"""Sends a limited number of malformed RoCE packets to a peer; runs in a guest.
 
 usage: vattack.py [-6] [--v1 NETDEV MAC] [--seed N] [--qpn N]... SOURCE TARGET WHAT...
 WHAT: opcodes   every opcode byte, every length up to its headers, right and wrong ICRC
       lengths   UDP lengths, pad counts and payload sizes that contradict each other
       floods    random bytes, and valid headers with random fields
 
-A packet whose ICRC is right passes the first check, so its parser is really reached. The
+A packet with a right ICRC passes the first check, so it reaches the parser. The
 ICRC is computed over the IP header that the kernel will send: the identification is 0 and
 "don't fragment" is set, as Linux does for a UDP socket that discovers path MTUs.
 """
@@ -42,7 +42,7 @@ def icrc(ip, udp, transport):
 
 
 class Sender:
-    """A raw socket: the IP header is the kernel's (IPv6) or ours (IPv4)."""
+    """A raw socket. The kernel makes the IP header for IPv6, we make it for IPv4."""
 
     def __init__(self, source, target):
         self.v6 = ":" in target
@@ -57,12 +57,12 @@ class Sender:
         """As it will be on the wire (IPv4: the checksum is the kernel's)."""
         if self.v6:
             return struct.pack(">IHBB", 6 << 28, payload, 17, 64) + self.source + self.target
-        # The kernel fills in an identification of 0 by itself, but not ours of 0x7777.
+        # The kernel replaces an identification of 0, but not this 0x7777.
         return struct.pack(">BBHHHBBH", 0x45, 0, 20 + payload, 0x7777, 0x4000, 64, 17, 0) \
             + self.source + self.target
 
     def send(self, transport, good=True, udp_length=None, sport=0xc000):
-        """`transport` is BTH and what follows, without ICRC, which is added if `good`."""
+        """`transport` is BTH and what follows. The ICRC is added, and is right if `good`."""
         length = 8 + len(transport) + 4
         said = length if udp_length is None else udp_length
         udp = struct.pack(">HHHH", sport, PORT, said & 0xffff, 0)
@@ -72,13 +72,13 @@ class Sender:
         self._out(ip, datagram)
 
     def send_raw(self, payload, sport=0xc000):
-        """A datagram of any bytes, even shorter than an ICRC."""
+        """A datagram of any bytes, possibly shorter than an ICRC."""
         datagram = struct.pack(">HHHH", sport, PORT, 8 + len(payload), 0) + payload
         self._out(self.ip_header(len(datagram)), datagram)
 
     def _out(self, ip, datagram):
         if self.v6:
-            # IPv6 wants a UDP checksum; zero is dropped by many a receiver, so compute it.
+            # IPv6 requires a UDP checksum, and receivers may drop 0, so compute it.
             pseudo = self.source + self.target + struct.pack(">II", len(datagram), 17)
             words = pseudo + datagram + (b"\0" if len(datagram) % 2 else b"")
             total = sum(struct.unpack(">%dH" % (len(words) // 2), words))
@@ -94,7 +94,7 @@ class Sender:
                 break
             except (BlockingIOError, OSError) as error:
                 if getattr(error, "errno", 0) not in (11, 105):
-                    break  # the kernel refuses this one (too long, say): fine
+                    break  # the kernel refuses it, for example as too long
                 time.sleep(0.01)
         self.sent += 1
         if self.sent % 64 == 0:
@@ -120,7 +120,7 @@ def opcodes(out, qpns, rng):
 
 
 def lengths(out, qpns, rng):
-    """Lengths that lie: DMA lengths, pads, truncations, jumbo payloads."""
+    """Wrong lengths: DMA lengths, pads, truncations, jumbo payloads."""
     for qpn in qpns:
         for opcode in (0x00, 0x01, 0x02, 0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0c, 0x0d, 0x0f, 0x10,
                        0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x20, 0x26, 0x2a, 0x64, 0x65, 0x81):
@@ -138,7 +138,7 @@ def lengths(out, qpns, rng):
 
 
 def floods(out, qpns, rng):
-    """Random bytes; right headers with random fields; ACKs nobody asked for."""
+    """Random bytes; valid headers with random fields; unsolicited ACKs."""
     for _ in range(1500):
         out.send_raw(rng.randbytes(rng.randrange(0, 1400)), sport=rng.randrange(1, 65536))
     for _ in range(4000):
@@ -153,7 +153,7 @@ def floods(out, qpns, rng):
 
 
 def main():
-    """Send, say how many."""
+    """Send, and print how many."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--qpn", type=lambda s: int(s, 0), action="append", default=[])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""RoCE packets, right to the last bit, from who should not send them; runs in a guest.
+"""Sends valid RoCE packets as a sender that is not the peer; runs in a guest.
 
-usage: vforge.py datagrams TARGET [QPN [N]]  by an ordinary UDP socket: anybody may
-       vforge.py claims NETDEV MAC TARGET    frames that claim to come from TARGET itself
+usage: vforge.py datagrams TARGET [QPN [N]]  by an ordinary UDP socket, as any user
+       vforge.py claims NETDEV MAC TARGET    frames with TARGET as their source address
 """
 
 import socket
@@ -13,12 +13,12 @@ import sys
 import vattack
 
 PACKETS = 16
-# A QP number that goes round to the first ones last, so there is none.
+# QP numbers reach this one last, so no QP has it.
 QPN = 0xfffff0
 
 
 def datagrams(target, qpn=QPN, packets=PACKETS):
-    """The IP header is the kernel's, and known: see vattack.py."""
+    """The kernel makes the IP header, whose contents are known: see vattack.py."""
     family = socket.AF_INET6 if ":" in target else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -42,7 +42,7 @@ def datagrams(target, qpn=QPN, packets=PACKETS):
             try:
                 sock.sendto(ready[n % PACKETS], (target, vattack.PORT))
             except PermissionError:
-                pass  # a firewall said so
+                pass  # a firewall refused it
 
 
 def claims(netdev, mac, target):

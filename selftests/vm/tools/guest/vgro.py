@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a filter sees of packets that come together and differ in a field of the IP header.
+"""Shows which packets GRO merges if they differ in a field of the IP header.
 
 usage: vgro.py NETDEV NETNS NETDEV_THERE FAMILY FIELD
-Runs as root, in a namespace from which the one of the name is reached by a veth pair with the
-addresses of vmtest/netns.py. FIELD: none, or what every other packet has another of. Prints how
-many packets a sniffer there has seen at a time, then the field of each, in order.
+Runs as root, in a namespace with a veth pair into NETNS with the addresses of vmtest/netns.py.
+FIELD: none, or the field that differs in every second packet. Prints how many packets a sniffer in
+NETNS has seen, then the field of each, in order.
 """
 
 import ctypes
@@ -19,15 +19,15 @@ import vattack
 PACKETS = 32
 ETH_P = {4: 0x0800, 6: 0x86dd}
 CLONE_NEWNET = 0x40000000
-# A QP number that goes round to the first ones last, so there is none.
+# QP numbers reach this one last, so no QP has it.
 QPN = 0xfffff0
-# FIELD: where it is in the IP header, and what every other packet has there.
+# FIELD: its offset in the IP header, and the value in every second packet.
 FIELDS = {4: {"ttl": (8, 63), "tos": (1, 0x20), "df": (6, 0)},
           6: {"hops": (7, 63), "class": (0, 0x62)}}
 
 
 class Packets(vattack.Sender):
-    """The frames, with IP headers that differ."""
+    """The frames, whose IP headers differ."""
 
     def __init__(self, family, field, ether):
         addresses = ("10.88.0.1", "10.88.0.2") if family == 4 else ("fd88::1", "fd88::2")
@@ -55,7 +55,7 @@ class Packets(vattack.Sender):
 
 
 def enter(netns_file):
-    """From now on sockets are of that namespace."""
+    """New sockets will be in that namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(netns_file.fileno(), CLONE_NEWNET):
         sys.exit("setns: " + os.strerror(ctypes.get_errno()))
@@ -74,7 +74,7 @@ def listen_there(netns, netdev):
 
 
 def seen_of(sniffer, family, bytes_sent):
-    """IP headers that were seen until all the bytes behind them were."""
+    """The IP headers seen, until the payloads behind them are complete."""
     header = 20 if family == 4 else 40
     seen = []
     try:
@@ -83,7 +83,7 @@ def seen_of(sniffer, family, bytes_sent):
             ip = frame[14:14 + header]
             if frame[12:14] == struct.pack(">H", ETH_P[family]) and \
                     struct.unpack_from(">H", frame, 14 + header + 2)[0] == vattack.PORT:
-                # Of those put together there is one UDP header.
+                # Merged packets have one UDP header.
                 bytes_sent -= len(frame) - 14 - header - 8
                 seen.append(ip)
     except TimeoutError:
@@ -92,7 +92,7 @@ def seen_of(sniffer, family, bytes_sent):
 
 
 def main():
-    """Send, and say what was seen."""
+    """Send, and print what was seen."""
     netdev, netns, there, family, field = sys.argv[1:]
     family = int(family)
     sniffer = listen_there(netns, there)

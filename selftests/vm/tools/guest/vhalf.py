@@ -4,9 +4,9 @@
 
 usage: vhalf.py ADDRESS PORT FILE read|trickle|mute
 
-Answers one client and reads nothing until FILE is there. Then it sends a FIN, and reads what comes to
-the end, and says how many whole Sends that were; or it reads a little at a time (trickle). Or it is mute:
-it reads some before that, and then nothing until it is killed.
+Answers one client and reads nothing until FILE exists. Then it sends a FIN. read: it reads to the end,
+and prints how many whole Sends arrived. trickle: it reads little at a time. mute: it reads some data
+before the FIN, and then nothing until it is killed.
 """
 
 import os
@@ -16,17 +16,17 @@ import time
 
 import iwpeer as iw
 
-# For `read`, little: what has completed is not all TCP's then. For `mute`, as much as packets take.
-# For `trickle`, so much that the window takes whole packets: else TCP has it for shut, and gives up.
+# read: small, so that more completes than TCP has room for. mute: enough for whole packets.
+# trickle: enough for the window to take whole packets: else TCP treats it as shut, and gives up.
 _RCVBUF = {"read": 16384, "trickle": 256 << 10, "mute": 128 << 10}
-# Memory is lent to windows of 64 KiB and more, and TCP's are smaller until data have come.
+# Zero-copy needs a window of 64 KiB, and TCP's is smaller until data have arrived.
 _WINDOW_GROWS = 2 << 20
-# Memory is lent for long FPDUs alone.
+# Zero-copy needs long FPDUs.
 _FLAGS = {"read": iw.CRC | iw.ENHANCED, "trickle": iw.CRC | iw.ENHANCED, "mute": iw.ENHANCED | iw.LONG_FPDUS}
 
 
-def _trickle(sock):
-    """Progress whenever somebody looks, and no end of vcm's 8 MiB for two minutes."""
+def _read_slowly(sock):
+    """Read slowly: there is always progress, but vcm's 8 MiB take two minutes."""
     try:
         while sock.recv(1 << 16):
             time.sleep(1)
@@ -37,7 +37,7 @@ def _trickle(sock):
 
 
 def main():
-    """Ends, or an exception."""
+    """Serve one client. An error raises an exception."""
     address, port, file, what = sys.argv[1:]
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -46,7 +46,7 @@ def main():
     listener.listen()
     stream = iw.Stream(listener.accept()[0], 60)
     stream.frame(iw.REQUEST)
-    # vcm lets one READ in.
+    # vcm allows one READ.
     stream.send(iw.mpa(key=iw.REPLY, flags=_FLAGS[what], ord_=1))
     if what == "mute":
         stream.skip(_WINDOW_GROWS)
@@ -55,9 +55,9 @@ def main():
         time.sleep(0.1)
     stream.finish()
     if what == "trickle":
-        _trickle(stream.sock)
+        _read_slowly(stream.sock)
         return
-    # Who takes that for the end has ended before there is room for more.
+    # A client that takes the FIN for the end has ended before there is room for more.
     time.sleep(600 if what == "mute" else 1)
     got, how = stream.end()
     print("%d messages" % sum(segment.opcode == iw.SEND and segment.last for segment in got))

@@ -4,9 +4,9 @@
 
 usage: vhostile.py [--seed N] [--garbage N] [--end] ADDRESS [GROUP...]
 
-Each case is a connection (or some) that does one thing wrong. The server must name it in a
-Terminate and end the stream, must have written nothing where nothing may be written, must
-know the connection's end, and go on serving others.
+Each case is one connection or several with one error. The server must name the error in a
+Terminate and end the stream, must not write outside the memory that it may write, must
+know that the connection has ended, and must go on to serve others.
 """
 
 import argparse
@@ -22,7 +22,7 @@ GROUPS = {f.__name__: f for f in (
 
 
 def main():
-    """All groups that are named; the exit code is that of TAP programs."""
+    """Run the named groups; returns the exit code of a TAP program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--garbage", type=int, default=300, help="connections")

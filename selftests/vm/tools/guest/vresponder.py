@@ -4,7 +4,7 @@
 
 usage: vresponder.py ADDRESS PORT
 
-Each case is the answer to one connection's MPA request. The client must end the connection,
+Each case is a wrong reply to one connection's MPA request. The client must end the connection,
 with the Terminate that RFC 6581 8 has for the case, if any.
 """
 
@@ -13,14 +13,14 @@ import sys
 
 import iwpeer as iw
 
-# Who does not end at all is told from who is slow: on a busy machine that may be anybody.
+# Long enough to tell a client that never ends from one on a busy machine.
 _PATIENCE_S = 60
 _NO_IRD, _NO_RTR, _CRC = 0x2006, 0x2007, 0x2002
 _ENHANCED = iw.CRC | iw.ENHANCED
 
 
 def _ended(stream, code=None):
-    """What is wrong with how the client ends; None: nothing."""
+    """What is wrong with the client's end, or None."""
     got, how = stream.end()
     codes = [segment.code for segment in got if segment.code is not None]
     if how == "silence":
@@ -31,7 +31,7 @@ def _ended(stream, code=None):
 
 
 def _answer(data, code=None):
-    """Case: that instead of a right reply."""
+    """A case: these bytes instead of a reply."""
     def case(stream):
         stream.send(data)
         return _ended(stream, code)
@@ -39,12 +39,12 @@ def _answer(data, code=None):
 
 
 def _frame(**how):
-    """A reply that is right for rping, whose IRD is 1, but for what is said."""
+    """A reply that is right for rping, whose IRD is 1, except for the arguments."""
     return iw.mpa(key=iw.REPLY, **{"flags": _ENHANCED, "ord_": 1, **how})
 
 
 def _reply(code=None, **how):
-    """Case: a reply with that wrong in it."""
+    """A case: a reply with that error."""
     return _answer(_frame(**how), code)
 
 
@@ -89,7 +89,7 @@ CASES = (
 
 
 def main():
-    """The exit code is that of TAP programs."""
+    """Run all cases; returns the exit code of a TAP program."""
     listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
     listener.settimeout(2 * _PATIENCE_S)
     print("TAP version 13")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""vxdp.py NETDEV: an XDP program on it, in its driver, that passes everything on."""
+"""vxdp.py NETDEV: attaches an XDP program in the netdev's driver that passes all packets."""
 
 import ctypes
 import os

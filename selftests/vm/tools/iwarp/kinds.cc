@@ -15,7 +15,7 @@ constexpr uint32_t kWindows = 2;
 constexpr uint32_t kReceives = 8;
 constexpr uint32_t kImm = 0x01020304;
 constexpr uint64_t kOld = 5, kAdd = 7, kNew = 99;
-// Where in the region.
+// Offsets in the region.
 enum : uint64_t { kReadFrom = 0, kWriteTo = 1024, kSwapped = 2048, kAdded = 2056, kLocal = 3072 };
 
 struct Keys {
@@ -67,7 +67,7 @@ Kinds::Kinds(Endpoint &endpoint, bool client)
 	}
 }
 
-// Good until the next one.
+// Valid until the next one.
 ibv_send_wr Kinds::request(ibv_wr_opcode opcode, uint32_t bytes, bool solicited)
 {
 	ibv_send_wr wr = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One message of each kind that iWARP has, from both ends, for who looks at the wire.
+// One message of each kind that iWARP has, from both ends, for tests that capture the wire.
 #ifndef TERN_VM_KINDS_H
 #define TERN_VM_KINDS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// viwarp: two ends connected by rdma_cm move verified data both ways at once, then one of
-// them ends the connection, in order or not, and both see that it has ended.
+// viwarp: two ends connected by rdma_cm move verified data both ways at once. Then one of
+// them ends the connection, orderly or not, and both check that it has ended.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -38,18 +38,17 @@ struct Options {
 	      "[-L]\n"
 	      "              [-e disconnect|abort|destroy|kill|kinds|reject|stream] "
 	      "[-l ADDRESS | HOST]\n"
-	      "With HOST it is the client; the server listens at ADDRESS, or any of IPv4's. Both\n"
-	      "need the same -n, -b, -r and -e.\n"
-	      "-S  the server ends the connection, else the client; with -e abort, destroy or "
-	      "kill\n"
-	      "    there is work unfinished at both ends\n"
-	      "-z  READs of nothing as well, and of a few bytes on two pages\n"
-	      "-L  do not mind requests that never complete after the connection's end\n"
-	      "-e kinds   instead of all that one message of every kind, and a Terminate\n"
-	      "-e reject  instead of all that the server refuses the connection\n"
-	      "-e stream  instead of all that long messages to the server, many under way, whose\n"
-	      "           memory is written to anew as soon as they have completed; four a "
-	      "round\n",
+	      "With HOST it is the client. The server listens at ADDRESS, or at any IPv4 address.\n"
+	      "Both need the same -n, -b, -r and -e.\n"
+	      "-S  the server ends the connection, otherwise the client. With -e abort, destroy "
+	      "or\n"
+	      "    kill requests are pending at both ends\n"
+	      "-z  also READs of 0 bytes, and of a few bytes on two pages\n"
+	      "-L  allow requests that never complete after the connection's end\n"
+	      "-e kinds   only one message of every kind, and a Terminate\n"
+	      "-e reject  the server only rejects the connection\n"
+	      "-e stream  only long messages to the server, many in flight, whose memory is\n"
+	      "           overwritten as soon as they have completed; four per round\n",
 	      stderr);
 	exit(2);
 }

@@ -16,23 +16,23 @@ namespace {
 
 constexpr uint32_t kPage = 4096;
 constexpr uint32_t kMinBytes = 128;
-constexpr uint32_t kBatch = 32;	   // posted together, so that much is behind most of them
+constexpr uint32_t kBatch = 32;	   // posted together, so that most have many others behind them
 constexpr uint32_t kUnderWay = 64; // not complete, at most: each has its memory
 constexpr uint32_t kWindow = 128;  // not verified, at most: each has its memory
 constexpr uint32_t kCredits = 8;
 constexpr int kWrong = 0x77;
-// wr_id: what is no message's number.
+// wr_id values that are no message's number.
 constexpr uint64_t kCredit = 1ull << 32;
 
 enum class Kind { kSend, kWriteImm, kWrite };
 
-// A round. A WRITE without notice is there when what follows it is.
+// A round. A WRITE without notice has arrived when the message after it has.
 constexpr Kind kRound[] = {Kind::kSend, Kind::kWriteImm, Kind::kWrite, Kind::kSend};
 constexpr uint32_t kRoundMessages = std::size(kRound);
 constexpr uint32_t kReceives = kWindow / kRoundMessages * (kRoundMessages - 1);
 static_assert(kBatch % kRoundMessages == 0 && kWindow % kRoundMessages == 0);
 
-// What both ends know of it.
+// What both ends know of a message.
 struct Message {
 	Kind kind;
 	uint32_t bytes;
@@ -96,7 +96,7 @@ Stream::Stream(Endpoint &endpoint, bool client, const StreamOptions &options)
 			post_receive(i, messages_.sge(memory(i, kReceives), stride_));
 }
 
-// One in eight may be short; odd addresses and lengths, and one in three has two SGEs.
+// One in eight may be short. Addresses and lengths are odd, and one in three has two SGEs.
 Message Stream::message(uint64_t number) const
 {
 	uint64_t r = key(number);
@@ -186,7 +186,7 @@ void Stream::post(uint32_t batch)
 	posted_ += batch;
 }
 
-// With all before it: their memory is ours again.
+// This completes all before it too: their memory may be used again.
 void Stream::completed(uint64_t number)
 {
 	require(number >= completed_ && number < posted_, "message %llu completes after %llu",

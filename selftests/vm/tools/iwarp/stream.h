@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// Long messages from the client to the server, many under way. Their memory is written to
-// anew as soon as they have completed, and the server verifies every byte: so it is seen if
-// the stream reads of memory that it has given back.
+// Long messages from the client to the server, many in flight. Their memory is overwritten
+// as soon as they have completed, and the server verifies every byte. So the test notices if
+// the stream reads memory whose request has completed.
 #ifndef TERN_VM_STREAM_H
 #define TERN_VM_STREAM_H
 

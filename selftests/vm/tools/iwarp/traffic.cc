@@ -18,16 +18,16 @@ constexpr uint32_t kNotes = kOperations + 1; // and "done"
 constexpr uint32_t kSourceBytes = 2u << 20;
 constexpr uint32_t kMaxSend = 64u << 10;
 constexpr uint32_t kMagic = 0x7465726e;
-// wr_id: what it was, and its index.
+// wr_id: the kind of request, and its index.
 enum : uint64_t { kSend = 1ull << 32, kRead = 2ull << 32, kReceive = 3ull << 32 };
 
 } // namespace
 
-// The beginning of every SEND.
+// The start of every SEND.
 struct Traffic::Note {
 	uint32_t magic, round, index;
 	enum Kind : uint32_t { kData, kWritten, kDone } kind;
-	uint32_t at, bytes; // kData: payload follows; kWritten: in our sink
+	uint32_t at, bytes; // kData: the payload follows; kWritten: it is in our sink
 };
 
 Traffic::Traffic(Endpoint &endpoint, bool client, uint64_t seed, uint32_t max_bytes, bool any_read)
@@ -71,7 +71,7 @@ void Traffic::post(ibv_send_wr *wr)
 		outstanding_sends_++;
 }
 
-// As many are short as are long.
+// Short and long sizes are equally frequent.
 uint32_t Traffic::random_bytes(uint32_t most)
 {
 	uint32_t bits = static_cast<uint32_t>(random_() % 22);
@@ -79,7 +79,7 @@ uint32_t Traffic::random_bytes(uint32_t most)
 	return std::min(most, static_cast<uint32_t>(random_()) & ((1u << bits) - 1));
 }
 
-// The note's place, and what it announces behind it.
+// The note's place; the data that it announces follow there.
 void Traffic::post_note(uint32_t index, const Note &note, uint32_t bytes)
 {
 	uint64_t at = uint64_t{index} * (std::max(max_bytes_, kMaxSend) + 128);
@@ -109,7 +109,7 @@ void Traffic::post_send(uint32_t index, uint32_t bytes)
 	counts_.sends++;
 }
 
-// The peer hears of it by a note that must not overtake it.
+// A note tells the peer of it, and must not overtake it.
 void Traffic::post_write(uint32_t index, uint32_t bytes)
 {
 	uint64_t at = uint64_t{index} * (std::max(max_bytes_, kMaxSend) + 128) + sizeof(Note);

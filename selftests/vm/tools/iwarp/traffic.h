@@ -32,9 +32,9 @@ public:
 	void begin(const Remotes &theirs);
 
 	void round();
-	// A round's operations, not waited for; the ender returns when the peer's have begun.
+	// Starts a round's operations. The ender returns when the peer's have started.
 	void leave_unfinished(bool ender);
-	// After the end: every work request completes, flushed if it has to be; or some do not
+	// After the end: every work request completes or is flushed; or some do neither
 	// (lossy).
 	void drain(bool lossy);
 
@@ -62,7 +62,7 @@ private:
 	std::mt19937_64 random_;
 	Arena source_;	  // what the peer READs
 	Arena sink_;	  // what the peer WRITEs to: a slot for each operation of two rounds
-	Arena outgoing_;  // what we WRITE and SEND: alike
+	Arena outgoing_;  // what we WRITE and SEND, in slots
 	Arena read_into_; // alike
 	Arena inbox_;
 	Remotes ours_ = {}, theirs_ = {};

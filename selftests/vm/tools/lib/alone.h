@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The main() of a program that checks one thing, alone, on one device.
+// The main() of a program of one process that checks one thing on one device.
 #ifndef TERN_VM_ALONE_H
 #define TERN_VM_ALONE_H
 

@@ -14,7 +14,7 @@
 namespace vt {
 namespace {
 
-// rdma_cm chooses a port that is free among its own: with iWARP a TCP socket may have it.
+// rdma_cm chooses a port that is free among its own. With iWARP a TCP socket may have it.
 constexpr int kPortsToTry = 10;
 
 CmEvent take(rdma_cm_event *event)
@@ -29,7 +29,7 @@ CmEvent take(rdma_cm_event *event)
 			 param.responder_resources};
 	if (taken.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		taken.request.reset(taken.id);
-	// What it points to goes with the event.
+	// Its pointers are valid only until the event is acknowledged.
 	if (const char *data = static_cast<const char *>(param.private_data))
 		taken.data.assign(data, data + param.private_data_len);
 	rdma_ack_cm_event(event);
@@ -139,10 +139,10 @@ CmId CmChannel::resolve(sockaddr *to, uint16_t from)
 	sockaddr_storage here = {};
 	CmId id = make_id();
 	here.ss_family = to->sa_family;
-	// IPv6 has its port in the same place.
+	// The port's offset is the same for IPv6.
 	reinterpret_cast<sockaddr_in *>(&here)->sin_port = htons(from);
-	// ib_core misses a neighbour that answers before it has noted who waits for that, and looks
-	// again at the end of this time only.
+	// ib_core misses a neighbour's answer that comes before ib_core waits for it, and looks
+	// again only after this time.
 	require(!rdma_resolve_addr(id.get(), from ? reinterpret_cast<sockaddr *>(&here) : nullptr,
 				   to, limit_ms / 4),
 		"rdma_resolve_addr: %m");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// rdma_cm's dialogue: addresses, listeners, connections, and the events between. What does
+// rdma_cm: addresses, listeners, connections and their events. What does
 // not work throws Failure.
 #ifndef TERN_VM_CM_H
 #define TERN_VM_CM_H
@@ -20,56 +20,56 @@ template <auto Destroy> struct CmDestroyer {
 };
 using CmId = std::unique_ptr<rdma_cm_id, CmDestroyer<rdma_destroy_id>>;
 
-// What an end says of itself when it connects or accepts.
+// An end's parameters when it connects or accepts.
 struct CmOffer {
-	uint8_t depth = 1;	    // READs under way, both ways
-	uint32_t qpn = 0;	    // of a QP that was not made by rdma_create_qp
+	uint8_t depth = 1;	    // outstanding READs, both ways
+	uint32_t qpn = 0;	    // of a QP that rdma_create_qp() did not create
 	const void *data = nullptr; // private
 	uint8_t bytes = 0;
 
 	rdma_conn_param param() const;
 };
 
-// Taken, and acknowledged.
+// An event that has been fetched and acknowledged.
 struct CmEvent {
 	rdma_cm_event_type type;
 	int status;
 	rdma_cm_id *id;
-	CmId request; // the same, of a CONNECT_REQUEST: it is new
+	CmId request; // the new id of a CONNECT_REQUEST
 	std::vector<char> data;
-	unsigned depth_out, depth_in; // READs under way, ours and the peer's
+	unsigned depth_out, depth_in; // outstanding READs, ours and the peer's
 
-	// What the private data begin with.
+	// The start of the private data.
 	void read(void *to, size_t bytes) const;
 };
 
-// An event channel. It outlives its ids.
+// An event channel, which must outlive its ids.
 class CmChannel {
 public:
-	// Each step may take so long.
+	// The limit of each step.
 	explicit CmChannel(double limit_s = 20);
 
 	int fd() const { return channel_->fd; }
 	CmId make_id();
-	// Port 0: any that is free.
+	// Port 0: any free port.
 	CmId listen(sockaddr *at, int backlog);
-	// With no host: at any address.
+	// Without host: at any address.
 	CmId listen(const std::string &host, const std::string &port, int backlog);
-	// To the peer's address and route. from: a local port, or 0.
+	// Resolves the peer's address and route. from: a local port, or 0.
 	CmId resolve(sockaddr *to, uint16_t from = 0);
 	CmId resolve(const std::string &host, const std::string &port, uint16_t from = 0);
-	// Asks for a connection: 0, or errno. What comes of it is an event.
+	// Requests a connection: 0 or errno. The result is an event.
 	static int ask(rdma_cm_id *id, const CmOffer &offer);
-	// Connects or accepts, until the connection stands.
+	// Connects or accepts; returns when the connection is established.
 	CmEvent connect(rdma_cm_id *id, const CmOffer &offer);
 	CmEvent accept(rdma_cm_id *id, const CmOffer &offer);
-	// The other end refuses; the event says why.
+	// Waits until the other end rejects; the event has the reason.
 	CmEvent connect_refused(rdma_cm_id *id, const CmOffer &offer);
 	static void reject(rdma_cm_id *id, const void *why, uint8_t bytes);
-	// Asks for the orderly end, which both ends are told of.
+	// Starts the orderly end. Both ends get an event.
 	static void disconnect(rdma_cm_id *id);
 
-	// The next event, if one comes by then.
+	// The next event, or none after limit_s.
 	std::optional<CmEvent> next(double limit_s);
 	CmEvent expect(rdma_cm_event_type type);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See control.h. A frame: kind, case number, length, payload. Frames of an older case
-// than the present one are left-overs of a case that ended early, and are dropped.
+// See control.h. A frame has kind, case number, length, payload. Frames of an earlier case,
+// which ended early, are dropped.
 #include "control.h"
 
 #include <cerrno>
@@ -106,7 +106,7 @@ Control Control::connect_to(const std::string &host, uint16_t port, double limit
 
 void Control::Address::set_port(uint16_t port_be)
 {
-	// IPv6 has it in the same place.
+	// Its offset is the same for IPv6.
 	reinterpret_cast<sockaddr_in *>(&storage_)->sin_port = port_be;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 // The TCP connection between the two processes of a test. Both run the same case at the
-// same time; whoever ends a case early tells the other, so neither waits for nothing.
+// same time. An end that leaves a case early tells the other, so neither waits in vain.
 #ifndef TERN_VM_CONTROL_H
 #define TERN_VM_CONTROL_H
 
@@ -31,13 +31,13 @@ public:
 	~Control();
 
 	void begin_case(uint32_t number);
-	// Tells the peer how the case ended here; returns how it ended there.
+	// Sends how the case ended here; returns how it ended at the peer.
 	Outcome end_case(const Outcome &mine);
 
-	// Both sides call it: sends ours, returns theirs. Fails the case if the peer left it.
+	// Both sides call it: sends ours, returns the peer's. Fails if the peer has left the case.
 	std::vector<char> exchange_bytes(const void *ours, size_t bytes);
 	std::string exchange_text(const std::string &ours);
-	// One way each, for the session's own talk.
+	// One direction each, for the session's own messages.
 	std::string receive_text();
 	void send_text(const std::string &text);
 
@@ -55,7 +55,7 @@ public:
 
 	void set_limit(double seconds);
 
-	// An end of the connection; IPv4's as IPv4's.
+	// An address of the connection. IPv4 addresses have the IPv4 form.
 	class Address {
 	public:
 		sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage_); }

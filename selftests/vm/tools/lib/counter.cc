@@ -20,7 +20,7 @@ uint64_t counter(const ibv_device *device, const char *name)
 
 uint64_t counter_now(const ibv_device *device, const char *name)
 {
-	// Twice the kernel's moment, RDMA_HW_STATS_DEFAULT_LIFESPAN.
+	// Twice the time for which the kernel caches them, RDMA_HW_STATS_DEFAULT_LIFESPAN.
 	usleep(20000);
 	return counter(device, name);
 }

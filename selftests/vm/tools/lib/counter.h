@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The counters of a device of tern's that `rdma statistic` shows, too.
+// The counters of a tern device, as `rdma statistic` shows them.
 #ifndef TERN_VM_COUNTER_H
 #define TERN_VM_COUNTER_H
 
@@ -9,9 +9,9 @@
 
 namespace vt {
 
-// Throws Failure if there is no such counter. What the kernel said a moment ago it says again.
+// Throws Failure if there is no such counter. The kernel caches the values for a short time.
 uint64_t counter(const ibv_device *device, const char *name);
-// The same, but not as old: waits for that moment to be over.
+// The same without a cached value: waits until the cache has expired.
 uint64_t counter_now(const ibv_device *device, const char *name);
 
 } // namespace vt

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A completion queue behind one face: classic or extended, polled or by events.
+// A completion queue: classic or extended, polled or by events.
 #ifndef TERN_VM_CQ_H
 #define TERN_VM_CQ_H
 
@@ -39,17 +39,17 @@ public:
 
 	ibv_cq *get() const { return cq_; }
 
-	// One completion, if there is one.
+	// One completion, or none.
 	bool poll(Completion *completion);
 	// Waits for one; Failure after limit_s.
 	Completion next(double limit_s = 20 * slow());
 	// Waits for one and requires its status.
 	Completion expect(ibv_wc_status status, uint64_t wr_id, double limit_s = 20 * slow());
-	// Requires that nothing comes for a while.
+	// Requires that no completion comes for a while.
 	void expect_none(double for_s);
 
 	void arm(bool solicited_only);
-	// True if a completion event came within limit_s; acknowledges it.
+	// True if a completion event comes within limit_s, which it acknowledges.
 	bool wait_event(double limit_s);
 
 private:

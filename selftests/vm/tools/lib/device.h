@@ -14,7 +14,7 @@ struct DeviceChoice {
 	std::string netdev; // of the GID; may be a VLAN upper of the device's own
 	std::string device; // by name, if netdev is empty
 	int family = 4;	    // 4 or 6
-	int gid_index = -1; // -1: the first RoCEv2 GID of the family; iWARP has but one
+	int gid_index = -1; // -1: the first RoCEv2 GID of the family; iWARP has only one
 };
 
 class Device {
@@ -33,7 +33,7 @@ public:
 	int gid_index() const { return gid_index_; }
 	const ibv_gid &gid() const { return gid_; }
 	bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
-	// The richest SEND there is: iWARP's takes no immediate data.
+	// SEND with immediate data, where supported: iWARP's SEND has none.
 	ibv_wr_opcode send_with_imm() const
 	{
 		return is_iwarp() ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;

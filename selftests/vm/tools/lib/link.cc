@@ -33,7 +33,7 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	attr.send_cq = send_cq;
 	attr.recv_cq = recv_cq;
 	attr.srq = options.srq;
-	// A UD receive needs a place for the GRH too.
+	// A UD receive needs room for the GRH too.
 	uint32_t recv_sges = std::min(options.sges + (options.type == IBV_QPT_UD),
 				      static_cast<uint32_t>(device.attr().max_sge));
 	attr.cap = {options.send_wr, options.srq ? 0 : options.recv_wr, options.sges, recv_sges,
@@ -87,7 +87,7 @@ void Link::to_init()
 	ibv_qp_attr attr = {};
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
-	// iWARP has no P_Keys, and takes the index of none.
+	// iWARP has no P_Keys, but accepts an index.
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (options_.type == IBV_QPT_UD) {
 		attr.qkey = options_.qkey;
@@ -144,7 +144,7 @@ void Link::to_rts()
 	require(!error, "to RTS: %s", strerror(error));
 }
 
-// Between the two addresses of the control connection, and its caller is the caller here.
+// Between the addresses of the control connection, and with the same caller.
 void Link::connect_by_cm(Control &control)
 {
 	CmChannel &cm = cm_.emplace();
@@ -190,7 +190,7 @@ void Link::connect_all(const std::vector<Link *> &links, Control &control)
 	memcpy(theirs.data(), bytes.data(), bytes.size());
 	for (size_t i = 0; i < links.size(); i++)
 		links[i]->to_peer(theirs[i], control);
-	// RTS here is no use before the peer is at least in RTR.
+	// RTS here needs the peer in RTR at least.
 	control.sync();
 }
 

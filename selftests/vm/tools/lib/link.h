@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A QP and its way to a QP of the peer: creation, address exchange, state changes.
+// A QP connected to a QP of the peer: creation, address exchange, state changes.
 #ifndef TERN_VM_LINK_H
 #define TERN_VM_LINK_H
 
@@ -24,14 +24,14 @@ struct LinkOptions {
 	bool all_signalled = false;
 	ibv_srq *srq = nullptr;
 	int access = kAllAccess;
-	std::optional<ibv_mtu> mtu;  // default: the lesser of both ports' active MTUs
+	std::optional<ibv_mtu> mtu;  // default: the smaller of both ports' active MTUs
 	std::optional<uint32_t> psn; // default: random
 	uint8_t rd_atomic = 16;
 	uint8_t timeout = 15, retries = 7, rnr_retries = 7, min_rnr_timer = 12;
 	uint32_t qkey = 0x11111111;
 };
 
-// Where a QP can be reached.
+// A QP's address.
 struct QpAddress {
 	uint32_t qpn, psn, mtu, qkey;
 	ibv_gid gid;
@@ -42,9 +42,9 @@ public:
 	Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	     const LinkOptions &options);
 
-	// To the peer's address and RTS; both sides call it.
+	// Exchanges addresses and goes to RTS. Both sides call it.
 	void connect(Control &control) { connect_all({this}, control); }
-	// The same with many; the peer's have the same order.
+	// The same for many links. The peer's have the same order.
 	static void connect_all(const std::vector<Link *> &links, Control &control);
 
 	// The steps of connect(); each requires success.
@@ -52,10 +52,10 @@ public:
 	void to_init();
 	void to_rtr(const QpAddress &peer);
 	void to_rts();
-	// Any transition without a wish for success: 0 or errno.
+	// Any transition, which may fail: 0 or errno.
 	int modify(ibv_qp_attr *attr, int mask) { return ibv_modify_qp(qp_.get(), attr, mask); }
 	int to_state(ibv_qp_state state);
-	// The case fails unless it works.
+	// The same, but the case fails if the transition does.
 	void move_to(ibv_qp_state state);
 	ibv_qp_state state() const;
 

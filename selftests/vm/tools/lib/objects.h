@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// Owners of verbs objects, and memory with its registration. A destroy that fails is
+// Owners of verbs objects, and memory with its registration. A failed destroy is
 // noted (outcome.h) and fails the case.
 #ifndef TERN_VM_OBJECTS_H
 #define TERN_VM_OBJECTS_H
@@ -52,7 +52,7 @@ private:
 	size_t bytes_, mapped_;
 };
 
-// What a peer needs to know to address our memory.
+// What a peer needs to access our memory.
 struct Remote {
 	uint64_t va;
 	uint64_t bytes;
@@ -61,7 +61,7 @@ struct Remote {
 
 enum class MrKind { kPlain, kIova, kZeroBased, kHuge };
 
-// A buffer and its memory region. at() is where the CPU sees a byte, va() what a WR says.
+// A buffer and its memory region. at() is a byte's CPU address, va() its address in a WR.
 class Arena {
 public:
 	Arena(ibv_pd *pd, size_t bytes, int access = kAllAccess, MrKind kind = MrKind::kPlain);
@@ -72,10 +72,10 @@ public:
 	uint32_t lkey() const { return mr_->lkey; }
 	ibv_sge sge(uint64_t offset, uint32_t length) const { return {va(offset), length, lkey()}; }
 	Remote remote() const { return {base_, size(), mr_->rkey, 0}; }
-	// Deregister before the buffer goes, for tests of a dead key.
+	// Deregisters before the buffer is freed, for tests of a dead key.
 	void deregister() { mr_.reset(); }
 
-	// Fills with the canary; first differing byte of [offset, +bytes), or `bytes`.
+	// Fills with the canary; the first differing byte of [offset, +bytes), or `bytes`.
 	void fill_canary() const;
 	size_t check_canary(uint64_t offset, size_t bytes) const;
 

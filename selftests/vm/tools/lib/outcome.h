@@ -12,7 +12,7 @@ struct Failure : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-// The device or its provider says that it cannot do this; never used for wrong behaviour.
+// The device or its provider does not support this. Never used for wrong behaviour.
 struct Skip : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -25,17 +25,17 @@ struct PeerLost : std::runtime_error {
 [[noreturn, gnu::format(printf, 1, 2)]] void fail(const char *format, ...);
 [[noreturn, gnu::format(printf, 1, 2)]] void skip(const char *format, ...);
 
-// Fails the case unless `ok`. Why a call failed is `%m` here: strerror(errno) among the
+// Fails the case unless `ok`. Use `%m` for the reason of a failed call: strerror(errno) among the
 // arguments may be evaluated before the call in `ok`.
 [[gnu::format(printf, 2, 3)]] void require(bool ok, const char *format, ...);
 
-// Is this errno value how a driver says "I have no such thing"?
+// Does this errno value mean "not supported"?
 bool means_unsupported(int error);
 
 // Skips if `error` means unsupported, fails otherwise.
 [[noreturn]] void refuse(const char *what, int error);
 
-// Destroying an object failed (a reference is left): fails the case at its end.
+// Notes that destroying an object failed (a reference is left): the case fails at its end.
 void note_teardown_failure(const char *what, int error);
 
 // The first note since the last call, or nullptr.
@@ -43,7 +43,7 @@ const char *take_teardown_failure();
 
 double now_s();
 
-// What time limits are multiplied by: slow guests say so in $RIG_SLOW.
+// The factor of time limits: $RIG_SLOW, which slow guests set.
 double slow();
 
 } // namespace vt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See pattern.h. Word w of a pattern is mix(key + w), in host order; words at once,
-// because every byte costs dearly under emulation.
+// See pattern.h. Word w of a pattern is mix(key + w), in host order. Words, not bytes,
+// because emulation is slow.
 #include "pattern.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A plug on a netdev: what it is to send stays in its queue. Needs tc and sch_plug.
+// A plug qdisc on a netdev: packets to send stay in its queue. Needs tc and sch_plug.
 #ifndef TERN_VM_PLUG_H
 #define TERN_VM_PLUG_H
 
@@ -20,7 +20,7 @@ public:
 	Plug(const Plug &) = delete;
 	Plug &operator=(const Plug &) = delete;
 
-	// Those that are in it go, those that come stay.
+	// Sends the queued packets, and keeps later ones.
 	void release_once()
 	{
 		change("block");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One work request as tests describe it, posted through whichever API the link uses.
+// One work request as tests describe it, posted by the API that the link uses.
 #ifndef TERN_VM_POST_H
 #define TERN_VM_POST_H
 

@@ -11,7 +11,7 @@
 
 namespace vt {
 
-// Where one is, and what of the context's command file.
+// A ring's address, and its offset in the context's command file.
 struct RingMap {
 	void *at;
 	size_t bytes;
@@ -24,7 +24,7 @@ struct RingMap {
 
 std::set<RingMap> ring_maps();
 
-// The one that is not among `others`.
+// The ring that is not among `others`.
 RingMap new_ring_map(const std::set<RingMap> &others);
 
 } // namespace vt

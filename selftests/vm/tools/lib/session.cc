@@ -16,7 +16,7 @@ struct Options {
 	std::string host; // empty: we are the server
 	uint16_t port = 18600;
 	DeviceChoice device;
-	// What the client decides for both.
+	// What the client decides for both ends.
 	struct Shared {
 		uint64_t seed = 1;
 		double limit_s = 20, seconds = 10;
@@ -73,7 +73,7 @@ Outcome run_here(const Options &options, const Case &c, Control &control, bool c
 	return outcome;
 }
 
-// Of a case, by both ends.
+// A case's result at both ends.
 bool has_failed(const Outcome &here, const Outcome &there)
 {
 	return here.verdict == Verdict::kFail || there.verdict == Verdict::kFail;
@@ -152,7 +152,7 @@ int run_server(Options &options)
 	bool failed = false;
 	for (uint32_t number = 1; number <= options.shared.cases; number++) {
 		control.begin_case(0);
-		// The name comes first; the answer is the same name if we know it.
+		// The name comes first. The reply is the same name if we know the case.
 		std::string name = control.receive_text();
 		const Case *found = nullptr;
 		for (const Case &c : registry())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// main() of the two-process tools: options, the list of cases, running each on both sides
+// main() of the two-process tools: options, the list of cases, each run on both sides
 // in lockstep, TAP on the client's stdout.
 #ifndef TERN_VM_SESSION_H
 #define TERN_VM_SESSION_H
@@ -15,7 +15,7 @@
 
 namespace vt {
 
-// What a case gets. Both processes run it; `client` tells them apart.
+// What a case gets. Both processes run it; `client` says which one this is.
 struct Env {
 	Device &device;
 	Control &control;
@@ -24,9 +24,9 @@ struct Env {
 	double limit_s;	    // for one completion
 	double seconds;	    // for cases that run for a time
 	uint32_t amount;    // for cases that scale: QPs
-	std::string netdev; // that the device was found by
+	std::string netdev; // by which the device was found
 
-	// Does the condition hold on both sides? Else both skip.
+	// Both sides skip unless the condition holds on both.
 	void both_need(bool here, const char *what);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // See transfer.h. The arena's first half holds the local buffers of our own work
 // requests, its second half what the peer's requests read or write; each message has a
-// slot in both. Everything else in the arena is canary.
+// slot in both. The rest of the arena is canary.
 #include "transfer.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ uint64_t half_bytes(const Batch &b)
 	return slot_stride(b) * b.count + kGuard;
 }
 
-// Cuts a message into uneven pieces with gaps; as many as fit without an empty one.
+// Cuts a message into uneven pieces with gaps, at most as many as leaves no piece empty.
 std::vector<Piece> cut(uint64_t offset, uint32_t bytes, uint32_t pieces)
 {
 	std::vector<Piece> list;
@@ -187,7 +187,7 @@ private:
 					w.sges.push_back(local_sge(p));
 			w.compare_add = operand(my_key(m));
 			if (b_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
-				// Every other one is to miss.
+				// Every second one must not match.
 				w.swap = operand(my_key(m));
 				w.compare_add = before(my_key(m)) + m % 2;
 			}
@@ -200,7 +200,7 @@ private:
 	{
 		if (!b_.inlined)
 			return s_.arena.sge(p.offset, p.length);
-		// Inline data is read by the CPU, and its key is not looked at.
+		// Inline data is copied by the CPU, without a look at the key.
 		return {reinterpret_cast<uint64_t>(s_.arena.at(p.offset)), p.length, 0xdead};
 	}
 
@@ -232,7 +232,7 @@ private:
 		}
 	}
 
-	// iWARP's WRITEs are complete before they have arrived; READs behind them are not.
+	// iWARP's WRITEs complete before they have arrived. READs behind them do not.
 	void settle()
 	{
 		for (const Link *link : s_.links) {
@@ -241,7 +241,7 @@ private:
 		}
 	}
 
-	// A UC WRITE is complete for its sender before it has arrived, and nothing tells of that.
+	// A UC WRITE completes at the sender before it has arrived, and no event shows its arrival.
 	void await_arrival() const
 	{
 		double deadline = now_s() + s_.env.limit_s;
@@ -303,7 +303,7 @@ private:
 		return 1;
 	}
 
-	// -- what is in memory now
+	// -- the memory afterwards
 	void verify()
 	{
 		for (uint32_t m = 0; m < b_.count; m++) {
@@ -368,7 +368,7 @@ private:
 			check_gap(local_at(m) + 8, (m + 1) * stride_, m);
 			return;
 		}
-		// Sources must be as they were, READ sinks as the peer's memory is.
+		// Sources must be unchanged; READ sinks must be equal to the peer's memory.
 		check_slot(m * stride_, cut(local_at(m), b_.bytes, b_.sges), my_key(m), m,
 			   m * stride_);
 	}
@@ -388,7 +388,7 @@ private:
 		check_gap(target_at(m) + 8, half_ + (m + 1) * stride_, m);
 	}
 
-	// RoCEv2: an IPv4 header lies in the last 20 of the 40 bytes, an IPv6 header fills them.
+	// RoCEv2: an IPv4 header is in the last 20 of the 40 bytes, an IPv6 header fills them.
 	void check_grh(uint32_t slot) const
 	{
 		auto *grh = reinterpret_cast<const uint8_t *>(s_.arena.at(grh_at(slot)));
@@ -428,7 +428,7 @@ void expect_write(Env &env, const Link &link, Cq &cq, uint64_t id, ibv_wc_status
 	Completion c = cq.next(env.limit_s);
 	require(c.wr_id == (kFateTag | id), "completion of wr %llu, not of the READ behind %llu",
 		static_cast<unsigned long long>(c.wr_id), static_cast<unsigned long long>(id));
-	// If the refusal was here before it, it was flushed.
+	// It was flushed if the rejection arrived before it was posted.
 	require(c.status == status || (status != IBV_WC_SUCCESS && c.status == IBV_WC_WR_FLUSH_ERR),
 		"the READ behind wr %llu completed with '%s' instead of '%s'",
 		static_cast<unsigned long long>(id), ibv_wc_status_str(c.status),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 // Moves a batch of messages over one or more links and verifies every byte: payloads that
-// arrived, gaps between and beside them that must stay untouched, lengths, immediates,
+// arrived, gaps between and around them that must be unchanged, lengths, immediates,
 // opcodes and the order of completions. Both sides call run_batch() with the same batch.
 #ifndef TERN_VM_TRANSFER_H
 #define TERN_VM_TRANSFER_H
@@ -42,10 +42,10 @@ struct Batch {
 	bool takes_receive() const { return is_send() || has_imm(); }
 };
 
-// What a batch needs of an arena.
+// The arena size that a batch needs.
 size_t arena_bytes_for(const Batch &batch);
 
-// The links share the CQs, and an SRQ or none. The arena is ours; both sides need one.
+// The links share the CQs, and possibly an SRQ. Both sides need an arena.
 struct Setup {
 	Env &env;
 	std::vector<Link *> links;
@@ -56,11 +56,11 @@ struct Setup {
 
 void run_batch(const Setup &setup, const Batch &batch);
 
-// A WRITE was posted: it ends with that status, and if that is success its data is there.
-// iWARP completes it when it is on its way: a READ of nothing behind it has its fate.
+// A posted WRITE ends with that status. With success its data has arrived.
+// iWARP completes it when it is sent: a READ of 0 bytes behind it shows its result.
 void expect_write(Env &env, const Link &link, Cq &cq, uint64_t id, ibv_wc_status status);
 
-// One link with its CQs, PD and arena, for the many cases that need just that.
+// One link with its CQs, PD and arena, which is all that many cases need.
 struct Bench {
 	Bench(Env &env, const LinkOptions &options, size_t arena_bytes,
 	      const CqOptions &cq_options = {}, MrKind kind = MrKind::kPlain);

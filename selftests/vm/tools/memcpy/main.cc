@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// vmemcpy: how fast this machine's memcpy() copies buffers of -s bytes, for -S seconds: what
-// transfers within one host are measured against. Source and target are as big as perftest's,
-// so as much of them as of its buffers is in the caches.
+// vmemcpy: measures memcpy() of buffers of -s bytes for -S seconds, as a reference for
+// transfers within one host. Source and target are as large as perftest's,
+// so that the same share of them is in the caches.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	do {
 		for (unsigned i = 0; i < 16; i++) {
 			memcpy(to.data(), from.data(), bytes);
-			// What was copied is used, as far as the compiler knows, and then is other.
+			// For the compiler the copy is used, and the source changes.
 			asm volatile("" : : "r"(to.data()), "r"(from.data()) : "memory");
 		}
 		copies += 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See end.h. Statuses are not judged while others wreck: that all ends is.
+// See end.h. While other threads destroy objects any status is right, but all requests must end.
 #include "end.h"
 
 #include <cstring>
@@ -39,7 +39,7 @@ void End::make_qp()
 	qpn_ = qp_->qp_num;
 }
 
-// What was posted to a QP that was reset or destroyed is forgotten with it.
+// Requests of a QP that was reset or destroyed are forgotten with it.
 int End::forget()
 {
 	ibv_wc wc[16];
@@ -85,7 +85,7 @@ void End::to_rts(const End &peer)
 							       IBV_QP_MIN_RNR_TIMER :
 						    0));
 	a.qp_state = IBV_QPS_RTS;
-	// With all retries two seconds, of guests of common speed.
+	// All retries together take two seconds in guests of usual speed.
 	a.timeout = slow() > 1 ? 15 : 12;
 	a.retry_cnt = 7;
 	a.rnr_retry = 7;
@@ -107,7 +107,7 @@ void End::connect(End &a, End &b)
 	std::scoped_lock turns(a.turns_);
 	std::unique_lock mine(a.lock_);
 
-	// Not those of before: as packets, some of its last life may still be on the way.
+	// Not the old PSNs: packets of its last connection may still be in flight.
 	a.psn_ = a.random_() & 0xffffff;
 	if (&a == &b) {
 		a.to_rts(a);
@@ -135,7 +135,7 @@ void End::post_send()
 	uint64_t dice = random_();
 	uint32_t bytes = static_cast<uint32_t>(dice >> 8) % (dice % 8 ? 5000 : kBytes / 2);
 	uint32_t cut = bytes / 3;
-	// Two SGEs, of which the second may have lost its region meanwhile.
+	// Two SGEs. The second one's region may be gone by now.
 	ibv_sge sge[2] = {{reinterpret_cast<uint64_t>(memory_.data()), cut, lkey_},
 			  {reinterpret_cast<uint64_t>(memory_.data()) + cut, bytes - cut, lkey_}};
 	ibv_send_wr wr = {}, *bad_wr;
@@ -206,7 +206,7 @@ void End::wreck(uint32_t how)
 	ibv_qp_attr a = {};
 
 	if (how == 0) {
-		// With posts and the peer's deliveries under way.
+		// While it posts and the peer delivers to it.
 		std::shared_lock stays(lock_);
 		a.qp_state = IBV_QPS_ERR;
 		ibv_modify_qp(qp_.get(), &a, IBV_QP_STATE);
@@ -224,7 +224,7 @@ void End::wreck(uint32_t how)
 		forget();
 		peer_ = nullptr;
 	} else {
-		// The old one goes while it is read and written.
+		// The old one is destroyed while it is read and written.
 		Mr fresh(ibv_reg_mr(pd_, memory_.data(), kBytes, kAllAccess));
 		std::unique_lock alone(lock_);
 		require(fresh != nullptr, "no region");
@@ -266,7 +266,7 @@ bool End::verify(End &peer, double limit_s)
 	pattern_fill(memory_.data(), bytes, random_() >> 1);
 	if (!one(IBV_WR_RDMA_WRITE, 0, bytes, peer, limit_s))
 		return false;
-	// UC has no answers, and may lose what is on its way when the way turns: once more then.
+	// UC has no ACKs, and may lose packets in flight when the path changes: try again then.
 	for (double end = now_s() + limit_s, again = now_s() + 1; now_s() < end; usleep(100)) {
 		if (!memcmp(memory_.data(), peer.memory_.data() + kBytes / 2, bytes))
 			break;

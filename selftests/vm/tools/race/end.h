@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One QP of a pair, or one that is connected to itself: posts what it likes, counts what
-// completes, and is wrecked by others meanwhile.
+// One QP of a pair, or one that is connected to itself: posts random requests, counts what
+// completes, while other threads reset and destroy it.
 #ifndef TERN_VM_RACE_END_H
 #define TERN_VM_RACE_END_H
 
@@ -20,21 +20,21 @@ public:
 
 	End(const Device &device, ibv_pd *pd, ibv_qp_type type, uint64_t seed);
 
-	// Posts some, reaps some. Shares the lock, so that the QP stays.
+	// Posts some, reaps some. Takes the lock shared, so that the QP stays.
 	void turn();
-	// ERR, RESET, another QP, or another region under the same memory.
+	// Moves the QP to ERR or RESET, or replaces the QP, or the region of the same memory.
 	void wreck(uint32_t how);
-	// Both to RTS, from wherever they are. The same one twice: to itself.
+	// Brings both to RTS from any state. The same QP twice: connected to itself.
 	static void connect(End &a, End &b);
-	// Nothing was wrecked for long, and still a request is not complete.
+	// True: nothing was destroyed for long, and a request is still not complete.
 	bool is_stuck(double limit_s) const;
-	// Reaps and posts no more sends: is all that was posted over?
+	// Reaps without posting sends. True: all requests have ended.
 	bool is_idle();
-	// A pattern to the peer and back.
+	// Sends a pattern to the peer and back.
 	bool verify(End &peer, double limit_s);
 
 	std::atomic<uint64_t> good{0}, bad{0};
-	// The last status that was no success and no flush; 0: none.
+	// The last status other than success and flush; 0: none.
 	std::atomic<int> why{0};
 
 private:

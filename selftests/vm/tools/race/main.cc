@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// vrace: pairs of QPs in one process that send to each other as fast as they can, from a
+// vrace: pairs of QPs in one process send to each other as fast as they can, from a
 // thread each, while other threads move them to ERR and RESET, destroy them and take
-// their regions away. Nothing may hang meanwhile, and afterwards everything must work.
+// their regions away. Nothing may hang, and afterwards everything must work.
 #include <cstdio>
 #include <thread>
 #include <unistd.h>
@@ -83,7 +83,7 @@ int run(const Options &o)
 	over = true;
 	for (std::thread &t : threads)
 		t.join();
-	// All in turn: one may wait for another's receives.
+	// Alternately: one may wait for another's receives.
 	int busy = 1;
 	for (end = vt::now_s() + 10 * vt::slow(); busy && vt::now_s() < end;) {
 		busy = 0;
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	    !o.pairs) {
 		fprintf(stderr,
 			"usage: %s -n NETDEV [-P pairs] [-S seconds] [-s seed] [-c 1]\n"
-			"-c 1: nothing is wrecked, so nothing may fail\n",
+			"-c 1: nothing is destroyed, so nothing may fail\n",
 			argv[0]);
 		return 2;
 	}

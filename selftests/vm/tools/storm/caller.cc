@@ -10,7 +10,7 @@
 namespace vt {
 namespace {
 
-// One of many on a slow machine.
+// It is one of many on a slow machine.
 constexpr double kLimit = 30;
 
 } // namespace
@@ -33,7 +33,7 @@ void Caller::wait_message()
 		require(n >= 0, "ibv_poll_cq failed");
 		if (!n) {
 			require(now_s() < deadline, "no answer");
-			// Dozens of pollers on one CPU would leave the others none.
+			// Dozens of pollers on one CPU would leave no time for the others.
 			usleep(500);
 			continue;
 		}

@@ -11,9 +11,9 @@ namespace vt {
 
 class Caller {
 public:
-	// Connects; Failure if that, or anything after it, does not work.
+	// Connects. This and the next step throw Failure.
 	Caller(const std::string &host, const std::string &port);
-	// A message there and back, every byte compared; then the orderly end.
+	// Sends a message there and back, compares every byte, and ends the connection.
 	void echo(uint64_t seed);
 
 private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// One end of an echo: the QP and memory of a connection that rdma_cm makes.
+// One end of an echo: the QP and memory of a connection by rdma_cm.
 #ifndef TERN_VM_ECHO_H
 #define TERN_VM_ECHO_H
 
@@ -14,10 +14,10 @@ constexpr size_t kEchoBytes = 256;
 
 using CqOwner = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
 
-// A connection's own: made when the device is known.
+// A connection's objects, created when the device is known.
 class Echo {
 public:
-	// pd and cq live longer. One receive is posted.
+	// pd and cq must live longer. Posts one receive.
 	Echo(rdma_cm_id *id, ibv_pd *pd, ibv_cq *cq);
 
 	void send();

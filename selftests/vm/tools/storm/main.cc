@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // vstorm: many processes, each of which connects by rdma_cm, has a message echoed and
-// verified, disconnects, and begins anew, for a time. The server takes all of them in one
-// process. Reports how many connections there were, and what went wrong.
+// verified, disconnects, and begins again, for a time. The server handles all of them in one
+// process. Prints how many connections there were, and what failed.
 #include <atomic>
 #include <cerrno>
 #include <csignal>

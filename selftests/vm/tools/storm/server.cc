@@ -20,7 +20,7 @@ void end(int)
 
 } // namespace
 
-// The QP first: its id is still needed to disconnect it.
+// The QP first: it needs its id to disconnect.
 Server::Connection::~Connection()
 {
 	echo.reset();
@@ -49,7 +49,7 @@ void Server::accept(CmId request)
 	c.echo = std::make_unique<Echo>(id, pd_.get(), cq_.get());
 	of_qp_[c.echo->qpn()] = c.echo.get();
 	rdma_conn_param param = CmOffer().param();
-	// A caller that has given up meanwhile is no fault of ours.
+	// The caller may have given up: that is not an error.
 	if (rdma_accept(id, &param)) {
 		of_qp_.erase(c.echo->qpn());
 		connections_.erase(id);
@@ -68,7 +68,7 @@ void Server::take_event()
 	auto found = connections_.find(event->id);
 	if (event->type == RDMA_CM_EVENT_ESTABLISHED || found == connections_.end())
 		return;
-	// DISCONNECTED, or whatever else ended it.
+	// DISCONNECTED, or another event that ended it.
 	rdma_disconnect(event->id);
 	of_qp_.erase(found->second.echo->qpn());
 	connections_.erase(found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The server of all connections: echoes each one's message, then forgets it.
+// The server of all connections: echoes each connection's message, then drops it.
 #ifndef TERN_VM_STORM_SERVER_H
 #define TERN_VM_STORM_SERVER_H
 
@@ -13,7 +13,7 @@ namespace vt {
 class Server {
 public:
 	explicit Server(const std::string &port);
-	// Until SIGTERM or SIGINT.
+	// Runs until SIGTERM or SIGINT.
 	void serve();
 
 private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// vtarget: an rdma_cm server whose peer is hostile. Its answer to a connection request
-// names its regions and their keys. The request's private data say how many receives to
-// post, and what to ask of the peer. On a second, plain TCP port it is asked how it is:
-// each line gets one back that says how many connections live and what was written where.
+// vtarget: an rdma_cm server for a hostile peer. Its reply to a connection request
+// has its regions and their keys. The request's private data say how many receives to
+// post, and which requests to send to the peer. On a second, plain TCP port it reports its state:
+// each line gets one back with the number of connections and what was written where.
 //
-// It makes no judgement of its own: what should have happened the peer knows.
+// It does not decide whether that is right: the peer knows what should have happened.
 #include <arpa/inet.h>
 #include <array>
 #include <cstdio>
@@ -30,11 +30,11 @@ constexpr uint16_t kControlPort = 7301;
 constexpr uint8_t kDepth = 4;
 constexpr int kCqEntries = 4096;
 
-// What the request's private data ask for; without them: all receives, nothing else.
+// The request's private data. Without them: all receives, and no requests.
 struct Wish {
 	uint8_t receives;
 	uint8_t job;   // Job
-	uint8_t depth; // READs and atomics under way, either way
+	uint8_t depth; // outstanding READs and atomics, either way
 };
 
 enum Job : uint8_t { kNothing, kReadFromPeer, kAtomicAtPeer, kSendToPeer, kFailASend };
@@ -199,7 +199,7 @@ void Target::poll_cq()
 		}
 }
 
-// As programs do as soon as something fails.
+// As programs do when a request fails.
 void Target::destroy(uint32_t qp_num)
 {
 	for (auto &[id, live] : live_)
@@ -242,7 +242,7 @@ std::string Target::answer(const std::string &question)
 	return text + "\n";
 }
 
-// The control connection: one at a time, a question a line.
+// The control connection: one at a time, one question per line.
 class Control {
 public:
 	Control(const char *address, uint16_t port);
@@ -316,7 +316,7 @@ int serve(const char *address)
 					      {control.fd(), POLLIN, 0}}};
 		if (poll(fds.data(), fds.size(), -1) < 0)
 			return 1;
-		// All that is known already, before a question about it.
+		// Handle all events that are there before a question about them.
 		if (fds[0].revents)
 			target.cm_event();
 		if (fds[1].revents)

@@ -48,7 +48,7 @@ Memory::Memory(ibv_context *context)
 	}
 	changeable_ = {regions_[kOpen], regions_[kWrite]};
 
-	// One key for what only local requests name: the extents are the requests'.
+	// One key for memory that only local requests use: they choose the extents.
 	for (Extent &e : receives_) {
 		e = {place(kReceiveBytes), kReceiveBytes};
 		changeable_.push_back(e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// The memory that a hostile peer is let near: regions with different rights, receive
+// The memory that a hostile peer can address: regions with different rights, receive
 // buffers and sinks, each between guard bytes, and all of it filled with one value, so
-// that every byte that anybody wrote is found again.
+// that every written byte is found.
 #ifndef TERN_VM_TARGET_REGION_H
 #define TERN_VM_TARGET_REGION_H
 
@@ -12,11 +12,11 @@
 
 namespace vt {
 
-// In the order in which the peer is told of them.
+// In the order in which the peer gets them.
 enum Region {
 	kOpen,	// all rights
-	kRead,	// remote read alone
-	kWrite, // remote write alone
+	kRead,	// remote read only
+	kWrite, // remote write only
 	kNone,	// no remote right
 	kAlien, // all rights, but of another PD than the QPs'
 	kDead,	// had all rights, until it was deregistered
@@ -28,8 +28,8 @@ constexpr uint32_t kReceiveBytes = 256;
 constexpr uint32_t kSinkBytes = 1000;
 
 struct Changes {
-	size_t inside = 0;  // what some request may write if all is right with it
-	size_t outside = 0; // what none may
+	size_t inside = 0;  // bytes written where a valid request may write
+	size_t outside = 0; // bytes written elsewhere
 	size_t first = 0;   // where the first of these is
 };
 
@@ -42,7 +42,7 @@ public:
 	ibv_sge receive(uint32_t number) const;
 	ibv_sge sink() const;
 
-	// What differs from the filling; and all is filled again.
+	// Counts the bytes that differ from the filling, and fills all memory again.
 	Changes check();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// vverify: moves data every way the verbs allow between two processes and verifies each
+// vverify: moves data between two processes in every way that verbs allow, and verifies each
 // byte. The cases are in the other files of this folder.
 #include "session.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory regions of every kind as source and target of every RC opcode, and what rereg
-// changes.
+// Memory regions of every kind as source and target of every RC opcode, and the effects
+// of rereg.
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 void region_kind(Env &env, MrKind kind)
 {
-	// Both sides must be able to make one before the first message.
+	// Both sides must be able to create one before the first message.
 	bool able = true;
 	std::string why;
 	try {
@@ -73,7 +73,7 @@ void zero_based_flag(Env &env)
 	env.control.sync();
 }
 
-// A region that begins and ends inside pages reaches no byte outside.
+// A region that begins and ends inside pages gives access to no byte outside.
 void unaligned(Env &env)
 {
 	Bench bench(env, {}, 1 << 20);
@@ -110,7 +110,7 @@ void write_there(Bench *bench, uint64_t va, uint32_t rkey, ibv_wc_status status)
 	expect_write(bench->env, bench->link, bench->cq, 9, status);
 }
 
-// rereg to another place, then to fewer rights; each is seen by the very next message.
+// rereg to another place, then to fewer rights. The very next message sees each.
 void rereg(Env &env)
 {
 	Bench bench(env, {}, 1 << 20);
@@ -142,8 +142,8 @@ void rereg(Env &env)
 	env.control.sync();
 }
 
-// Who meets a region in the middle of a rereg meets the old or the new one: here both are the same
-// memory, with the same rights as far as the peer needs them.
+// A message during a rereg uses the old or the new region. Here both are the same
+// memory, with all rights that the peer needs.
 void rereg_busy(Env &env)
 {
 	constexpr uint32_t kWrites = 20000, kDepth = 32, kRegs = 2000;
@@ -192,8 +192,8 @@ void rereg_busy(Env &env)
 	env.control.sync();
 }
 
-// More regions than a driver finds by its shortest way: keys differ, each reaches its own 64
-// bytes, also after a third of them has gone; and what has gone is not reached.
+// More regions than a driver's shortest lookup holds: keys differ, and each reaches its own 64
+// bytes, also after a third of the regions is gone. The keys of those no longer work.
 void many_regions(Env &env)
 {
 	constexpr uint32_t kRegions = 600, kBytes = 64;

@@ -67,7 +67,7 @@ void plain(Env &, LinkOptions *, CqOptions *, Batch *) {}
 void many_sges(Env &env, LinkOptions *link, CqOptions *, Batch *batch)
 {
 	link->sges = std::min(30, env.device.attr().max_sge);
-	// Both sides have to offer them; UD receives need one more for the GRH.
+	// Both sides have to support them. UD receives need one more for the GRH.
 	link->sges = std::min(link->sges, env.control.exchange(link->sges));
 	batch->sges = batch->recv_sges = link->sges - 1;
 }
@@ -134,7 +134,7 @@ const Variant kVariants[] = {
 
 bool applies(const Transport &transport, const Variant &variant, ibv_wr_opcode opcode)
 {
-	// Nobody holds back an unreliable sender: what overruns so few receives is lost.
+	// Nothing holds back an unreliable sender: with so few receives messages are lost.
 	if (variant.tune == shallow && transport.type != IBV_QPT_RC)
 		return false;
 	bool no_payload = opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What lies between two QPs: each path MTU, PSNs that wrap during a message, the UDP way
+// The path between two QPs: each path MTU, PSNs that wrap during a message, UD
 // over another GID, and long messages.
 #include <algorithm>
 
@@ -68,7 +68,7 @@ void psn_wrap(Env &env)
 	}
 }
 
-// PSNs 0x7fffff to 0x800000 are where a signed comparison of 24 bits goes wrong.
+// A signed comparison of 24 bits is wrong from PSN 0x7fffff to 0x800000.
 void psn_middle(Env &env)
 {
 	LinkOptions options;

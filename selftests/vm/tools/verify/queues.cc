@@ -22,7 +22,7 @@ void send_one(Bench *b, uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
 	post(b->link, w);
 }
 
-// Armed for anything: every message raises an event, but only one for each arming.
+// Armed for all completions: every message raises an event, but only one for each arming.
 void events(Env &env)
 {
 	CqOptions with_events;
@@ -52,7 +52,7 @@ void events(Env &env)
 	env.control.sync();
 }
 
-// Armed for solicited ones: plain messages raise none, a solicited one does, errors do.
+// Armed for solicited completions: a solicited message or an error raises an event, others do not.
 void solicited(Env &env)
 {
 	CqOptions with_events;
@@ -90,7 +90,7 @@ void solicited(Env &env)
 	env.control.sync();
 }
 
-// A completion that came before arming raises no event; poll after arming finds it.
+// A completion before arming raises no event. A poll after arming finds it.
 void arm_then_poll(Env &env)
 {
 	CqOptions with_events;
@@ -109,7 +109,7 @@ void arm_then_poll(Env &env)
 			b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
 		}
 	} else {
-		// The loop every event-driven program has: arm, drain, sleep. No wake-up is lost.
+		// The loop of every event-driven program: arm, drain, sleep. No wake-up is lost.
 		int seen = 0;
 		while (seen < kMessages) {
 			b.cq.arm(false);
@@ -128,7 +128,7 @@ void arm_then_poll(Env &env)
 	env.control.sync();
 }
 
-// Growing and shrinking with completions inside keeps them, in order.
+// Growing and shrinking a CQ keeps its completions, in order.
 void resize(Env &env)
 {
 	LinkOptions options;
@@ -146,13 +146,13 @@ void resize(Env &env)
 	if (env.client)
 		for (uint64_t i = 0; i < 80; i++)
 			send_one(&b, i);
-	// Let them complete unpolled; then the ring must move with them inside.
+	// Let them complete without a poll. Then the ring must move with them inside.
 	for (uint64_t i = 0; i < 30; i++)
 		b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
 	usleep(200000);
 	error = ibv_resize_cq(b.cq.get(), 1500);
 	require(!error, "growing: %s", strerror(error));
-	// What comes next has room only in the larger one.
+	// Only the larger ring has room for the next ones.
 	env.control.sync();
 	if (env.client)
 		for (uint64_t i = 80; i < 580; i++)
@@ -164,7 +164,7 @@ void resize(Env &env)
 	env.control.sync();
 }
 
-// Shrinking below what is inside is refused and changes nothing.
+// Shrinking below the number of completions is refused and changes nothing.
 void resize_too_small(Env &env)
 {
 	LinkOptions options;
@@ -219,7 +219,7 @@ Srq make_srq(Bench *b, uint32_t wrs, uint32_t sges = 2)
 	return srq;
 }
 
-// Messages of many QPs, told apart by their immediates, through one SRQ.
+// Messages of many QPs through one SRQ, identified by their immediates.
 void srq(Env &env, uint32_t qps, uint32_t bytes)
 {
 	Bench b(env, {}, 8 << 20, {.entries = 2048});
@@ -236,7 +236,7 @@ void srq(Env &env, uint32_t qps, uint32_t bytes)
 	}
 	Batch batch;
 	for (ibv_wr_opcode opcode : {env.device.send_with_imm(), IBV_WR_RDMA_WRITE_WITH_IMM}) {
-		// Without an immediate nothing says whose a message is.
+		// Without an immediate the sender is not known.
 		if (opcode == IBV_WR_SEND && qps > 1)
 			continue;
 		batch.opcode = opcode;
@@ -248,7 +248,7 @@ void srq(Env &env, uint32_t qps, uint32_t bytes)
 	}
 }
 
-// The SRQ grows and shrinks while it is taken from. All that was posted comes, in order.
+// The SRQ grows and shrinks while receives are taken. All posted receives complete, in order.
 void srq_resize(Env &env)
 {
 	constexpr uint32_t kMessages = 6000, kSlots = 256, kBytes = 128, kEvery = 20;
@@ -256,7 +256,7 @@ void srq_resize(Env &env)
 	constexpr std::array<uint32_t, 5> kSizes = {256, 4096, 512, 16384, 300};
 
 	Bench b(env, {}, kSlots * kBytes);
-	// Long slots, so that there is much to move.
+	// Long WQEs, so that there is much to move.
 	uint32_t sges = static_cast<uint32_t>(env.device.attr().max_srq_sge);
 	Srq shared = make_srq(&b, kSizes[0], sges);
 	ibv_srq_attr attr = {};
@@ -305,7 +305,7 @@ void srq_resize(Env &env)
 	}
 	env.control.sync();
 	if (!env.client) {
-		// Of what is posted still 200 are there.
+		// 200 of the posted receives are still there.
 		attr.max_wr = 64;
 		error = ibv_modify_srq(shared.get(), &attr, IBV_SRQ_MAX_WR);
 		require(error == EINVAL, "to less than is posted: %s", strerror(error));
@@ -347,7 +347,7 @@ void srq_limit(Env &env)
 		ibv_ack_async_event(&event);
 		require(right, "event %s instead of SRQ limit",
 			ibv_event_type_str(event.event_type));
-		// One event for one arming: the limit is 0 again.
+		// One event per arming: the limit is 0 again.
 		require(poll(&p, 1, 200) == 0, "a second limit event");
 	}
 	env.control.sync();

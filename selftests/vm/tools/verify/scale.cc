@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Many at once: QPs (-N, 1000 for the acceptance), atomics on one counter, mixed traffic and
-// bulk of many QPs (-N) for a time (-S) that other tests disturb, one message of almost 2 GiB.
+// Large numbers: QPs (-N, 1000 for acceptance), atomics on one counter, mixed traffic and
+// bulk of many QPs (-N) for a time (-S), which other tests disturb, one message of almost 2 GiB.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -36,7 +36,7 @@ void many_qps(Env &env)
 	Bench b(env, {}, 32 << 20, {.entries = static_cast<int>(std::max(8 * n + 64, 512u))});
 	LinkOptions options;
 	options.send_wr = options.recv_wr = 4;
-	// All at once on one slow CPU: an answer may take its time.
+	// All at once on one slow CPU: an answer may take long.
 	options.timeout = 18;
 	ManyLinks many(env, &b, n, options);
 	Batch batch;
@@ -51,7 +51,7 @@ void many_qps(Env &env)
 	}
 }
 
-// More of each QP than a device takes at a time, again and again until the time is over.
+// More from each QP than a device handles at a time, again and again until the time is over.
 void bulk(Env &env)
 {
 	uint32_t n = env.amount;
@@ -76,7 +76,7 @@ void bulk(Env &env)
 	}
 }
 
-// What leaves no netdev for a time keeps no QP for ever: each WRITE is taken all the same.
+// A netdev that sends nothing for a time does not block a QP for ever: each WRITE arrives.
 void plugged(Env &env)
 {
 	constexpr uint32_t kEach = 16384;
@@ -86,7 +86,7 @@ void plugged(Env &env)
 	LinkOptions options;
 	options.send_wr = options.recv_wr = 4;
 	ManyLinks many(env, &b, n, options);
-	// Each end is to have heard of the other, and nothing else is to wake a QP below.
+	// Each end must have a packet from the other, so that no other packet wakes a QP below.
 	Batch first;
 	first.both_ways = true;
 	first.count = n;
@@ -94,7 +94,7 @@ void plugged(Env &env)
 	Remote theirs = env.control.exchange(b.arena.remote());
 	if (env.client) {
 		pattern_fill(b.arena.at(0), b.arena.size(), key);
-		// Longer than an opening's timers go on, 1.56 s (IW_RTR_REPEATS).
+		// Longer than the timers at a connection's start run, 1.56 s (IW_RTR_REPEATS).
 		usleep(static_cast<useconds_t>(2000000 * slow()));
 		Plug plug(env.netdev);
 		for (uint32_t i = 0; i < n; i++) {
@@ -120,7 +120,7 @@ void plugged(Env &env)
 	env.control.sync();
 }
 
-// Every adder gets another value and the sum is right, whoever comes first.
+// Every adder gets another value, and the sum is right, in any order.
 void one_counter(Env &env)
 {
 	constexpr uint32_t kLinks = 8, kEach = 25;
@@ -158,7 +158,7 @@ void one_counter(Env &env)
 	env.control.sync();
 }
 
-// For a time: batches of random opcode, size, shape and number of QPs, both ways.
+// For a time: batches with random opcode, size, shape and number of QPs, both ways.
 void mixed(Env &env)
 {
 	constexpr uint32_t kLinks = 16;

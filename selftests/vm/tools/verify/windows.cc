@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory windows of type 1 and 2B: binding by verb and by work request, what they let
-// through, invalidation by their owner and by the peer's SEND_WITH_INV.
+// Memory windows of type 1 and 2B: binding by verb and by work request, the access that they
+// give, invalidation by their owner and by the peer's SEND_WITH_INV.
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -38,7 +38,7 @@ struct WindowBench {
 		return o;
 	}
 
-	// Owner: bind a window through a link, by a work request; the new rkey.
+	// Owner: binds a window through a link by a work request; returns the new rkey.
 	uint32_t bind_one(const Link &link, ibv_mw *window, const ibv_mw_bind_info &info,
 			  ibv_wc_status status)
 	{
@@ -63,7 +63,7 @@ struct WindowBench {
 				{target.mr(), target.va(offset), length, access}, IBV_WC_SUCCESS);
 	}
 
-	// Both sides: what bind() gives the owner.
+	// Both sides: the rkey that bind() returns to the owner.
 	uint32_t bound(uint64_t offset, uint64_t length, unsigned access = kWindowAccess)
 	{
 		uint32_t key = env.client ? 0 : bind(offset, length, access);
@@ -165,7 +165,7 @@ void type2_local_inv(Env &env, bool modern)
 	env.control.sync();
 }
 
-// The peer invalidates the window with its message; then it may be bound again.
+// The peer invalidates the window with its message. Then it may be bound again.
 void type2_send_inv(Env &env, bool modern)
 {
 	WindowBench w(env, IBV_MW_TYPE_2, modern);
@@ -217,8 +217,8 @@ void type2_other_qp(Env &env)
 	env.control.sync();
 }
 
-// Those bound through a QP are free once it is destroyed (IBTA 10.6.7), and no others: only
-// what is free can be bound.
+// Windows bound through a QP are free once it is destroyed (IBTA 10.6.7), and no others: only
+// a free window can be bound.
 void type2_qp_destroyed(Env &env)
 {
 	constexpr int kWindows = 8;
@@ -233,20 +233,20 @@ void type2_qp_destroyed(Env &env)
 		require(windows[i] != nullptr, "ibv_alloc_mw: %m");
 		w.bind_one(i % 2 ? other : w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
 	}
-	// One goes before it.
+	// One window is deallocated before the QP.
 	windows[3].reset();
 	env.control.sync();
 	other.destroy();
 	for (int i : {1, 5, 7})
 		w.bind_one(w.bench.link, windows[i].get(), info, IBV_WC_SUCCESS);
-	// It ends the QP, and over iWARP the peer's.
+	// The error ends the QP, and over iWARP the peer's too.
 	env.control.sync();
 	if (env.client)
 		w.bind_one(w.bench.link, windows[0].get(), info, IBV_WC_MW_BIND_ERR);
 	env.control.sync();
 }
 
-// A window that grants reading only; the flag of its region's own side changes nothing.
+// A window that grants reading only. The region's own flag does not change that.
 void type2_rights(Env &env)
 {
 	WindowBench w(env, IBV_MW_TYPE_2);
@@ -259,7 +259,7 @@ void type2_rights(Env &env)
 	env.control.sync();
 }
 
-// Windows first, then their region: nothing is left that holds it.
+// Windows first, then their region: no reference to it is left.
 void mr_after_window(Env &env)
 {
 	WindowBench w(env, IBV_MW_TYPE_2);
@@ -269,7 +269,7 @@ void mr_after_window(Env &env)
 	env.control.sync();
 }
 
-// Who binds to a region in the middle of a rereg binds to the old or the new one.
+// A bind to a region during a rereg binds to the old or the new region.
 void bind_rereg(Env &env)
 {
 	constexpr uint32_t kBinds = 3000;
@@ -279,7 +279,7 @@ void bind_rereg(Env &env)
 	if (!env.client) {
 		std::jthread registrar([&](const std::stop_token &stop) {
 			while (!stop.stop_requested())
-				// Refused while it is bound.
+				// The rereg is refused while a window is bound.
 				if (ibv_rereg_mr(w.target.mr(), IBV_REREG_MR_CHANGE_ACCESS,
 						 w.bench.pd.get(), nullptr, 0, kBindAccess) &&
 				    errno != EBUSY)
@@ -289,7 +289,7 @@ void bind_rereg(Env &env)
 			ibv_mw_bind bind = {};
 			bind.wr_id = i;
 			bind.send_flags = IBV_SEND_SIGNALED;
-			// Of no bytes: to nothing.
+			// A window of 0 bytes is bound to nothing.
 			bind.bind_info = {w.target.mr(), w.target.va(0), i % 2 ? 0 : 4096U,
 					  kWindowAccess};
 			int refused = ibv_bind_mw(w.bench.link.qp(), w.mw.get(), &bind);
