@@ -249,7 +249,6 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	INIT_LIST_HEAD(&dev->link_list);
-	tern_poll_init(dev);
 	dev->port_state = tern_port_state(dev);
 	return dev;
 
@@ -277,8 +276,6 @@ int tern_device_register(struct tern_dev *dev, const char *name)
 
 void tern_device_destroy(struct tern_dev *dev)
 {
-	/* It may hold QPs, too. */
-	tern_poll_uninit(dev);
 	/* Timers and packets of destroyed QPs may hold them for a moment. */
 	while (!wait_var_event_timeout(&dev->num_qp, !atomic_read(&dev->num_qp), 10 * HZ))
 		dev_warn(&dev->ibdev.dev, "waiting for %d QPs to be released\n",

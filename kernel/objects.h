@@ -19,7 +19,6 @@
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -33,23 +32,9 @@
 
 struct tern_transport_ops;
 
-/* The polling thread, if dev->poll_us is not 0; verbs/poll.c. */
-struct tern_poll {
-	struct mutex mutex;		/* starting and stopping it */
-	struct task_struct *thread;	/* NULL: there is none */
-	struct list_head qps;		/* those that it looks at: its own */
-	spinlock_t lock;		/* of the next, and of poll_us on its way to 0; BHs off */
-	struct list_head joining;	/* those that rang and that it has not seen yet */
-	wait_queue_head_t wait;
-	atomic_t rang;			/* since it last looked */
-	bool came;			/* packets, since it last looked */
-	unsigned int napi[8];		/* by what they came; each ID in its place, 0: none */
-};
-
 struct tern_dev {
 	struct ib_device ibdev;
 	const struct tern_transport_ops *transport;
-	u32 poll_us;			/* how long the polling thread looks in vain; 0: no thread */
 	u32 peer_timeout_s;		/* verbs/peer.c; read with READ_ONCE() */
 	struct net_device *netdev;	/* held from creation to the end of dealloc_driver */
 	netdevice_tracker netdev_tracker;
@@ -72,7 +57,6 @@ struct tern_dev {
 	atomic_t next_srqn;
 	atomic_t num_pd, num_mr, num_mw, num_cq, num_srq;
 	atomic_t num_qp;		/* until struct tern_qp is released */
-	struct tern_poll poll;
 	void *transport_data;		/* transport's per-device state */
 };
 
@@ -185,14 +169,6 @@ struct tern_qp {
 	struct tern_rwqe rwqe;		/* the receive WQE being filled */
 	bool have_rwqe;
 	struct tern_events events;
-
-	/* While sq.polled, with a reference to the QP. The last two are the thread's. */
-	struct {
-		struct list_head node;
-		struct tern_ring *ring;		/* the SQ's, referenced: the QP may be destroyed */
-		u32 prod;			/* of it, as last seen; what was posted before, a run sees */
-		u64 found_ns;			/* when it was last another */
-	} poll;
 };
 
 /* What the ib_core-allocated QP object holds. */
@@ -274,21 +250,11 @@ void tern_srq_event(struct tern_srq *srq, enum ib_event_type type);
 	&tern_attr_board_id.attr,	\
 	&tern_attr_hca_type.attr,	\
 	&tern_attr_hw_rev.attr,		\
-	&tern_attr_peer_timeout.attr,	\
-	&tern_attr_poll_us.attr
+	&tern_attr_peer_timeout.attr
 extern struct device_attribute tern_attr_board_id;
 extern struct device_attribute tern_attr_hca_type;
 extern struct device_attribute tern_attr_hw_rev;
 extern struct device_attribute tern_attr_peer_timeout;
-extern struct device_attribute tern_attr_poll_us;
-void tern_poll_note(struct tern_dev *dev, unsigned int napi_id);
-
-/* A packet, or bytes, came in by that NAPI, if the number is one's. */
-static inline void tern_poll_came(struct tern_dev *dev, unsigned int napi_id)
-{
-	if (unlikely(READ_ONCE(dev->poll_us)))
-		tern_poll_note(dev, napi_id);
-}
 
 /* lo and most tunnels have none. */
 static inline bool tern_netdev_has_address(const struct net_device *netdev)

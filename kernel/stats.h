@@ -46,7 +46,6 @@
 	X(REQ_REMOTE_ERR,	"req_remote_errors")				\
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
-	X(POLL_RUNS,		"poll_runs")	/* the polling thread found something posted */	\
 	X(HANDOFFS,		"work_handoffs")	/* a work item went on */		\
 	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, without packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\

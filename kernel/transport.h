@@ -75,11 +75,10 @@ struct tern_transport_ops {
 	/*
 	 * WQEs were posted (or TERN_RING_F_KICK): run the requester in this
 	 * context. Any context; IRQs may be off (ib_mad posts so). Also beside
-	 * and after qp_quiesce, in a process that has a reference only. And after
-	 * verbs/ had the run lock: then for who found it taken. `posted`: it is
-	 * the program that posted who calls, whose time that may take.
+	 * and after qp_quiesce, in a process that has a reference only. It is the
+	 * program that posted who calls, whose time that may take.
 	 */
-	void (*qp_doorbell)(struct tern_qp *qp, bool posted);
+	void (*qp_doorbell)(struct tern_qp *qp);
 
 	/* UD's; all NULL: the device has no address handles, no multicast. */
 	/* Complete av from av->attr (which ib_core resolved). May not sleep if !sleepable. */

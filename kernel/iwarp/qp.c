@@ -225,12 +225,8 @@ int iw_qp_start(struct iw_qp *qp, struct iw_ep *ep, const struct mpa_terms *term
 		err = -EINVAL;
 		goto unlock;
 	}
-	iw_req_init(&qp->req, qp->sqe, base->sq.ring->nslots, &req);
 	/* Nothing was taken before: engine and queue count alike. */
-	qp->req.head = base->sq.head;
-	qp->req.cur = base->sq.head;
-	qp->req.una = base->sq.head;
-	qp->req.tail = base->sq.head;
+	iw_req_init(&qp->req, qp->sqe, base->sq.ring->nslots, base->sq.head, &req);
 	iw_resp_init(&qp->resp, irq, &resp);
 	swap(qp->irq, irq);
 	swap(qp->tx.bounce, bounce);

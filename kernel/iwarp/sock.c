@@ -7,7 +7,6 @@
  * accepts comes with the listener's callbacks, but without its endpoint.
  */
 #include <linux/net.h>
-#include <net/busy_poll.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
@@ -153,10 +152,8 @@ static void data_ready(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	ep = ep_of(sk);
-	if (ep) {
-		tern_poll_came(ep->dev, tern_sk_napi_id(sk));
+	if (ep)
 		iw_run(ep->qp, sk, IW_BYTES);
-	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -131,7 +131,7 @@ static int iw_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *init)
 	return init->create_flags ? -EOPNOTSUPP : 0;
 }
 
-static void iw_qp_doorbell(struct tern_qp *qp, bool posted)
+static void iw_qp_doorbell(struct tern_qp *qp)
 {
 	iw_kick(to_iw_qp(qp));
 }

@@ -47,5 +47,8 @@ void ack_hold_reply(struct ack_hold *h, u64 now_ns)
 	}
 	if (h->prompt < ACK_HOLD_PROMPT)
 		h->prompt++;
-	h->reply_ns = ns > h->reply_ns ? (u32)ns : h->reply_ns - (h->reply_ns - (u32)ns) / 8;
+	if (ns > h->reply_ns)
+		h->reply_ns = (u32)ns;
+	else
+		h->reply_ns -= (h->reply_ns - (u32)ns) / ACK_HOLD_FADE;
 }

@@ -18,18 +18,11 @@
 #define TERN_PROTO_ACK_HOLD_H
 
 #include "deps.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum {
-	ACK_HOLD_PROMPT		= 4,		/* replies in a row, before the first wait */
-	ACK_HOLD_UNANSWERED	= 8,		/* messages in a row: it does not reply */
-	ACK_HOLD_TIMES		= 32,		/* the time that replies take */
-	ACK_HOLD_MIN_NS		= 20000,
-	ACK_HOLD_MAX_NS		= 4000000,	/* also: a later reply is none */
-};
 
 struct ack_hold {
 	u64 since_ns;		/* the last message came, no reply since; 0: none */
@@ -38,6 +31,30 @@ struct ack_hold {
 	u8 prompt;		/* replies in a row */
 	u8 unanswered;		/* messages in a row, up to ACK_HOLD_UNANSWERED */
 };
+
+/* A new QP, or a new life of one: nothing is known of its replies, no acknowledge waits. */
+static inline void ack_hold_init(struct ack_hold *h)
+{
+	*h = (struct ack_hold){ 0 };
+}
+
+/* When the acknowledge that waits must be sent; 0: none waits. */
+static inline u64 ack_hold_deadline(const struct ack_hold *h)
+{
+	return h->until_ns;
+}
+
+/* Does an acknowledge wait for a request? */
+static inline bool ack_hold_waits(const struct ack_hold *h)
+{
+	return h->until_ns;
+}
+
+/* No acknowledge waits any more: it is not due, or it must be sent at once. */
+static inline void ack_hold_cancel(struct ack_hold *h)
+{
+	h->until_ns = 0;
+}
 
 /* Might ack_hold_may_wait() say yes? */
 static inline bool ack_hold_is_for(const struct ack_hold *h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one header through which kernel/proto/ reaches its environment: fixed
- * width types, byte order, unaligned access, WRITE_ONCE(), memcpy. The same .c
+ * width types, byte order, unaligned access, READ_ONCE(), prefetch(), memcpy. The same .c
  * files are built into tern.ko and, with __KERNEL__ absent, into the unit tests,
  * the fuzzers and the simulator; nothing else may be included from here.
  */
@@ -15,6 +15,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/prefetch.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
@@ -127,8 +128,15 @@ static inline void put_unaligned_le64(u64 v, void *p)
 	put_unaligned_le32((u32)(v >> 32), b + 4);
 }
 
-/* Nobody looks on. */
+/* No other thread looks on. */
+#define READ_ONCE(x) (x)
 #define WRITE_ONCE(x, v) ((x) = (v))
+
+static inline void prefetch(const void *p)
+{
+	__builtin_prefetch(p);
+}
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #ifndef fallthrough
 #if defined(__cplusplus)

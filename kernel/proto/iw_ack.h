@@ -17,15 +17,8 @@
 #ifndef TERN_PROTO_IW_ACK_H
 #define TERN_PROTO_IW_ACK_H
 
-#include "proto/deps.h"
-
-#define IW_ACK_STEADY		(4u << 20)
-#define IW_ACK_MOST		(256u << 10)
-#define IW_ACK_LEAST		(32u << 10)	/* for less they do not wait */
-#define IW_ACK_TICKS		2		/* that one waits: one at least, whole */
-#define IW_ACK_LATES		3		/* are no accident, with fewer bytes than */
-#define IW_ACK_LATES_APART	(4u << 20)	/* from each to the next */
-#define IW_ACK_MOST_SETBACKS	9		/* that are counted */
+#include "deps.h"
+#include "tuning.h"
 
 struct iw_ack {
 	u32 came;	/* bytes, modulo 2^32 */
@@ -49,6 +42,12 @@ static inline void iw_ack_init(struct iw_ack *a)
 static inline bool iw_ack_may_wait(const struct iw_ack *a)
 {
 	return a->wait;
+}
+
+/* Bytes that have come, modulo 2^32: it moves whenever something comes. */
+static inline u32 iw_ack_num_came(const struct iw_ack *a)
+{
+	return a->came;
 }
 
 /*

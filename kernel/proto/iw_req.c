@@ -13,12 +13,18 @@ static bool op_has_response(u8 op)
 	return op == IW_OP_READ || op == IW_OP_CMP_SWAP || op == IW_OP_FETCH_ADD;
 }
 
-void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg)
+void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, u32 first,
+		 const struct iw_req_cfg *cfg)
 {
 	*q = (struct iw_req){
 		.cfg = *cfg,
 		.ring = ring,
 		.mask = entries - 1,
+		.head = first,
+		.cur = first,
+		.una = first,
+		.tail = first,
+		.resp = first,
 		.send_msn = 1,
 		.read_msn = 1,
 		.atomic_resp_msn = 1,

@@ -23,6 +23,7 @@
 #define TERN_PROTO_IW_REQ_H
 
 #include "ddp.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,18 +86,6 @@ struct iw_sqe {
 	u32 loan;
 	u32 msn;		/* of the untagged message */
 	u32 done_bytes;		/* sent (SEND, WRITE) or placed (READ) */
-};
-
-/*
- * With so many READs and atomics under way the next response is not far: it takes
- * along short READs that are posted meanwhile, many requests in a segment, and who
- * posts more need not ring. With so many bytes of READs to come, others may wait
- * until enough of them have come for an acknowledge, and leave with that.
- */
-enum {
-	IW_READS_AHEAD		= 16,
-	IW_SHORT_READ_BYTES	= 16384,
-	IW_READ_BYTES_AHEAD	= 2 << 20,
 };
 
 struct iw_resp;
@@ -173,8 +162,12 @@ struct iw_req_act {
 	int term;		/* enum rdmap_term_code */
 };
 
-/* entries: power of two. */
-void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, const struct iw_req_cfg *cfg);
+/*
+ * entries: power of two. first: index of the first work request, so that engine and send queue
+ * count alike.
+ */
+void iw_req_init(struct iw_req *q, struct iw_sqe *ring, u32 entries, u32 first,
+		 const struct iw_req_cfg *cfg);
 
 static inline struct iw_sqe *iw_req_sqe(const struct iw_req *q, u32 slot)
 {
@@ -185,6 +178,79 @@ static inline struct iw_sqe *iw_req_sqe(const struct iw_req *q, u32 slot)
 static inline bool iw_sqe_half_sent(const struct iw_sqe *s)
 {
 	return s->state == IW_SQE_ACTIVE && (s->done_bytes || s->body_sent);
+}
+
+/* ---- where the requester stands ---- */
+
+/* Posted requests that are not sent to their end: iw_req_next() may have something. */
+static inline u32 iw_req_num_unsent(const struct iw_req *q)
+{
+	return q->head - q->cur;
+}
+
+static inline bool iw_req_has_unsent(const struct iw_req *q)
+{
+	return q->cur != q->head;
+}
+
+/* Is there nothing that was posted and is not reaped? */
+static inline bool iw_req_is_empty(const struct iw_req *q)
+{
+	return q->tail == q->head;
+}
+
+/* Is everything complete that was posted? It may be still to be reaped. */
+static inline bool iw_req_is_complete(const struct iw_req *q)
+{
+	return q->una == q->head;
+}
+
+/* The oldest request that is not complete. Without locks: a value of late, for comparison. */
+static inline u32 iw_req_oldest(const struct iw_req *q)
+{
+	return READ_ONCE(q->una);
+}
+
+/* Has the stream got memory of requests that are not reaped? Without locks: of late. */
+static inline bool iw_req_has_lent(const struct iw_req *q)
+{
+	return READ_ONCE(q->num_lent);
+}
+
+/* READs and atomics that wait for a response. */
+static inline bool iw_req_awaits_response(const struct iw_req *q)
+{
+	return q->rd_out;
+}
+
+/* Payload of posted SENDs and WRITEs that the stream is yet to take. */
+static inline u64 iw_req_unsent_bytes(const struct iw_req *q)
+{
+	return q->unsent_bytes;
+}
+
+/* The request whose turn it is, if iw_req_has_unsent() ... */
+static inline u32 iw_req_next_slot(const struct iw_req *q)
+{
+	return q->cur;
+}
+
+/* ... and how much of its payload has gone out. */
+static inline u32 iw_req_next_offset(const struct iw_req *q)
+{
+	return iw_req_sqe(q, q->cur)->done_bytes;
+}
+
+/* May READs and atomics be posted? (cfg.ord is not 0.) */
+static inline bool iw_req_may_read(const struct iw_req *q)
+{
+	return q->cfg.ord;
+}
+
+/* For the segments that iw_req_next() gives from now on. */
+static inline void iw_req_set_max_ulpdu(struct iw_req *q, u16 max_ulpdu)
+{
+	q->cfg.max_ulpdu = max_ulpdu;
 }
 
 /* Append a work request; false if the ring is full. */

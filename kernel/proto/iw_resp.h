@@ -145,6 +145,24 @@ static inline bool iw_resp_pending(const struct iw_resp *r)
 	return r->in_error ? r->term_due : r->irq_tail != r->irq_head;
 }
 
+/* Does the stream end with a Terminate of ours, sent or still to be sent? */
+static inline bool iw_resp_is_terminating(const struct iw_resp *r)
+{
+	return r->term != TERM_NONE;
+}
+
+/* Is it still to be sent? */
+static inline bool iw_resp_owes_terminate(const struct iw_resp *r)
+{
+	return r->term_due;
+}
+
+/* For the segments that iw_resp_next() gives from now on. */
+static inline void iw_resp_set_max_ulpdu(struct iw_resp *r, u16 max_ulpdu)
+{
+	r->cfg.max_ulpdu = max_ulpdu;
+}
+
 /* What the response whose turn it is has of payload yet; 0: nothing to send back. */
 static inline u32 iw_resp_next_bytes(const struct iw_resp *r)
 {

@@ -4,7 +4,7 @@
  * exist per service, and which headers and payload each is made of. RD and
  * XRC rows are empty: tern does not speak them.
  */
-#include "pkt.h"
+#include "opcode.h"
 
 #define FIRST_LAST	(OPF_FIRST | OPF_LAST)
 #define REQ		(OPF_VALID | OPF_REQUEST)

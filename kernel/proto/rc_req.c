@@ -63,12 +63,17 @@ u64 rc_ack_timeout_ns(u8 field)
 	return field ? 4096ull << field : 0;
 }
 
-void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg)
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
+		 const struct rc_req_cfg *cfg)
 {
 	*q = (struct rc_req){
 		.cfg = *cfg,
 		.ring = ring,
 		.mask = entries - 1,
+		.head = first,
+		.cur = first,
+		.una = first,
+		.tail = first,
 		.psn_next = cfg->sq_psn & PSN_MASK,
 		.psn_max = cfg->sq_psn & PSN_MASK,
 		.psn_una = cfg->sq_psn & PSN_MASK,
@@ -141,7 +146,7 @@ static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
  */
 static u32 until_ackreq(const struct rc_req *q)
 {
-	u32 distance = (q->window.pkts + 3) / 4;
+	u32 distance = (q->window.pkts + RC_REQ_ACKREQS - 1) / RC_REQ_ACKREQS;
 
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }

@@ -25,6 +25,7 @@
 #include "psn.h"
 #include "rc_window.h"
 #include "run.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,32 +113,6 @@ struct rc_req_cfg {
 	struct rc_ack_timeout ack_timeout;
 };
 
-/*
- * Each expiry of the ACK timer without progress doubles the next wait, so many
- * times: what the peer or the network is too busy for, more packets do not mend.
- */
-#define RC_REQ_MAX_BACKOFF	2
-
-/*
- * These are added to the least wait of a peer that has answered. Neither is measured.
- * PEER_OFF: software may be off its CPU. Three times a time-out of 14: up to that one, the usual
- * one, the wait stays four times as long, as it may be (IBTA 9.7.6.1.3).
- * ANSWER_TIMES: the path may take longer than of late. answer_ns loses an eighth with each quick
- * answer, so 16 times answer_ns is no less than the slowest of the last twenty answers.
- */
-#define RC_REQ_PEER_OFF_NS	(3 * (4096u << 14))
-#define RC_REQ_ANSWER_TIMES	16
-
-/*
- * So does each RNR NAK without progress, as long as the wait is no longer than that, and it is one
- * packet that asks then. A receiver may name 10 us, with retries for ever, and never be ready: to
- * send it all that is posted so often, in softirqs, takes a CPU, and the program that would post
- * the receive may be waiting for that one. With 1 ms, and all packets, a kernel with KASAN and
- * lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time that the
- * receiver takes. (What it names is the least: IBTA 9.7.5.2.8.)
- */
-#define RC_REQ_RNR_BACKOFF_NS	10000000
-
 enum rc_req_state {
 	RC_REQ_READY,
 	RC_REQ_DRAINING,	/* SQD: begins no new work request */
@@ -207,8 +182,12 @@ struct rc_req_act {
 	u64 value;
 };
 
-/* entries: power of two, ring zeroed or not. Starts READY. */
-void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struct rc_req_cfg *cfg);
+/*
+ * entries: power of two, ring zeroed or not. first: index of the first work request, so that
+ * engine and send queue count alike. Starts READY.
+ */
+void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
+		 const struct rc_req_cfg *cfg);
 
 /*
  * From now on this is the window, and the READs begun from now on are asked for
@@ -218,6 +197,18 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, const struc
 static inline void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
 {
 	q->window = *window;
+}
+
+/* A copy of the window, for a later rc_req_set_window(). */
+static inline struct rc_window rc_req_get_window(const struct rc_req *q)
+{
+	return q->window;
+}
+
+/* As rc_window_limit(): from now on the window grows to max packets. */
+static inline void rc_req_limit_window(struct rc_req *q, u32 max)
+{
+	rc_window_limit(&q->window, max);
 }
 
 /* Append a work request; false if the ring is full (head - tail == entries). */
@@ -321,6 +312,61 @@ static inline bool rc_req_is_resent(const struct rc_req *q, const struct run *ru
 static inline bool rc_req_in_error(const struct rc_req *q)
 {
 	return q->state == RC_REQ_ERROR;
+}
+
+/* ---- where the requester stands ---- */
+
+/* Posted requests that are not sent to their end: rc_req_next() may have something. */
+static inline u32 rc_req_num_unsent(const struct rc_req *q)
+{
+	return q->head - q->cur;
+}
+
+static inline bool rc_req_has_unsent(const struct rc_req *q)
+{
+	return q->cur != q->head;
+}
+
+/* Has everything before this index been sent, at least once? It has not for indices to come. */
+static inline bool rc_req_has_sent_before(const struct rc_req *q, u32 index)
+{
+	return (s32)(index - q->cur) <= 0;
+}
+
+/* The PSN that the next new packet gets. */
+static inline u32 rc_req_psn(const struct rc_req *q)
+{
+	return q->psn_next;
+}
+
+static inline u32 rc_req_pmtu(const struct rc_req *q)
+{
+	return q->cfg.pmtu;
+}
+
+/* cfg's ack_timeout.first_ns: the longest first wait for an acknowledge. 0: none. */
+static inline u64 rc_req_first_wait_ns(const struct rc_req *q)
+{
+	return q->cfg.ack_timeout.first_ns;
+}
+
+/* cfg's ack_timeout.all_ns, for the waits that begin from now on. */
+static inline void rc_req_set_peer_timeout(struct rc_req *q, u64 all_ns)
+{
+	q->cfg.ack_timeout.all_ns = all_ns;
+}
+
+/* For the READs and atomics that go out from now on. */
+static inline void rc_req_set_max_rd_atomic(struct rc_req *q, u8 max_rd_atomic)
+{
+	q->cfg.max_rd_atomic = max_rd_atomic;
+}
+
+/* What rc_req_rx() reads first. Without locks. */
+static inline void rc_req_prefetch(const struct rc_req *q)
+{
+	prefetch(&q->ring);
+	prefetch(&q->psn_una);
 }
 
 /* RNR timer field (5 bits) to nanoseconds (IBTA table 45). */

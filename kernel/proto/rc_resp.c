@@ -11,12 +11,6 @@
 
 #define MESSAGE_MAX_BYTES	0x80000000u	/* IBTA 9.7.1.1: 2^31 */
 
-/*
- * UC: a PSN so little behind is an old packet; one further behind is new, after
- * an outage in which more than 2^23 packets were lost.
- */
-#define UC_STALE_PKTS		0x10000
-
 static u32 res_count(const struct rc_resp *r)
 {
 	return r->cfg.max_rd_atomic ? r->cfg.max_rd_atomic : 1;
@@ -394,10 +388,9 @@ u64 rc_resp_recv_wait_ns(u8 ack_timeout_field)
 {
 	u64 timeout_ns = rc_ack_timeout_ns(ack_timeout_field);
 
-	/* A quarter is left for the way there and back, and for the peer to be late. */
-	if (!timeout_ns || timeout_ns / 4 > RC_RESP_RECV_WAIT_NS)
+	if (!timeout_ns || timeout_ns / RC_RESP_RECV_WAIT_PART > RC_RESP_RECV_WAIT_NS)
 		return RC_RESP_RECV_WAIT_NS;
-	return timeout_ns / 4;
+	return timeout_ns / RC_RESP_RECV_WAIT_PART;
 }
 
 bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns)

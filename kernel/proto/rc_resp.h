@@ -15,6 +15,7 @@
 #include "psn.h"
 #include "rc_req.h"
 #include "run.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,17 +38,6 @@ struct rc_resp_cfg {
 	u32 rq_psn;
 	u64 recv_wait_ns;	/* rc_resp_recv_wait_ns(); 0: RNR NAKs are sent at once */
 };
-
-/*
- * So long, at most, may a request that finds no receive WQE wait for one. By an RNR NAK the
- * requester is told to wait for up to 655 ms, which is what rdma_cm has it told, and nothing can
- * call it sooner; a program that is about to post takes a thousandth of that. So long it may wait for
- * its CPU behind eight others that are busy, with slices of a tick of 4 ms each. A device with such
- * a responder has at least this for its Local CA ACK Delay, so that requesters give it time.
- */
-#define RC_RESP_RECV_WAIT_NS	32000000
-/* A queue whose posters tell nobody is looked at after so long, and again after twice that. */
-#define RC_RESP_RECV_LOOK_NS	50000
 
 enum rc_res_state {
 	RC_RES_FREE,
@@ -193,6 +183,16 @@ static inline bool rc_resp_owes(const struct rc_resp *r)
 	return r->npending || r->nak_due || r->ack_due;
 }
 
+static inline bool rc_resp_owes_ack(const struct rc_resp *r)
+{
+	return r->ack_due;
+}
+
+static inline bool rc_resp_owes_nak(const struct rc_resp *r)
+{
+	return r->nak_due;
+}
+
 static inline bool rc_resp_owes_ack_only(const struct rc_resp *r)
 {
 	return r->ack_due && !r->npending && !r->nak_due;
@@ -212,6 +212,50 @@ void rc_resp_unsend_ack(struct rc_resp *r);
  * place. False: it was a replay, which is dropped.
  */
 bool rc_resp_read_failed(struct rc_resp *r, const struct run *run);
+
+/* ---- where the responder stands, and attributes that change ---- */
+
+/* The expected PSN. */
+static inline u32 rc_resp_psn(const struct rc_resp *r)
+{
+	return r->epsn;
+}
+
+static inline u32 rc_resp_pmtu(const struct rc_resp *r)
+{
+	return r->cfg.pmtu;
+}
+
+/* Is a SEND or WRITE received in part? */
+static inline bool rc_resp_in_message(const struct rc_resp *r)
+{
+	return r->in_msg;
+}
+
+/* access: enum rc_access, for requests that come from now on. */
+static inline void rc_resp_set_access(struct rc_resp *r, u8 access)
+{
+	r->cfg.access = access;
+}
+
+/* The 5-bit field of the RNR NAKs that are queued from now on. */
+static inline void rc_resp_set_min_rnr_timer(struct rc_resp *r, u8 min_rnr_timer)
+{
+	r->cfg.min_rnr_timer = min_rnr_timer;
+}
+
+/* cfg's recv_wait_ns, for a request that waits already, too. */
+static inline void rc_resp_set_recv_wait(struct rc_resp *r, u64 recv_wait_ns)
+{
+	r->cfg.recv_wait_ns = recv_wait_ns;
+}
+
+/* What rc_resp_rx() reads first. Without locks. */
+static inline void rc_resp_prefetch(const struct rc_resp *r)
+{
+	prefetch(r);
+	prefetch(&r->epsn);
+}
 
 #ifdef __cplusplus
 }

@@ -53,7 +53,7 @@ static inline void rc_timer_heard(struct rc_req *q, u64 now_ns)
 	if (took > q->answer_ns)
 		q->answer_ns = took;
 	else
-		q->answer_ns -= (q->answer_ns - took) / 8;
+		q->answer_ns -= (q->answer_ns - took) / RC_REQ_ANSWER_FADE;
 	if (!q->answer_ns)
 		q->answer_ns = 1;
 }

@@ -11,13 +11,11 @@
 #define TERN_PROTO_RC_WINDOW_H
 
 #include "deps.h"
+#include "tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define RC_WINDOW_MIN		16	/* a loss that is told of makes it no smaller */
-#define RC_WINDOW_STEPS		16	/* after a loss a window that comes through adds a part in so many */
 
 struct rc_window {
 	u32 pkts;		/* now */

@@ -84,7 +84,7 @@ void tern_sq_reset(struct tern_sq *sq)
 	sq->head = smp_load_acquire(&hdr->prod);
 	sq->tail = sq->head;
 	sq->draining = false;
-	WRITE_ONCE(hdr->flags, sq->polled ? TERN_RING_F_DRAINING : 0);
+	WRITE_ONCE(hdr->flags, 0);
 	smp_store_release(&hdr->cons, sq->tail);
 	spin_unlock_irqrestore(&sq->post_lock, irq);
 }

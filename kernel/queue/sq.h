@@ -23,7 +23,6 @@ struct tern_sq {
 	u32 max_inline;		/* bytes */
 	bool user;
 	bool draining;		/* as tern_sq_draining() was told last */
-	bool polled;		/* DRAINING stays set: a thread looks at prod; under the run lock */
 	spinlock_t post_lock;	/* kernel posters */
 	u32 prod;		/* kernel posters' index */
 };
@@ -68,9 +67,6 @@ void tern_sq_retire(struct tern_sq *sq, u32 upto);
 static inline void tern_sq_draining(struct tern_sq *sq, bool on)
 {
 	sq->draining = on;
-	/* The polling thread looks all the time, and clears the flag when it stops to. */
-	if (unlikely(sq->polled))
-		return;
 	WRITE_ONCE(sq->ring->hdr->flags, on ? TERN_RING_F_DRAINING : 0);
 	/* Pairs with the poster's barrier between its store of prod and its load of flags. */
 	if (!on)

@@ -185,12 +185,8 @@ static void start_requester(struct roce_qp *qp)
 		.ack_timeout = ack_timeout(qp),
 	};
 
-	rc_req_init(&qp->req, qp->sqe, qp->base.sq.ring->nslots, &cfg);
 	/* Between RESET and here nothing was taken: engine and queue count alike. */
-	qp->req.head = qp->base.sq.head;
-	qp->req.cur = qp->base.sq.head;
-	qp->req.una = qp->base.sq.head;
-	qp->req.tail = qp->base.sq.head;
+	rc_req_init(&qp->req, qp->sqe, qp->base.sq.ring->nslots, qp->base.sq.head, &cfg);
 	qp->local.req = false;
 	qp->window_cut = false;
 	qp->req_ready = true;

@@ -382,7 +382,6 @@ static void rx_all(struct roce_net *rn, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	tern_poll_came(dev, skb_napi_id(skb));
 	if (skb_is_gso(skb) && !is_uncut(skb) && unlikely(!is_list(skb) || !take_apart(skb, &next))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);

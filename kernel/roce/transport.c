@@ -47,7 +47,7 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 	return init->create_flags ? -EOPNOTSUPP : 0;
 }
 
-static void roce_qp_doorbell(struct tern_qp *base, bool posted)
+static void roce_qp_doorbell(struct tern_qp *base)
 {
 	struct roce_qp *qp = to_roce_qp(base);
 
@@ -57,10 +57,7 @@ static void roce_qp_doorbell(struct tern_qp *base, bool posted)
 		return;
 	}
 	roce_local_await(qp);
-	if (posted)
-		roce_kick_posted(qp);
-	else
-		roce_kick(qp, TERN_QP_MARK_SEND);
+	roce_kick_posted(qp);
 }
 
 static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)

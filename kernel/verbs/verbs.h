@@ -68,13 +68,6 @@ static inline int tern_udata_check(struct ib_udata *udata, size_t resp_bytes)
 	return 0;
 }
 
-/* ---- poll.c: the polling thread ---- */
-void tern_poll_init(struct tern_dev *dev);
-/* No thread, no QP on its list; none comes any more, for the device's files are gone. Sleeps. */
-void tern_poll_uninit(struct tern_dev *dev);
-/* A doorbell, while there is a thread: it is to look at the QP from now on. qp_doorbell follows. */
-void tern_poll_rang(struct tern_qp *qp);
-
 /* ---- doorbell.c ---- */
 
 /* A consumer's doorbell. Contexts are those of the transport's qp_doorbell. */
@@ -83,9 +76,7 @@ static inline void tern_qp_ring(struct tern_qp *qp)
 	struct tern_dev *dev = qp->dev;
 
 	tern_count_anywhere(dev, TERN_CNT_DOORBELLS);
-	if (unlikely(READ_ONCE(dev->poll_us)))
-		tern_poll_rang(qp);
-	dev->transport->qp_doorbell(qp, true);
+	dev->transport->qp_doorbell(qp);
 }
 
 /* A doorbell file, for QPs of this device whose doorbell it is. ERR_PTR. Sleeps. */

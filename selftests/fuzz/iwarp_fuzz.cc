@@ -71,9 +71,8 @@ public:
 		cfg.ord = static_cast<u16>(in.below(5));
 		cfg.max_ulpdu = max_ulpdu;
 		cfg.max_lent_bytes = kMaxLent;
-		iw_req_init(&q, ring_, kEntries, &cfg);
-		if (in.below(2))
-			q.head = q.cur = q.una = q.tail = reaped_ = 0xfffffff0;
+		reaped_ = in.below(2) ? 0xfffffff0 : 0;
+		iw_req_init(&q, ring_, kEntries, reaped_, &cfg);
 		if (in.below(2))
 			q.send_msn = q.read_msn = send_msn_ = read_msn_ = 0xfffffffe;
 	}

@@ -112,9 +112,8 @@ public:
 		most_reads_ = cfg.max_rd_atomic;
 		began_with_ = cfg.window;
 		most_window_ = std::max(cfg.window, cfg.max_window);
-		rc_req_init(&q_, ring_, kEntries, &cfg);
-		if (in.below(2))
-			q_.head = q_.cur = q_.una = q_.tail = first_ = 0xfffffff0;
+		first_ = in.below(2) ? 0xfffffff0 : 0;
+		rc_req_init(&q_, ring_, kEntries, first_, &cfg);
 		reaped_ = first_;
 	}
 

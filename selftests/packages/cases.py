@@ -100,11 +100,10 @@ def _by_hand(m):
 
 def _units(m):
     m.guest.write("/etc/systemd/system/tern-roce@eth0.service.d/name.conf",
-                  "[Service]\nEnvironment=NAME=tern0 POLL_US=5\n")
+                  "[Service]\nEnvironment=NAME=tern0\n")
     m.check("links of units", "systemctl daemon-reload && "
             "systemctl enable --now tern-iwarp@eth0 tern-roce@eth0 && udevadm settle")
     m.check("RoCE's name is the drop-in's", _link("tern0", "eth0"))
-    m.check("and so is its option", "cat /sys/class/infiniband/tern0/poll_us", says=r"\A5\n")
     m.check("iWARP's has the interface's", _link("iwarp_eth0", "eth0"))
     one_is_left = "test $(rdma link | wc -l) = 1"
     for unit, name in (("tern-roce@eth0", "tern0"), ("tern-iwarp@eth0", "iwarp_eth0")):

@@ -27,7 +27,7 @@ Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	rc.window = cfg.window;
 	rc.max_window = cfg.max_window;
 	rc.ack_timeout = {cfg.ack_timeout_ns, cfg.least_ns, cfg.all_ns};
-	rc_req_init(&q, ring_.data(), cfg.sq_entries, &rc);
+	rc_req_init(&q, ring_.data(), cfg.sq_entries, 0, &rc);
 	ledger.va_base = rng_.next() & ~0xfffull;
 	ledger.rkey = (uint32_t)rng_.next();
 	ledger.static_key = rng_.next();

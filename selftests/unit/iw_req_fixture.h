@@ -43,9 +43,8 @@ protected:
 		ring.assign(entries, iw_sqe{});
 		const iw_resp_cfg none = {};
 
-		iw_req_init(&q, ring.data(), entries, &cfg);
+		iw_req_init(&q, ring.data(), entries, first, &cfg);
 		iw_resp_init(&other, &no_irq, &none);
-		q.head = q.cur = q.una = q.tail = first;
 	}
 
 	static iw_sqe wr(u8 op, u32 length = 0, u8 flags = 0)

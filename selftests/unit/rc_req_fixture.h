@@ -40,10 +40,10 @@ protected:
 		start();
 	}
 
-	void start(u32 entries = 16)
+	void start(u32 entries = 16, u32 first = 0)
 	{
 		ring.assign(entries, rc_sqe{});
-		rc_req_init(&q, ring.data(), entries, &cfg);
+		rc_req_init(&q, ring.data(), entries, first, &cfg);
 	}
 
 	// One that stays as it is.

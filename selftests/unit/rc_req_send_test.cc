@@ -235,7 +235,7 @@ TEST_F(RcReq, PsnsWrapThroughAMessage)
 
 TEST_F(RcReq, SlotIndicesWrapAt32Bits)
 {
-	q.head = q.cur = q.una = q.tail = 0xfffffffe;
+	start(16, 0xfffffffe);
 	for (int i = 0; i < 4; i++)
 		post(RC_OP_SEND, 10);
 	EXPECT_EQ(send().size(), 4u);

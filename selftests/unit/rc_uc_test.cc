@@ -26,7 +26,7 @@ protected:
 		cfg.sq_psn = kPsn;
 		cfg.window = 2;
 		cfg.ack_timeout.first_ns = 1000;
-		rc_req_init(&q, ring, 8, &cfg);
+		rc_req_init(&q, ring, 8, 0, &cfg);
 	}
 
 	void post(u8 op, u32 length)

@@ -26,9 +26,8 @@ void Requester::start(uint16_t ord, uint16_t max_ulpdu, int rtr_op)
 
 	rc.ord = ord;
 	rc.max_ulpdu = max_ulpdu;
-	iw_req_init(&q, ring_.data(), cfg.sq_entries, &rc);
 	/* In the middle of a long life. */
-	q.head = q.cur = q.una = q.tail = q.resp = cfg.index;
+	iw_req_init(&q, ring_.data(), cfg.sq_entries, cfg.index, &rc);
 	q.send_msn = q.read_msn = q.atomic_resp_msn = cfg.msn;
 	loans_ = returned_ = cfg.msn;
 	iw_req_return(&q, returned_);

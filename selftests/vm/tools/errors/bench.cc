@@ -12,7 +12,7 @@ namespace vt {
 void need_tern(Env &env, const char *what)
 {
 	// A description may be the administrator's; this is a setting of tern's.
-	std::string setting = std::string(env.device.context()->device->ibdev_path) + "/poll_us";
+	std::string setting = std::string(env.device.context()->device->ibdev_path) + "/peer_timeout";
 	env.both_need(!access(setting.c_str(), F_OK), what);
 }
 

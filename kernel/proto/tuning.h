@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All tuning constants of the engines: numbers that no specification fixes. Each has its unit,
+ * its reason and its source. Limits of the wire stay where they are checked.
+ */
+#ifndef TERN_PROTO_TUNING_H
+#define TERN_PROTO_TUNING_H
+
+/* ---- RC requester: how long it waits, how often it asks (rc_req.c, rc_timer.h) ---- */
+
+/*
+ * Doublings. Each expiry of the ACK timer without progress doubles the next wait, at most this
+ * often. More packets do not help a peer or a network that is too busy. Not measured.
+ */
+#define RC_REQ_MAX_BACKOFF	2
+
+/*
+ * Nanoseconds, added to the least wait for a peer that has answered: a peer that is software may
+ * be off its CPU. Three times a timeout of 14. Up to 14, the usual value, the wait stays four
+ * times the timeout, which IBTA 9.7.6.1.3 allows. Not measured.
+ */
+#define RC_REQ_PEER_OFF_NS	(3 * (4096u << 14))
+
+/*
+ * Times answer_ns, added to the same wait: the path may take longer than of late. answer_ns loses
+ * an eighth (RC_REQ_ANSWER_FADE) with each quick answer, so 16 times answer_ns is no less than
+ * the slowest of the last twenty answers. Not measured.
+ */
+#define RC_REQ_ANSWER_TIMES	16
+#define RC_REQ_ANSWER_FADE	8
+
+/*
+ * Nanoseconds. An RNR NAK without progress since the last one doubles the wait, up to this, and
+ * one packet asks then. A receiver may name 10 us, with retries for ever, and never be ready.
+ * Sending it all that is posted at that rate, in softirqs, takes a CPU, and the program that
+ * would post the receive may wait for that CPU. With 1 ms and all packets a kernel with KASAN
+ * and lockdep still had a soft lockup under vrace. Nobody waits for more than twice the time
+ * that the receiver takes. (The receiver names the least wait: IBTA 9.7.5.2.8.)
+ */
+#define RC_REQ_RNR_BACKOFF_NS	10000000
+
+/* AckReqs per window within a message: acknowledges arrive before the window is used up. */
+#define RC_REQ_ACKREQS		4
+
+/* ---- RC requester: packets under way (rc_window.h) ---- */
+
+/* Packets. A reported loss does not shrink the window below this. */
+#define RC_WINDOW_MIN		16
+/* After a loss, each window of packets that comes through adds 1/16 of the window. */
+#define RC_WINDOW_STEPS		16
+
+/* ---- RC responder: requests without a receive WQE (rc_resp.c) ---- */
+
+/*
+ * Nanoseconds that such a request waits for a receive WQE, at most. An RNR NAK makes the
+ * requester wait for up to 655 ms (rdma_cm's value), and nothing can call it sooner. A program
+ * that is about to post takes a thousandth of that. 32 ms is its wait for a CPU behind eight
+ * busy threads with slices of one tick of 4 ms. The Local CA ACK Delay of a device with such a
+ * responder is at least this, so that requesters allow for it.
+ */
+#define RC_RESP_RECV_WAIT_NS	32000000
+/* The same wait as a part of our ACK timeout: the rest is for the path and for a late peer. */
+#define RC_RESP_RECV_WAIT_PART	4
+/* Nanoseconds to the first look at a queue whose posters do not ring; then twice that, and so on. */
+#define RC_RESP_RECV_LOOK_NS	50000
+
+/* ---- UC responder ---- */
+
+/*
+ * Packets. A PSN that lies no further behind is of an old packet. One that lies further behind is
+ * new, after an outage in which more than 2^23 packets were lost.
+ */
+#define UC_STALE_PKTS		0x10000
+
+/* ---- RC responder: an ACK waits for a request to go with (ack_hold.c) ---- */
+
+enum {
+	ACK_HOLD_PROMPT		= 4,		/* prompt replies in a row before an ACK waits */
+	ACK_HOLD_UNANSWERED	= 8,		/* messages in a row: this QP does not reply */
+	ACK_HOLD_TIMES		= 32,		/* an ACK waits this many times a reply's time, */
+	ACK_HOLD_MIN_NS		= 20000,	/* at least this, */
+	ACK_HOLD_MAX_NS		= 4000000,	/* at most this; a later reply is none */
+	ACK_HOLD_FADE		= 8,		/* a quicker reply takes off 1/8 of the difference */
+};
+
+/* ---- iWARP requester: READs that wait for the next response (iw_req.h) ---- */
+
+/*
+ * READS_AHEAD, requests: with this many READs and atomics under way the next response is near.
+ * READs of at most SHORT_READ_BYTES that are posted meanwhile leave with it, many requests in a
+ * segment, and their posters need not ring: READs of 4 KiB, 128 deep, are 1.2 times as fast.
+ * Longer ones are slower so.
+ * READ_BYTES_AHEAD, bytes: with this many to come, other READs wait until enough has come for
+ * an acknowledge and leave with it.
+ */
+enum {
+	IW_READS_AHEAD		= 16,
+	IW_SHORT_READ_BYTES	= 16384,
+	IW_READ_BYTES_AHEAD	= 2 << 20,
+};
+
+/* ---- iWARP receiver: for how much TCP's ACKs wait (iw_ack.h) ---- */
+
+#define IW_ACK_STEADY		(4u << 20)	/* bytes of a steady stream before ACKs wait */
+#define IW_ACK_MOST		(256u << 10)	/* bytes that an ACK waits for, at most; */
+#define IW_ACK_LEAST		(32u << 10)	/* at least: for fewer ACKs do not wait */
+#define IW_ACK_TICKS		2		/* jiffies that an ACK waits: one whole at least */
+#define IW_ACK_LATES		3		/* late ACKs that are no accident, each at most */
+#define IW_ACK_LATES_APART	(4u << 20)	/* this many bytes after the one before */
+#define IW_ACK_MOST_SETBACKS	9		/* setbacks that double the bytes to the next trial */
+
+#endif
