@@ -35,7 +35,7 @@ private:
 // Arguments: work requests in a post; their bytes travel in the WQE, or one SGE names them.
 void BM_PostSend(benchmark::State &state, unsigned int flags)
 {
-	constexpr tern::SendLimits lim = {4, 64, IBV_QPT_RC, false};
+	constexpr tern::SendLimits lim = {4, 64, IBV_QPT_RC, false, false};
 	const auto batch = static_cast<uint32_t>(state.range(0));
 	Memory memory(kStride);
 	tern::ProducerRing ring{};
