@@ -60,6 +60,11 @@ fuzz-smoke:		## the same, 10 seconds each
 lint:			## layering, sparse, W=1, format, clang-tidy, shellcheck, ...
 	selftests/lint/run $(BUILD)/lint $(KDIR)
 
+# As a hook: git config core.hooksPath .githooks
+quick:			## in seconds, before a commit: layers, owners, lengths, format of what changed, unit tests
+	selftests/lint/run $(BUILD)/lint $(KDIR) quick
+	$(MAKE) -C selftests/unit O=$(BUILD)/unit check
+
 check-install: all	## what make install puts where, and that make uninstall takes it away
 	selftests/install/run $(BUILD)/install $(KVER)
 
@@ -160,6 +165,6 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint check-install kernels cross \
+.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint quick check-install kernels cross \
 	vmtest vmtest-long check-kernels check-packages check-native soak check-rig bench bench-native check demo shell \
 	deps install uninstall dkms-tree dkms-add deb clean format help

@@ -1,116 +1,107 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The arrows between the module's parts, proven from its #include lines.
+"""The edges between the module's parts, proven from its #include lines.
 
-main -> link -> device -> verbs -> transport.h, objects.h -> roce | iwarp | local
-     -> mem, queue, crc -> proto -> proto/deps.h; charged.h is for those that take memory
-for programs, uncleared.h for those that hold packets, best_ns.h for those that choose the
-quickest way
+A part is a folder below kernel/, or a file directly in kernel/ with its header. EDGES lists for
+each part the parts that it includes: no more and no less, and without a cycle. deps.h alone of
+proto/ sees the kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.
 
-Each part may include itself and what REACH lists; deps.h alone of proto/ sees the
-kernel; verbs/ sees no packet; only compat/ knows kernel versions. uapi/ is for all.
+layers.py --edges prints the table that the sources ask for.
 """
 
-import os
 import re
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-KERNEL = os.path.join(TOP, "kernel")
+from sources import COMMENT, Tree, cycles, part_of, report
 
-TRANSPORTS = ("roce", "iwarp", "local")
-BELOW_DOOR = {"objects", "stats", "crc", "mem", "queue", "proto", "charged", "uncleared"}
+EDGES = """
+iwarp: charged crc mem objects proto transport
+main: crc link mem
+roce: charged crc mem objects proto transport uncleared
+crc: best_ns proto
+link: device verbs
+device: objects proto transport verbs
+verbs: charged objects transport
+transport: objects
+objects: mem queue stats
+mem: best_ns charged proto uncleared
+queue: charged proto
+stats:
+best_ns:
+charged:
+proto:
+uncleared:
+"""
 
-REACH = {
-    "main": {"link", "crc", "mem"},
-    "link": {"device", "verbs"} | BELOW_DOOR,
-    "device": {"verbs", "transport"} | BELOW_DOOR,
-    "verbs": {"transport"} | BELOW_DOOR,
-    "transport": {"objects", "stats"},
-    "objects": {"stats", "mem", "queue"},
-    "stats": set(),
-    "mem": {"proto", "charged", "uncleared", "best_ns"},
-    "queue": {"proto", "charged"},
-    "crc": {"proto", "best_ns"},
-    "proto": set(),
-    "charged": set(),
-    "uncleared": set(),
-    "best_ns": set(),
-}
-REACH.update({name: {"transport"} | BELOW_DOOR for name in TRANSPORTS})
-
-INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-
-
-def part_of(path):
-    """The part that a file, relative to kernel/, belongs to."""
-    first = path.split("/")[0]
-    return os.path.splitext(first)[0] if "/" not in path else first
+VERSION = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UTS_RELEASE|TERN_HAS_\w+)\b"
+                     r"|<linux/version.h>")
+# rdma_restrack hands verbs/ a netlink message; that is no packet.
+MESSAGE = re.compile(r"struct sk_buff(?: \*msg\b|;)")
 
 
-def target_of(path, name):
-    """The file, relative to kernel/, that `path` means by "name"; None for uapi/."""
-    for candidate in (os.path.join(os.path.dirname(path), name), name):
-        if os.path.exists(os.path.join(KERNEL, candidate)):
-            return os.path.normpath(candidate)
-    if os.path.exists(os.path.join(TOP, "uapi", name)):
-        return None
-    raise LookupError(name)
+def parse(text):
+    """{part: {part that it may include}} of a table such as EDGES."""
+    rows = (line.split(":") for line in text.strip().splitlines())
+    return {part.strip(): set(targets.split()) for part, targets in rows}
 
 
-def complaints(path, text):
-    """What is wrong with one file."""
-    part = part_of(path)
-    if part == "compat":
-        return
-    code = COMMENT.sub("", text)
-    if part not in REACH:
-        yield "is of a part that selftests/lint/layers.py does not know: %s" % part
-        return
-    for quoted, angled in INCLUDE.findall(code):
-        if angled:
-            if part == "proto" and path != "proto/deps.h":
-                yield "includes <%s>; in proto/ only deps.h may" % angled
-            if part == "verbs" and angled == "linux/skbuff.h":
-                yield "includes <%s>; verbs/ sees no packets" % angled
-            continue
-        try:
-            target = target_of(path, quoted)
-        except LookupError:
-            yield 'includes "%s", which is nowhere' % quoted
-            continue
-        if target is None:
-            continue
-        to = part_of(target)
-        if to != part and to not in REACH[part]:
-            yield 'includes "%s": %s must not know %s' % (quoted, part, to)
-    # rdma_restrack hands verbs/ a netlink message; that is no packet.
-    if part == "verbs" and re.search(r"\bsk_buff\b", re.sub(r"struct sk_buff \*msg\b", "", code)):
-        yield "mentions sk_buff; verbs/ sees no packets"
-    if re.search(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|UTS_RELEASE|TERN_HAS_\w+)\b"
-                 r"|<linux/version.h>", code):
-        yield "depends on the kernel's version; only compat/ may"
+def used(tree):
+    """({part: {part}}, complaints about names that are nowhere)"""
+    edges, lost = {}, []
+    for path in tree.kernel():
+        reached = edges.setdefault(part_of(path), set())
+        for quoted, _ in tree.includes(path):
+            target = tree.find(path, quoted) if quoted else None
+            if target and target.startswith("kernel/"):
+                reached.add(part_of(target))
+            elif quoted and not target:
+                lost.append('%s includes "%s", which is nowhere' % (path, quoted))
+        reached.discard(part_of(path))
+    return edges, lost
 
 
-def sources():
-    for folder, dirs, names in os.walk(KERNEL):
-        dirs.sort()
-        for name in sorted(names):
-            if name.endswith((".c", ".h")):
-                yield os.path.relpath(os.path.join(folder, name), KERNEL)
+def _of_file(tree, path):
+    """What is wrong with one file, whatever it includes of the module."""
+    part, code = part_of(path), COMMENT.sub("", tree.texts[path])
+    for _, angled in tree.includes(path):
+        if angled and part == "proto" and path != "kernel/proto/deps.h":
+            yield "%s includes <%s>; in proto/ only deps.h may" % (path, angled)
+        if angled == "linux/skbuff.h" and part == "verbs":
+            yield "%s includes <%s>; verbs/ sees no packets" % (path, angled)
+    if part == "verbs" and re.search(r"\bsk_buff\b", MESSAGE.sub("", code)):
+        yield "%s mentions sk_buff; verbs/ sees no packets" % path
+    if VERSION.search(code):
+        yield "%s depends on the kernel's version; only compat/ may" % path
+
+
+def complaints(tree, allowed):
+    for path in tree.kernel():
+        yield from _of_file(tree, path)
+    edges, lost = used(tree)
+    yield from lost
+    for part in sorted(edges.keys() | allowed.keys()):
+        if part not in allowed:
+            yield "%s: a part that selftests/lint/layers.py does not know" % part
+        elif part not in edges:
+            yield "%s: selftests/lint/layers.py has a part that is not there" % part
+        for target in sorted(edges.get(part, set()) - allowed.get(part, set())):
+            yield "%s includes %s, which it must not know" % (part, target)
+        for target in sorted(allowed.get(part, set()) - edges.get(part, set())):
+            yield "%s may include %s, and does not: take the edge away" % (part, target)
+    for loop in cycles(edges):
+        yield "parts that include one another: " + " ".join(loop)
 
 
 def main():
-    bad = count = 0
-    for path in sources():
-        count += 1
-        with open(os.path.join(KERNEL, path), encoding="utf-8") as f:
-            for what in complaints(path, f.read()):
-                print("kernel/%s %s" % (path, what))
-                bad += 1
-    print("%d files, %d arrows that go the wrong way" % (count, bad))
-    return 1 if bad else 0
+    tree = Tree.of("kernel/**/*.[ch]", "uapi/*.h")
+    if sys.argv[1:] == ["--edges"]:
+        edges = used(tree)[0]
+        while edges:
+            reached = set().union(*edges.values())
+            for part in sorted(edges.keys() - reached or edges.keys()):
+                print(("%s: %s" % (part, " ".join(sorted(edges.pop(part))))).rstrip())
+        return 0
+    return report("layers", complaints(tree, parse(EDGES)), "edges or mentions that are wrong")
 
 
 if __name__ == "__main__":

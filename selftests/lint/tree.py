@@ -104,8 +104,8 @@ def pylint():
     paths = [path for path in files() if is_python(path, read(path))]
     # Where scripts look for what they import.
     env = dict(os.environ, PYTHONPATH=":".join(sorted({os.path.dirname(path) for path in paths})))
-    found = subprocess.run(["pylint", "--errors-only", "--disable=import-error", *paths], cwd=TOP,
-                           env=env, capture_output=True, text=True, check=False)
+    command = ["pylint", "--errors-only", "--jobs=0", "--disable=import-error", *paths]
+    found = subprocess.run(command, cwd=TOP, env=env, capture_output=True, text=True, check=False)
     said = (found.stdout + found.stderr).splitlines()
     yield from said
     if found.returncode and not said:
