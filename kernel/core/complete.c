@@ -6,9 +6,6 @@
  */
 #include "core/complete.h"
 #include "core/srq.h"
-#include "mem/fast.h"
-#include "mem/invalidate.h"
-#include "mem/window.h"
 #include "queue/cq.h"
 #include "queue/wqe.h"
 
@@ -83,24 +80,6 @@ int tern_qp_take_recv(struct tern_qp *qp)
 	if (ret == 1)
 		qp->have_rwqe = true;
 	return ret;
-}
-
-enum ib_wc_status tern_qp_execute_local(struct tern_qp *qp, const struct tern_send_wqe *wqe)
-{
-	switch (wqe->opcode) {
-	case TERN_WR_LOCAL_INV:
-		return tern_mem_invalidate(&qp->mem, wqe->inv_key, false) ? IB_WC_LOC_QP_OP_ERR :
-									    IB_WC_SUCCESS;
-	case TERN_WR_BIND_MW:
-		return tern_mem_bind(&qp->mem, wqe->mw.mw_rkey, wqe->mw.new_rkey, wqe->mw.mr_lkey,
-				     wqe->mw.addr, wqe->mw.length, wqe->mw.access) ?
-			       IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
-	case TERN_WR_REG_MR:
-		return tern_mem_reg(&qp->mem, wqe->reg.mr_key, wqe->reg.new_key,
-				    wqe->reg.access) ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
-	default:
-		return IB_WC_LOC_QP_OP_ERR;
-	}
 }
 
 bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget)

@@ -33,9 +33,6 @@ static inline bool tern_qp_recv_is_posted(const struct tern_qp *qp)
 	return qp->have_rwqe || tern_rq_is_posted(&qp->rq);
 }
 
-/* Executes LOCAL_INV, BIND_MW, REG_MR. LOC_QP_OP_ERR for any other opcode, as in malformed WQEs. */
-enum ib_wc_status tern_qp_execute_local(struct tern_qp *qp, const struct tern_send_wqe *wqe);
-
 /* Flushes the receive queue, unless it is shared. True: the budget is spent and there is more. */
 bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget);
 

@@ -15,18 +15,20 @@ import sys
 from sources import COMMENT, Tree, cycles, part_of, report
 
 EDGES = """
-iwarp: charged crc mem objects proto transport
-main: crc link mem
-roce: charged crc mem objects proto transport uncleared
+iwarp: core iwarp/cm iwarp/stream
+main: core crc link mem
+roce: core roce/qp roce/wire
+iwarp/cm: charged core iwarp/stream proto
+link: core verbs
+roce/qp: charged core mem proto queue roce/wire uncleared wr
+iwarp/stream: charged core crc mem proto queue wr
+roce/wire: charged core crc mem proto uncleared
+verbs: charged core mem proto queue
 crc: best_ns proto
-link: device verbs
-device: objects proto transport verbs
-verbs: charged objects transport
-transport: objects
-objects: mem queue stats
+wr: core mem proto queue
+core: charged mem queue
 mem: best_ns charged proto uncleared
 queue: charged proto
-stats:
 best_ns:
 charged:
 proto:

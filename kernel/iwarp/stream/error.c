@@ -11,6 +11,7 @@
 #include "queue/cq.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
+#include "wr/status.h"
 
 static void complete_send(struct iw_qp *qp, u32 index, enum ib_wc_status status)
 {
@@ -89,8 +90,7 @@ enum iw_step iw_complete_requests(struct iw_qp *qp)
 	u32 slot;
 
 	while (left && iw_req_reap(&qp->req, &slot, &status)) {
-		/* enum wr_status has the values of enum ib_wc_status */
-		complete_send(qp, slot, (enum ib_wc_status)status);
+		complete_send(qp, slot, tern_wr_wc_status(status));
 		left--;
 	}
 	/* Those without a CQE */

@@ -13,8 +13,8 @@
 #include "iwarp/stream/fpdu.h"
 #include "iwarp/stream/place.h"
 #include "mem/invalidate.h"
-#include "mem/span.h"
 #include "queue/rq.h"
+#include "wr/remote.h"
 
 /*
  * A Send that finds no receive WQE waits for one this long, in the socket, before it ends the
@@ -130,37 +130,23 @@ static void execute_write(struct iw_qp *qp, struct sock *sk, struct iw_fpdu *f,
 
 static void execute_read(struct iw_qp *qp, const struct iw_fpdu *f, const struct iw_act *act)
 {
-	struct tern_span span;
-	int err;
+	int err = tern_wr_check_read(&qp->base.mem, act->stag, act->va, act->length);
 
-	/* The responses look again; this is the answer to the request as a whole. */
-	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length, IB_ACCESS_REMOTE_READ,
-			    &span);
 	if (err) {
 		refuse_fpdu(qp, f, iw_fail_of(err));
 		return;
 	}
-	tern_span_put(&span);
 	tern_count(qp->base.dev, TERN_CNT_RDMA_READS);
 	iw_resp_commit(&qp->resp, &f->seg, act, f->head, 0);
 }
 
 static void execute_atomic(struct iw_qp *qp, const struct iw_fpdu *f, const struct iw_act *act)
 {
-	struct tern_span span;
-	u64 orig = 0;
-	int err;
+	u64 orig;
+	int err = tern_wr_atomic(&qp->base.mem, act->stag, act->va, &act->atomic, &orig);
 
-	err = tern_span_get(&qp->base.mem, act->stag, act->va, act->length,
-			    IB_ACCESS_REMOTE_ATOMIC, &span);
 	if (err) {
-		refuse_fpdu(qp, f, iw_fail_of(err));
-		return;
-	}
-	err = tern_span_atomic(&span, &act->atomic, &orig);
-	tern_span_put(&span);
-	if (err) {
-		refuse_fpdu(qp, f, IW_FAIL_ALIGN);
+		refuse_fpdu(qp, f, err == -EDOM ? IW_FAIL_ALIGN : iw_fail_of(err));
 		return;
 	}
 	tern_count(qp->base.dev, TERN_CNT_RDMA_ATOMICS);

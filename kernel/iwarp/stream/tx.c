@@ -6,7 +6,6 @@
  */
 #include <net/tcp.h>
 
-#include "core/complete.h"
 #include "core/stats.h"
 #include "iwarp/stream/ack.h"
 #include "iwarp/stream/defer.h"
@@ -19,16 +18,11 @@
 #include "iwarp/stream/zerocopy.h"
 #include "mem/page.h"
 #include "queue/sq.h"
+#include "wr/local.h"
 
 static inline u32 zc_left(const struct iw_tx *tx)
 {
 	return tx->zc ? iw_zc_left(tx->zc) : 0;
-}
-
-static enum wr_status execute_local(struct iw_qp *qp, u32 slot)
-{
-	/* enum wr_status has the values of enum ib_wc_status */
-	return (enum wr_status)tern_qp_execute_local(&qp->base, tern_sq_wqe(&qp->base.sq, slot));
 }
 
 /* Sends a segment of a response. False: there is none. */
@@ -120,7 +114,9 @@ static bool send_request(struct iw_qp *qp, struct sock *sk)
 	if (!iw_req_next(&qp->req, &seg))
 		return false;
 	if (seg.kind == IW_SEG_LOCAL) {
-		iw_req_local_done(&qp->req, &qp->resp, seg.slot, execute_local(qp, seg.slot));
+		iw_req_local_done(&qp->req, &qp->resp, seg.slot,
+				  tern_wr_execute_local(&qp->base,
+							tern_sq_wqe(&qp->base.sq, seg.slot)));
 		return true;
 	}
 	if (iw_frame_write(qp, &seg)) {

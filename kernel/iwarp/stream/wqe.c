@@ -6,13 +6,14 @@
 #include "core/stats.h"
 #include "iwarp/stream/error.h"
 #include "iwarp/stream/wqe.h"
-#include "queue/sq.h"
+#include "tern-abi.h"
+#include "wr/request.h"
 
 static const u8 iw_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_WRITE] = WR_WRITE,
 	[TERN_WR_RDMA_WRITE_WITH_IMM] = WR_WRITE,
 	[TERN_WR_SEND] = WR_SEND,
-	[TERN_WR_SEND_WITH_IMM] = WR_LOCAL,		/* no such message: fails later */
+	[TERN_WR_SEND_WITH_IMM] = TERN_WR_NO_OP,	/* RFC 5040 has no such message */
 	[TERN_WR_RDMA_READ] = WR_READ,
 	[TERN_WR_ATOMIC_CMP_AND_SWP] = WR_CMP_SWAP,
 	[TERN_WR_ATOMIC_FETCH_AND_ADD] = WR_FETCH_ADD,
@@ -23,75 +24,22 @@ static const u8 iw_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_RDMA_READ_WITH_INV] = WR_READ,
 };
 
-static void sqe_of_wqe(const struct tern_send_wqe *wqe, struct wr *s)
-{
-	*s = (struct wr){ .op = iw_op_of[wqe->opcode] };
-
-	if (wqe->flags & TERN_SEND_FENCE)
-		s->flags |= WR_F_FENCE;
-	if (wqe->flags & TERN_SEND_SOLICITED)
-		s->flags |= WR_F_SOLICITED;
-	if (s->op != WR_LOCAL)
-		s->length = tern_wqe_bytes(wqe);
-	if (wqe->opcode == TERN_WR_RDMA_WRITE_WITH_IMM) {
-		s->flags |= WR_F_IMM;
-		s->imm = wqe->imm;
-	} else if (wqe->opcode == TERN_WR_SEND_WITH_INV) {
-		s->flags |= WR_F_INV;
-		s->inv_rkey = wqe->inv_key;
-	} else if (wqe->opcode == TERN_WR_LOCAL_INV) {
-		/* A READ's sink may be of the region. */
-		s->flags |= WR_F_WAIT_ALL;
-	}
-
-	switch (s->op) {
-	case WR_WRITE:
-	case WR_READ:
-		s->va = wqe->rdma.remote_addr;
-		s->rkey = wqe->rdma.rkey;
-		break;
-	case WR_CMP_SWAP:
-	case WR_FETCH_ADD:
-		s->va = wqe->atomic.remote_addr;
-		s->rkey = wqe->atomic.rkey;
-		s->compare = wqe->atomic.compare_add;
-		s->swap_add = s->op == WR_CMP_SWAP ? wqe->atomic.swap :
-							wqe->atomic.compare_add;
-		break;
-	default:
-		break;
-	}
-}
-
-static bool may_post(const struct iw_qp *qp, u8 op)
-{
-	return iw_req_may_read(&qp->req) ||
-	       (op != WR_READ && op != WR_CMP_SWAP && op != WR_FETCH_ADD);
-}
-
 void iw_wqe_take_posted(struct iw_qp *qp)
 {
-	struct tern_sq *sq = &qp->base.sq;
-	struct tern_send_wqe *wqe;
-	struct wr s;
+	struct wr wr;
 	u32 n = 0;
 	int ret;
 
 	/* No more than one run begins. */
 	while (iw_req_num_unsent(&qp->req) < IW_BUDGET_WQES && iw_wqe_is_posted(qp) &&
-	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
-		if (ret == -EOVERFLOW) {
+	       (ret = tern_wr_take(&qp->base, iw_op_of, &wr)) != 0) {
+		if (ret < 0) {
 			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
 		}
-		if (ret > 0)
-			sqe_of_wqe(wqe, &s);
-		if (ret < 0 || wqe->opcode == TERN_WR_SEND_WITH_IMM || !may_post(qp, s.op)) {
-			wqe = tern_sq_wqe(sq, sq->head - 1);
-			wqe->opcode = TERN_WR_OPCODES;
-			s = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
-		}
-		iw_req_post(&qp->req, &s);
+		if (wr_has_response(&wr) && !iw_req_may_read(&qp->req))
+			tern_wr_refuse(&qp->base.sq, &wr);
+		iw_req_post(&qp->req, &wr);
 		n++;
 	}
 	if (n)

@@ -3,7 +3,6 @@
  * Posted WQEs into the requester's engine, its verdicts carried out. The runs that it
  * hands out are sent by carry.c.
  */
-#include "core/complete.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "queue/sq.h"
@@ -13,6 +12,9 @@
 #include "roce/qp/req.h"
 #include "roce/qp/time.h"
 #include "roce/wire/room.h"
+#include "wr/local.h"
+#include "wr/request.h"
+#include "wr/status.h"
 
 /* ---- WQEs into the engine ---- */
 
@@ -28,59 +30,8 @@ static const u8 rc_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_BIND_MW] = WR_LOCAL,
 	[TERN_WR_SEND_WITH_INV] = WR_SEND,
 	[TERN_WR_REG_MR] = WR_LOCAL,
-	[TERN_WR_RDMA_READ_WITH_INV] = WR_LOCAL,	/* iWARP only: fails in order */
+	[TERN_WR_RDMA_READ_WITH_INV] = TERN_WR_NO_OP,	/* iWARP only */
 };
-
-static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct wr *s)
-{
-	*s = (struct wr){ .op = rc_op_of[wqe->opcode] };
-
-	if (wqe->flags & TERN_SEND_FENCE)
-		s->flags |= WR_F_FENCE;
-	if (wqe->flags & TERN_SEND_SOLICITED)
-		s->flags |= WR_F_SOLICITED;
-	if (s->op != WR_LOCAL)
-		s->length = tern_wqe_bytes(wqe);
-
-	switch (wqe->opcode) {
-	case TERN_WR_SEND_WITH_IMM:
-	case TERN_WR_RDMA_WRITE_WITH_IMM:
-		s->flags |= WR_F_IMM;
-		s->imm = wqe->imm;
-		break;
-	case TERN_WR_SEND_WITH_INV:
-		s->flags |= WR_F_INV;
-		s->inv_rkey = wqe->inv_key;
-		break;
-	case TERN_WR_LOCAL_INV:
-		/* What is in flight may have to be sent again from the region. */
-		s->flags |= WR_F_WAIT_ALL;
-		break;
-	default:
-		break;
-	}
-
-	switch (s->op) {
-	case WR_WRITE:
-	case WR_READ:
-		s->va = wqe->rdma.remote_addr;
-		s->rkey = wqe->rdma.rkey;
-		break;
-	case WR_CMP_SWAP:
-		s->va = wqe->atomic.remote_addr;
-		s->rkey = wqe->atomic.rkey;
-		s->compare = wqe->atomic.compare_add;
-		s->swap_add = wqe->atomic.swap;
-		break;
-	case WR_FETCH_ADD:
-		s->va = wqe->atomic.remote_addr;
-		s->rkey = wqe->atomic.rkey;
-		s->swap_add = wqe->atomic.compare_add;
-		break;
-	default:
-		break;
-	}
-}
 
 /*
  * What is posted goes to the engine. Its ring is as large as the queue, but it gets no more at a
@@ -89,27 +40,17 @@ static void sqe_from_wqe(const struct tern_send_wqe *wqe, struct wr *s)
 static void take_posted(struct roce_qp *qp)
 {
 	const struct rc_req *req = &qp->req;
-	struct tern_sq *sq = &qp->base.sq;
-	struct tern_send_wqe *wqe;
-	struct wr s;
+	struct wr wr;
 	u32 n = 0;
 	int ret;
 
 	while (rc_req_num_unsent(req) < ROCE_BUDGET_WQES &&
-	       (ret = tern_sq_take(sq, qp->base.type, &wqe)) != 0) {
-		if (ret == -EOVERFLOW) {
+	       (ret = tern_wr_take(&qp->base, rc_op_of, &wr)) != 0) {
+		if (ret < 0) {
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
 		}
-		if (ret < 0) {
-			/* Fails when roce_req_next() comes to it. */
-			wqe = tern_sq_wqe(sq, sq->head - 1);
-			wqe->opcode = TERN_WR_OPCODES;
-			s = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
-		} else {
-			sqe_from_wqe(wqe, &s);
-		}
-		rc_req_post(&qp->req, &s);
+		rc_req_post(&qp->req, &wr);
 		n++;
 	}
 	if (n)
@@ -145,9 +86,7 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 		if (run->kind != RUN_LOCAL)
 			return ROCE_NEXT;
 		rc_req_local_done(req, run->slot,
-				  /* the values of enum ib_wc_status are rc_status' */
-				  (enum wr_status)tern_qp_execute_local(
-					  &qp->base, tern_sq_wqe(sq, run->slot)));
+				  tern_wr_execute_local(&qp->base, tern_sq_wqe(sq, run->slot)));
 		--*budget;
 	}
 }
@@ -227,8 +166,7 @@ enum roce_step roce_req_reap(struct roce_qp *qp)
 	if (!qp->req_ready)
 		return ROCE_DONE;
 	while (left && rc_req_reap(&qp->req, &slot, &status)) {
-		/* enum wr_status has the values of enum ib_wc_status */
-		roce_complete_send(qp, slot, (enum ib_wc_status)status);
+		roce_complete_send(qp, slot, tern_wr_wc_status(status));
 		if (status == WR_ST_RETRY_EXC_ERR)
 			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
 		else if (status == WR_ST_RNR_RETRY_EXC_ERR)

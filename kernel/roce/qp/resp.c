@@ -8,14 +8,14 @@
 #include "mem/invalidate.h"
 #include "mem/sgl.h"
 #include "mem/span.h"
-#include "proto/atomic.h"
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
 #include "roce/qp/receive.h"
 #include "roce/qp/resp.h"
 #include "roce/qp/time.h"
-#include "tern-abi.h"
 #include "uncleared.h"
+#include "tern-abi.h"
+#include "wr/remote.h"
 
 static void count_request(struct roce_qp *qp, const struct pkt *k)
 {
@@ -180,35 +180,20 @@ static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const 
 
 static void carry_out_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
 {
-	struct tern_span span;
-
-	/* The responses look again; this is the answer to the request as a whole. */
-	if (tern_span_get(&qp->base.mem, act->rkey, act->va, act->length, IB_ACCESS_REMOTE_READ,
-			  &span)) {
+	if (tern_wr_check_read(&qp->base.mem, act->rkey, act->va, act->length)) {
 		fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}
-	tern_span_put(&span);
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
 }
 
 static void carry_out_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
 {
-	struct tern_span span;
-	u64 orig = 0;
-	int ret;
+	const struct atomic_op op = atomic_op_plain(act->cmp_swap, act->compare, act->swap_add);
+	u64 orig;
 
-	ret = tern_span_get(&qp->base.mem, act->rkey, act->va, act->length,
-			    IB_ACCESS_REMOTE_ATOMIC, &span);
-	if (!ret) {
-		const struct atomic_op op =
-			atomic_op_plain(act->cmp_swap, act->compare, act->swap_add);
-
-		ret = tern_span_atomic(&span, &op, &orig);
-		tern_span_put(&span);
-	}
-	if (ret) {
+	if (tern_wr_atomic(&qp->base.mem, act->rkey, act->va, &op, &orig)) {
 		fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}

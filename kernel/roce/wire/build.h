@@ -13,7 +13,6 @@
 
 /* The bytes of a list. tx.c says how many packets it may have. */
 #define ROCE_TX_BATCH_BYTES	(U16_MAX - MAX_HEADER)
-extern u32 roce_tx_list_pkts;
 
 /* Has a batch that is a list, or is none yet, room for one more of this payload? */
 static inline bool roce_tx_list_fits(const struct roce_tx_batch *batch, u32 payload_bytes)

@@ -24,6 +24,8 @@ struct tern_dev;
 
 /* Packets that a batch may have. As many as a driver hands up at a time. */
 #define ROCE_TX_BATCH_PKTS	64
+/* The same of this kernel: 1 if it does not treat lists rightly. */
+extern u32 roce_tx_list_pkts;
 
 /*
  * Packets of one path that go to the stack together: a list, or one packet that
