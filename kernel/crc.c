@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chooses the quickest CRC-32 and CRC-32C of this machine.
+ * Which CRC-32 and which CRC-32C is the quickest one here.
  */
 #include <crypto/hash.h>
 #include <linux/crc32.h>
@@ -13,17 +13,17 @@
 #include "crc.h"
 #include "proto/crc_fold.h"
 
-#define SAMPLE_BYTES	4096	/* a part of a packet or FPDU */
-#define SHORT_BYTES	80	/* a WRITE of 64 bytes, behind the BTH */
-/* Below this, saving the CPU's registers costs more than they gain. */
+#define SAMPLE_BYTES	4096	/* some of what a packet, or an FPDU, has */
+#define SHORT_BYTES	80	/* of a WRITE of 64 bytes, behind the BTH */
+/* Below it the CPU's registers cost more to save than they are worth. */
 #define CRYPTO_LEAST	256
 
 /* ---- CRC-32 ---- */
 
-/* The crypto layer's, perhaps by carry-less multiplication. NULL: it has none. */
+/* The crypto layer's, by carry-less multiplication perhaps; NULL: it has none. */
 static struct crypto_shash *crypto_crc32;
 
-/* By the kernel's tables, or by an instruction: some CPUs have one for this polynomial. */
+/* By tables of its own, or an instruction: some CPUs have one for this polynomial. */
 static u32 crc32_by_kernel(u32 crc, const u8 *p, size_t n)
 {
 	return crc32_le(crc, p, n);
@@ -101,11 +101,11 @@ static void crc_of_sample(void *arg)
 	const struct sample *s = arg;
 	u32 crc = s->fn(~0, s->p, s->n);
 
-	/* The compiler may drop a result that is not used. */
+	/* A result that nobody wants need not be computed. */
 	barrier_data(&crc);
 }
 
-/* The quickest for a CRC of `bytes` bytes; of equals the first. Some may be NULL, not all. */
+/* For so many bytes; the first of those that are equal. Some may be NULL, not all. */
 static crc_fn quickest_of(const crc_fn *fns, int n, const void *p, size_t bytes)
 {
 	u64 best = U64_MAX;
@@ -138,7 +138,7 @@ int tern_crc_init(void)
 		crc32_fns[2] = crc32_by_crypto;
 	static_call_update(tern_crc32_short,
 			   quickest_of(short_fns, ARRAY_SIZE(short_fns), p, SHORT_BYTES));
-	/* These use the one chosen above. */
+	/* These go by the one above. */
 	static_call_update(tern_crc32_quickest,
 			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p, SAMPLE_BYTES));
 	static_call_update(tern_crc32c_quickest,
