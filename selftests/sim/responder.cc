@@ -199,9 +199,8 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 	Work &w = expected(p);
 
 	/* A large READ comes as several consecutive requests. */
-	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ ||
-	    act.length > w.wr.length - asked_ || (!act.length && w.wr.length) ||
-	    act.rkey != w.wr.rkey)
+	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ || act.length > w.wr.length - asked_ ||
+	    (!act.length && w.wr.length) || act.rkey != w.wr.rkey)
 		fail(ep_, "READ %" PRIu64 " with a wrong RETH", w.number);
 	if (w.fault == FAULT_ACCESS) {
 		refuse(k, w.fault);
@@ -229,8 +228,8 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	uint64_t orig, *v;
 	uint8_t *mem;
 
-	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == WR_CMP_SWAP) ||
-	    act.va != w.wr.va || act.rkey != w.wr.rkey || act.swap_add != w.wr.swap_add ||
+	if (!is_atomic(w.wr.op) || act.cmp_swap != (w.wr.op == WR_CMP_SWAP) || act.va != w.wr.va ||
+	    act.rkey != w.wr.rkey || act.swap_add != w.wr.swap_add ||
 	    (act.cmp_swap && act.compare != w.wr.compare))
 		fail(ep_, "atomic %" PRIu64 " with a wrong header", w.number);
 	if (w.fault == FAULT_ACCESS) {

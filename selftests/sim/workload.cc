@@ -54,7 +54,7 @@ uint32_t Workload::draw_length(uint8_t op)
 		n = rng_.range(1, 16 * cfg_.pmtu);
 	else
 		return rng_.range(1, op == WR_READ ? std::min(cfg_.big_max, 128 * cfg_.pmtu) :
-							cfg_.big_max);
+						     cfg_.big_max);
 	return std::min(n, most);
 }
 

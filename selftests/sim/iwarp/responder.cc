@@ -187,8 +187,8 @@ int Responder::atomic(Work &w, const struct iw_act &act, uint64_t *orig)
 		fail(ep_, "atomic %" PRIu64 " finds %" PRIx64 ", expected %" PRIx64, w.number,
 		     *orig, w.orig);
 	now = w.wr.op == WR_FETCH_ADD ? w.orig + w.wr.swap_add :
-	      w.orig == w.wr.compare	 ? w.wr.swap_add :
-					   w.orig;
+	      w.orig == w.wr.compare  ? w.wr.swap_add :
+					w.orig;
 	memcpy(&truth_[at], &now, 8);
 	return DONE;
 }
@@ -312,8 +312,8 @@ Tag Responder::tag(const struct iw_seg &seg)
 	if ((seg.kind == IW_SEG_READ_RESP) != (w.wr.op == WR_READ))
 		fail(ep_, "wrong kind of answer to %" PRIu64, w.number);
 	if (w.wr.op == WR_READ && (seg.bytes > w.wr.length - answered_ ||
-				      seg.last != (seg.bytes == w.wr.length - answered_) ||
-				      seg.stag != w.wr.rkey || seg.va != w.wr.va + answered_))
+				   seg.last != (seg.bytes == w.wr.length - answered_) ||
+				   seg.stag != w.wr.rkey || seg.va != w.wr.va + answered_))
 		fail(ep_, "%u bytes answer READ %" PRIu64 " at %u of %u", seg.bytes, w.number,
 		     answered_, w.wr.length);
 	switch (w.fault) {

@@ -22,9 +22,7 @@ int expected_term(const Work &w, uint8_t opcode)
 	case FAULT_STREAM:
 		return write ? TERM_DDP_STREAM : TERM_PROT_STREAM;
 	case FAULT_WRAP:
-		return write		     ? TERM_DDP_WRAP :
-		       w.wr.op == WR_READ ? TERM_PROT_WRAP :
-					       TERM_OP_STREAM;
+		return write ? TERM_DDP_WRAP : w.wr.op == WR_READ ? TERM_PROT_WRAP : TERM_OP_STREAM;
 	case FAULT_NO_RECV:
 	case FAULT_ORD:
 		return TERM_DDP_NO_BUFFER;
