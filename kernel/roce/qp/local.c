@@ -31,7 +31,7 @@ void roce_local_source(struct roce_source *src, struct roce_qp *qp, struct tern_
 	src->num_sge = wqe->num_sge;
 }
 
-static void deliver(struct roce_qp *to, struct roce_rx *rx)
+static void deliver_run(struct roce_qp *to, struct roce_rx *rx)
 {
 	rx->dev = to->base.dev;
 	roce_dispatch(to, rx);
@@ -79,7 +79,7 @@ static int deliver_request(struct roce_qp *qp, const struct run *run, struct roc
 	if (to && to != qp)
 		WRITE_ONCE(to->local.short_held, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
 	if (to)
-		deliver(to, rx);
+		deliver_run(to, rx);
 	if (rx->src->refused)
 		return -EFAULT;
 	qp->local.waits_for_recv = rx->src->waits;
@@ -116,7 +116,7 @@ void roce_local_answer(struct roce_qp *qp, const struct run *run, struct roce_so
 	roce_local_rx_begin(&rx, src);
 	run_stretch(run, &rx.k);
 	if (qp->local.to)
-		deliver(qp->local.to, &rx);
+		deliver_run(qp->local.to, &rx);
 	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
 }
 
@@ -159,7 +159,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	}
 	if (!path->ipv6)
 		src.ip_id = qp->tx.ip_id++;
-	deliver(to_roce_qp(other), &rx);
+	deliver_run(to_roce_qp(other), &rx);
 	if (!src.refused)
 		count_message(qp, &rx.k);
 	if (other != &qp->base) {

@@ -14,7 +14,7 @@ u64 roce_tick_ns(void)
 	return tick_ns(this_cpu_ptr(&last_tick));
 }
 
-static u64 earlier(u64 a_ns, u64 b_ns)
+static u64 earlier_of(u64 a_ns, u64 b_ns)
 {
 	return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
 }
@@ -28,13 +28,13 @@ void roce_timer_arm(struct roce_qp *qp)
 	u64 want = qp->retry_tx_ns;
 
 	if (roce_is_connected(qp) && qp->req_ready)
-		want = earlier(rc_req_deadline(&qp->req), want);
+		want = earlier_of(rc_req_deadline(&qp->req), want);
 	/* a NAK or a READ response may have taken the place of the ACK that waited */
 	if (!rc_resp_owes_ack(&qp->resp))
 		ack_hold_cancel(&qp->hold);
-	want = earlier(ack_hold_deadline(&qp->hold), want);
+	want = earlier_of(ack_hold_deadline(&qp->hold), want);
 	if (unlikely(!skb_queue_empty(&qp->kept)))
-		want = earlier(rc_resp_recv_look_ns(&qp->resp), want);
+		want = earlier_of(rc_resp_recv_look_ns(&qp->resp), want);
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
 		return;
 	qp->timer_ns = want;

@@ -28,7 +28,7 @@
 #define GATE_LOOK		128
 #define GATE_LOOK_EVERY		(HZ / 10 + 1)
 
-static s64 packed(int counted, int old)
+static s64 pack_bytes(int counted, int old)
 {
 	return (s64)old << 32 | counted;
 }
@@ -99,7 +99,7 @@ static int limit_queues(struct net_device *netdev, struct netdev_nested_priv *mo
  * it. Where none has any, the CPU that sends carries on what it sent. CPUs fill no more queues than
  * there are CPUs.
  */
-static int budget(const struct roce_gate *gate)
+static int gate_budget(const struct roce_gate *gate)
 {
 	u32 queues = min_t(u32, num_online_cpus(), INT_MAX / 2 / ROCE_GATE_QUEUE_BYTES);
 	struct netdev_nested_priv most = { .data = &queues };
@@ -123,7 +123,7 @@ static bool let_in(struct roce_gate *gate, const struct roce_turn *self)
 		return false;
 
 	spin_lock_bh(&gate->lock);
-	most = budget(gate) - ROCE_GATE_TURN_BYTES;
+	most = gate_budget(gate) - ROCE_GATE_TURN_BYTES;
 	while (!list_empty(&gate->waiters) && atomic_read(&gate->bytes) <= most) {
 		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
 
@@ -160,7 +160,7 @@ static void note_move(struct roce_turn *turn, int before, int now)
 }
 
 /* gate->bytes follows what is in the stack of sk's; the oldest leaves first. */
-static void count(struct roce_turn *turn, const struct sock *sk)
+static void count_bytes(struct roce_turn *turn, const struct sock *sk)
 {
 	s64 before = atomic64_read(&turn->in_stack), after;
 	int now, old;
@@ -171,7 +171,7 @@ static void count(struct roce_turn *turn, const struct sock *sk)
 				return;
 			now = in_stack(sk);
 			old = min(old_of(before), now);
-			after = packed(now - old, old);
+			after = pack_bytes(now - old, old);
 			/* before it counts; see count_no_more() */
 			note_move(turn, counted_of(before) + old_of(before), now);
 		} while (!atomic64_try_cmpxchg(&turn->in_stack, &before, after));
@@ -203,11 +203,11 @@ static void count_no_more(struct roce_turn *turn)
 	s64 before = atomic64_read(&turn->in_stack);
 
 	do {
-		smp_rmb();	/* in_stack before moved; count() writes that first */
+		smp_rmb();	/* in_stack before moved; count_bytes() writes that first */
 		if (!counted_of(before) || time_before_eq(jiffies, READ_ONCE(turn->moved) + GATE_MAX))
 			return;
 	} while (!atomic64_try_cmpxchg(&turn->in_stack, &before,
-				       packed(0, counted_of(before) + old_of(before))));
+				       pack_bytes(0, counted_of(before) + old_of(before))));
 	atomic_sub(counted_of(before), &turn->gate->bytes);
 	WRITE_ONCE(turn->slow, true);
 }
@@ -261,7 +261,7 @@ bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
 		return false;
 	if (atomic_read(&turn->granted) > 0)
 		return false;
-	room = budget(gate) - atomic_read(&gate->bytes);
+	room = gate_budget(gate) - atomic_read(&gate->bytes);
 	if (room > 0 && list_empty(&gate->waiters))
 		return false;
 	if (bytes <= GATE_SMALL_BYTES && !atomic64_read(&turn->in_stack) && room > -ROCE_GATE_TURN_BYTES)
@@ -287,14 +287,14 @@ void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize
 {
 	int granted = atomic_read(&turn->granted);
 
-	count(turn, sk);
+	count_bytes(turn, sk);
 	if (unlikely(granted))
 		give_back(turn, truesize);
 }
 
 void roce_turn_freed(struct roce_turn *turn, const struct sock *sk)
 {
-	count(turn, sk);
+	count_bytes(turn, sk);
 	let_in(turn->gate, NULL);
 }
 

@@ -75,7 +75,7 @@ void roce_mcast_net_uninit(struct roce_net *rn)
  * memberships a sysctl limits to 20. The sockets need no membership to
  * receive: without any, IP_MULTICAST_ALL is what decides, and it is on.
  */
-static int join4(struct roce_group *group)
+static int join_ipv4(struct roce_group *group)
 {
 	struct in_device *in_dev = __in_dev_get_rtnl(group->dev->netdev);
 
@@ -87,7 +87,7 @@ static int join4(struct roce_group *group)
 	return 0;
 }
 
-static void leave4(struct roce_group *group)
+static void leave_ipv4(struct roce_group *group)
 {
 	/* an in_device that is not the netdev's any more has dropped its memberships */
 	if (__in_dev_get_rtnl(group->dev->netdev) == group->in_dev)
@@ -95,7 +95,7 @@ static void leave4(struct roce_group *group)
 	in_dev_put(group->in_dev);
 }
 
-static int join6(struct roce_dev *rd, struct roce_group *group)
+static int join_ipv6(struct roce_dev *rd, struct roce_group *group)
 {
 	struct sock *sk = rd->mcast_sock6->sk;
 	int err;
@@ -106,7 +106,7 @@ static int join6(struct roce_dev *rd, struct roce_group *group)
 	return err;
 }
 
-static void leave6(struct roce_dev *rd, struct roce_group *group)
+static void leave_ipv6(struct roce_dev *rd, struct roce_group *group)
 {
 	struct sock *sk = rd->mcast_sock6->sk;
 
@@ -129,7 +129,7 @@ static int join_group(struct roce_dev *rd, struct roce_group *group)
 		}
 	}
 	rtnl_lock();
-	err = ipv6 ? join6(rd, group) : join4(group);
+	err = ipv6 ? join_ipv6(rd, group) : join_ipv4(group);
 	rtnl_unlock();
 	return err;
 }
@@ -138,9 +138,9 @@ static void leave_group(struct roce_dev *rd, struct roce_group *group)
 {
 	rtnl_lock();
 	if (roce_gid_is_ip4(&group->mgid))
-		leave4(group);
+		leave_ipv4(group);
 	else
-		leave6(rd, group);
+		leave_ipv6(rd, group);
 	rtnl_unlock();
 }
 

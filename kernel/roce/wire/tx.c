@@ -108,7 +108,7 @@ static void make_batch(struct sk_buff *head, const struct roce_path *path,
 }
 
 /* skb: one packet, or a batch of npkts. The route is held by the caller's RCU section. */
-static int xmit(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
+static int xmit_skb(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
 		struct sk_buff *skb, u32 npkts)
 {
 	struct sock *sk = tx->sk;
@@ -134,13 +134,13 @@ static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct ds
 	int ret;
 
 	skb_shinfo(head)->frag_list = NULL;
-	ret = xmit(tx, path, dst, head, 1);
+	ret = xmit_skb(tx, path, dst, head, 1);
 	while (skb) {
 		struct sk_buff *next = skb->next;
 
 		skb_mark_not_on_list(skb);
 		__skb_push(skb, -skb_network_offset(skb));
-		ret = xmit(tx, path, dst, skb, 1) ?: ret;
+		ret = xmit_skb(tx, path, dst, skb, 1) ?: ret;
 		skb = next;
 	}
 	return ret;
@@ -194,7 +194,7 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 			ret = xmit_each(tx, path, dst, batch.head);
 		} else {
 			make_batch(batch.head, path, &batch);
-			ret = xmit(tx, path, dst, batch.head, batch.npkts);
+			ret = xmit_skb(tx, path, dst, batch.head, batch.npkts);
 		}
 	}
 	rcu_read_unlock();
