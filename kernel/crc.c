@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Which CRC-32 and which CRC-32C is the quickest one here.
- */
+/* Chooses the quickest CRC-32 and the quickest CRC-32C of this machine. */
 #include <crypto/hash.h>
 #include <linux/crc32.h>
 #include <linux/crc32c.h>
@@ -13,17 +11,17 @@
 #include "crc.h"
 #include "proto/crc_fold.h"
 
-#define SAMPLE_BYTES	4096	/* some of what a packet, or an FPDU, has */
+#define SAMPLE_BYTES	4096	/* a usual payload of a packet or an FPDU */
 #define SHORT_BYTES	80	/* of a WRITE of 64 bytes, behind the BTH */
-/* Below it the CPU's registers cost more to save than they are worth. */
+/* Below this, saving the CPU's registers costs more than they gain. */
 #define CRYPTO_LEAST	256
 
 /* ---- CRC-32 ---- */
 
-/* The crypto layer's, by carry-less multiplication perhaps; NULL: it has none. */
+/* The crypto layer's, perhaps by carry-less multiplication; NULL: it has none. */
 static struct crypto_shash *crypto_crc32;
 
-/* By tables of its own, or an instruction: some CPUs have one for this polynomial. */
+/* By the kernel's tables, or by an instruction: some CPUs have one for this polynomial. */
 static u32 crc32_by_kernel(u32 crc, const u8 *p, size_t n)
 {
 	return crc32_le(crc, p, n);
@@ -101,11 +99,11 @@ static void crc_of_sample(void *arg)
 	const struct sample *s = arg;
 	u32 crc = s->fn(~0, s->p, s->n);
 
-	/* A result that nobody wants need not be computed. */
+	/* The compiler may drop a result that is not used. */
 	barrier_data(&crc);
 }
 
-/* For so many bytes; the first of those that are equal. Some may be NULL, not all. */
+/* The quickest for that many bytes; of equal ones the first. Some may be NULL, not all. */
 static crc_fn quickest_of(const crc_fn *fns, int n, const void *p, size_t bytes)
 {
 	u64 best = U64_MAX;
@@ -138,7 +136,7 @@ int tern_crc_init(void)
 		crc32_fns[2] = crc32_by_crypto;
 	static_call_update(tern_crc32_short,
 			   quickest_of(short_fns, ARRAY_SIZE(short_fns), p, SHORT_BYTES));
-	/* These go by the one above. */
+	/* These call the one above. */
 	static_call_update(tern_crc32_quickest,
 			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p, SAMPLE_BYTES));
 	static_call_update(tern_crc32c_quickest,

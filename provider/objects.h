@@ -177,8 +177,8 @@ inline bool is_single_threaded(ibv_context *context, ibv_pd *pd)
 }
 
 /*
- * The error of a destroy verb, from that of its command: 0 if the object is to be
- * freed. A vanished device answers EIO; its objects are gone with it.
+ * The error of a destroy verb, from that of its command: 0 if the caller frees
+ * the object. A vanished device answers EIO; its objects are gone with it.
  */
 inline int destroy_error(ibv_context *context, int err)
 {

@@ -23,7 +23,7 @@
 #include "roce/wire/source.h"
 #include "uncleared.h"
 
-/* So many requests of no more than ROCE_LOCAL_SHORT_BYTES have one acknowledge. */
+/* Requests of at most ROCE_LOCAL_SHORT_BYTES that share one acknowledge. */
 #define LOCAL_UNANSWERED	16u
 
 /* ---- answers of a peer of this host, fetched by the QP that delivers to it ---- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Delivery to a QP of this host: the same engines, without packets. A run goes to the
- * peer's engine as one stretch, whose payload is copied from memory to memory. What is
- * decided is decided in proto/, as for packets, and what such a QP shows is what it would
- * show over `lo`. Everything here: run lock held, BHs off; of connected QPs also that of
- * local.to (peer.h).
+ * peer's engine as one stretch, whose payload is copied from memory to memory. proto/
+ * decides, as for packets, and such a QP behaves as it would over `lo`. Everything here: run
+ * lock held, BHs off; of connected QPs also that of local.to (peer.h).
  */
 #ifndef TERN_ROCE_QP_LOCAL_H
 #define TERN_ROCE_QP_LOCAL_H

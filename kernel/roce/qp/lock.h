@@ -50,7 +50,7 @@ void roce_hand_off_back(struct roce_qp *qp);
 /* Run it from a work item of its own; takes over the caller's reference. Any context. */
 void roce_kick_later(struct roce_qp *qp);
 
-/* qp, referenced, is to be run: the first one goes to *next, others to work items. */
+/* Have qp, referenced, run: the first one goes to *next, others to work items. */
 void roce_run_after(struct roce_qp *qp, struct roce_qp **next);
 
 /*

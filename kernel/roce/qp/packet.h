@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a QP is given, as a packet in an skb or without one: from here on both are the
+ * The input of a QP, as a packet in an skb or without one: from here on both are the
  * same. Everything here is called with the run lock held, except roce_rx_from_path().
  */
 #ifndef TERN_ROCE_QP_PACKET_H

@@ -40,7 +40,7 @@ static inline bool roce_req_rest(struct roce_qp *qp)
 }
 
 /*
- * Take posted WQEs, execute local operations. ROCE_NEXT: *run is to be sent.
+ * Take posted WQEs, execute local operations. ROCE_NEXT: send *run.
  * ROCE_BLOCKED: nothing before the peer, a timer or a change of state runs the QP.
  */
 enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run);
@@ -49,7 +49,7 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run);
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx);
 /* The timer has come, or an earlier time. */
 void roce_req_timer(struct roce_qp *qp);
-/* Complete what is over. ROCE_MORE: not all of it yet; nothing behind it is to be flushed. */
+/* Complete what is over. ROCE_MORE: not all of it yet; flush nothing behind it. */
 enum roce_step roce_req_reap(struct roce_qp *qp);
 
 #endif

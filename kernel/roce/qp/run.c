@@ -75,7 +75,7 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 		more |= roce_ud_send(qp, &budget) == ROCE_MORE;
 		roce_check_drained(qp);
 	}
-	/* What is complete comes before what is flushed. */
+	/* Completions come before flushed work requests. */
 	if (!unreaped && (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE))
 		more |= roce_flush(qp, &budget) == ROCE_MORE;
 	roce_tx_end_turn(&qp->tx);
@@ -93,9 +93,9 @@ struct visit {
 };
 
 /*
- * Budget is spent on copying within the host. A program that posted that goes on until it is
- * done, with BHs on and others let on its CPU in between, as in a write() to a pipe. Signals are
- * to be taken in time: then a work item goes on. Other tasks go on for a while.
+ * Budget is spent on copying within the host. The program that posted goes on until it is done,
+ * with BHs on and others let on its CPU in between, as in a write() to a pipe. A pending signal
+ * ends that, and a work item goes on. Other tasks go on for a while.
  */
 static bool may_go_on(const struct roce_qp *qp, struct visit *visit)
 {
@@ -110,7 +110,7 @@ static bool may_go_on(const struct roce_qp *qp, struct visit *visit)
 
 /*
  * Runs the QP and lets go of it; BHs are off and stay so. *next: another QP, referenced,
- * that is to be run for what was done here, unless there is one already. True: there is
+ * to run for what was done here, unless there is one already. True: there is
  * a mark, our own or of a context that came meanwhile and went, and no work item for it.
  * The item may have come and gone, too, if it was given to another CPU.
  */

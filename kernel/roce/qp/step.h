@@ -8,7 +8,7 @@
 enum roce_step {
 	ROCE_DONE,	/* nothing is left */
 	ROCE_BLOCKED,	/* the rest waits for an event, which runs the QP: room, a lock, a timer */
-	ROCE_MORE,	/* the budget is spent: the QP is to be run again */
+	ROCE_MORE,	/* the budget is spent: run the QP again */
 	ROCE_NEXT,	/* only within a loop of steps: go on with the next one */
 };
 

@@ -46,7 +46,7 @@ static inline u64 roce_peer_timeout_ns(const struct roce_qp *qp)
 	return (u64)READ_ONCE(qp->base.dev->peer_timeout_s) * NSEC_PER_SEC;
 }
 
-/* The local stack has no room, no memory, and may not say when: look again in so long. */
+/* The local stack has no room or no memory, and may not say when: look again after ns. */
 static inline void roce_tx_later(struct roce_qp *qp, u64 ns)
 {
 	qp->retry_tx_ns = roce_now(qp) + ns;

@@ -23,7 +23,7 @@ static inline bool roce_tx_list_fits(const struct roce_tx_batch *batch, u32 payl
 			ROCE_TX_BATCH_BYTES);
 }
 
-/* The same for one that is to be cut. */
+/* The same for a batch that the netdev cuts. */
 bool roce_tx_cut_fits(const struct roce_tx *tx, const struct pkt *k);
 
 /* Has the batch room for this packet too? */

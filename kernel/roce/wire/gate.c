@@ -20,8 +20,8 @@
 #define COUNTED_OUT		-1ll
 
 /*
- * What has not moved for so long does not count while others wait, nor does what was granted for so
- * long and not used. (iWARP's turns are no longer either.)
+ * Bytes that have not moved for this long do not count while others wait, and grants that were
+ * not used for this long do not count either. (iWARP's grants are no longer either.)
  */
 #define GATE_MAX		(HZ / 10)
 /* Turns that the timer looks at: a thousand QPs that are stuck are found in a second or two. */

@@ -29,7 +29,7 @@ struct sock;
 #define ROCE_GATE_QUEUE_BYTES	(512 << 10)
 /* A turn. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
 #define ROCE_GATE_TURN_BYTES	(128 << 10)
-/* An skb on its end, in sock_wfree(), still counts 1. So many at a time there will not be. */
+/* An skb on its end, in sock_wfree(), still counts 1. There will be fewer at a time. */
 #define ROCE_GATE_ENDS_BYTES	63
 
 /* A packet is charged with no less: small ones take a netdev about as long as larger ones. */

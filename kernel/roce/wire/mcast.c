@@ -9,7 +9,7 @@
  * and so are QPs.
  *
  * Programs choose groups, so they are found in a table that grows, by a hash that
- * cannot be foreseen. What a QP is attached to is on a list of its own.
+ * cannot be foreseen. Each QP has a list of its groups.
  *
  * Memberships are those of the device's own netdev. A program that uses a
  * group through a VLAN on it joins by itself or by rdma_cm; its packets are

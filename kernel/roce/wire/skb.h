@@ -36,8 +36,8 @@ struct roce_rx {
 };
 
 /*
- * skb->cb while the packet is ours: what is to be known of its arrival after
- * the netdev may have gone (a packet can wait in a QP's backlog). The IP and
+ * skb->cb while the packet is ours: facts of its arrival, for when the netdev
+ * may have gone (a packet can wait in a QP's backlog). The IP and
  * MAC headers stay where skb's offsets say; skb->protocol tells IPv6 from IPv4.
  */
 struct roce_skb_cb {

@@ -15,7 +15,7 @@
 #include "roce/wire/rx.h"
 #include "roce/wire/socket.h"
 
-/* So many addresses have a socket of their own. */
+/* Addresses that have a socket of their own. */
 #define ADDRESS_SOCKETS		16
 
 /* IPv6 may be compiled out, or switched off for this boot (ipv6.disable=1). */

@@ -38,7 +38,7 @@ struct roce_tx_batch {
 	u32 bytes;			/* of the GSO packet: of its segments the UDP payloads only */
 	u32 max_bytes;			/* largest packet */
 	u32 payload_bytes;
-	u16 cut_bytes;			/* UDP payload of each packet, if it is to be cut; or 0 */
+	u16 cut_bytes;			/* UDP payload of each packet, if the netdev cuts it; or 0 */
 	bool cut_ended;			/* the last is shorter: none may follow */
 	void *end;			/* of the last on head's frags, or NULL */
 };
