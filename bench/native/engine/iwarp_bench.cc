@@ -32,7 +32,7 @@ public:
 		const iw_req_cfg req = {1, max_ulpdu, 0};
 		const iw_resp_cfg resp = {1, max_ulpdu, IW_ACCESS_WRITE};
 
-		iw_req_init(&req_, ring_.data(), kEntries, &req);
+		iw_req_init(&req_, ring_.data(), kEntries, 0, &req);
 		iw_resp_init(&resp_, irq_.data(), &resp);
 		fpdu_.resize(mpa_fpdu_bytes(MPA_MAX_ULPDU_BYTES));
 	}

@@ -32,7 +32,7 @@ public:
 		req.pmtu = pmtu;
 		req.window = 1024;
 		req.ack_timeout.first_ns = 1000000000;
-		rc_req_init(&req_, ring_.data(), kEntries, &req);
+		rc_req_init(&req_, ring_.data(), kEntries, 0, &req);
 
 		resp.service = BTH_RC;
 		resp.max_rd_atomic = kDepth;
