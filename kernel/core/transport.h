@@ -41,7 +41,7 @@ struct tern_transport_ops {
 	void (*port_immutable)(struct tern_dev *dev, struct ib_port_immutable *immutable);
 	/*
 	 * Called from ib_device_ops.enable_driver: registered, no client yet.
-	 * May correct the port's immutables (see roce/gid.c). NULL: nothing.
+	 * May correct the port's immutables (see roce/wire/port.c). NULL: nothing.
 	 */
 	int (*enable)(struct tern_dev *dev);
 

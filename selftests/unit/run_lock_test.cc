@@ -38,7 +38,7 @@ enum class At : uint8_t {
 	kPacket,      /* roce_qp_rx(): takes the lock, or ... */
 	kBacklog,     /* ... roce_backlog_add() */
 	kQueueWork,   /* roce_kick(), with IRQs off */
-	kMark,	      /* roce_mark_and_try() */
+	kMark,	      /* roce_mark_and_order() */
 	kTryLock,     /* visit_qp() */
 	kTakeMarks,   /* run_qp() */
 	kTakeBacklog, /* roce_backlog_take() */

@@ -38,10 +38,7 @@ bool iw_cursor_begin(struct sock *sk, struct iw_cursor *c, u32 held)
 /* Pages have addresses; so virtual DMA wants it, too. */
 static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
 
-/*
- * To the chunk that has c's byte. Returns how many bytes are there, from *p on; 0: skb has too few.
- */
-static u32 find_chunk(struct iw_cursor *c, const u8 **p)
+u32 iw_cursor_chunk(struct iw_cursor *c, const u8 **p)
 {
 	const struct sk_buff *part = c->part ?: c->skb;
 	const struct skb_shared_info *info = skb_shinfo(part);
@@ -72,21 +69,6 @@ static u32 find_chunk(struct iw_cursor *c, const u8 **p)
 	return size - skip;
 }
 
-int iw_cursor_walk(struct sock *sk, struct iw_cursor *c, u32 n, iw_chunk_fn fn, void *arg)
-{
-	while (n) {
-		const u8 *p;
-		u32 here = iw_cursor_settle(sk, c) ? min(n, find_chunk(c, &p)) : 0;
-		int err = here ? fn(arg, p, here) : -EFAULT;
-
-		if (err)
-			return err;
-		c->off += here;
-		n -= here;
-	}
-	return 0;
-}
-
 static int copy_chunk(void *arg, const u8 *p, u32 n)
 {
 	u8 **at = arg;
@@ -106,7 +88,7 @@ const u8 *iw_cursor_gather(struct sock *sk, struct iw_cursor *c, u32 n, u8 *buf)
 	struct iw_cursor behind;
 	const u8 *p;
 
-	if (find_chunk(c, &p) >= n)
+	if (iw_cursor_chunk(c, &p) >= n)
 		return memcpy(buf, p, n);
 	behind = *c;
 	return iw_cursor_copy(sk, &behind, n, buf) ? NULL : buf;

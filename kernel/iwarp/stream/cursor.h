@@ -29,6 +29,12 @@ bool iw_cursor_begin(struct sock *sk, struct iw_cursor *c, u32 held);
 /* As iw_cursor_settle(), where off is at skb's end or beyond it. */
 bool iw_cursor_next_skb(struct sock *sk, struct iw_cursor *c);
 
+/*
+ * To the chunk that has c's byte. Returns the number of bytes from *p to its end; 0: the skb has
+ * too few.
+ */
+u32 iw_cursor_chunk(struct iw_cursor *c, const u8 **p);
+
 /* To the skb that has the next byte. False: there is none. */
 static inline bool iw_cursor_settle(struct sock *sk, struct iw_cursor *c)
 {
@@ -40,9 +46,25 @@ typedef int (*iw_chunk_fn)(void *arg, const u8 *p, u32 n);
 
 /*
  * Over the n bytes from c on, which are all there; c moves behind them. 0, fn's error, or -EFAULT.
+ * Inline, so that fn is called directly.
  */
-int iw_cursor_walk(struct sock *sk, struct iw_cursor *c, u32 n, iw_chunk_fn fn, void *arg);
-/* The same; copies them to `to`. */
+static __always_inline int iw_cursor_walk(struct sock *sk, struct iw_cursor *c, u32 n,
+					  iw_chunk_fn fn, void *arg)
+{
+	while (n) {
+		const u8 *p;
+		u32 here = iw_cursor_settle(sk, c) ? min(n, iw_cursor_chunk(c, &p)) : 0;
+		int err = here ? fn(arg, p, here) : -EFAULT;
+
+		if (err)
+			return err;
+		c->off += here;
+		n -= here;
+	}
+	return 0;
+}
+
+/* Copies the n bytes from c on to `to`; otherwise the same. */
 int iw_cursor_copy(struct sock *sk, struct iw_cursor *c, u32 n, u8 *to);
 /* As iw_cursor_bytes(), where they are not in an skb's head. */
 const u8 *iw_cursor_gather(struct sock *sk, struct iw_cursor *c, u32 n, u8 *buf);

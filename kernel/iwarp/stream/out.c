@@ -43,12 +43,8 @@ static void fit_segments(struct iw_qp *qp)
 	iw_resp_set_max_ulpdu(&qp->resp, (u16)ulpdu);
 }
 
-void iw_out_follow_mss(struct iw_qp *qp, const struct sock *sk)
+void iw_out_set_mss(struct iw_qp *qp, u32 mss)
 {
-	u32 mss = tcp_sk(sk)->mss_cache;
-
-	if (likely(mss == qp->tx.mss))
-		return;
 	qp->tx.mss = mss;
 	fit_segments(qp);
 }

@@ -7,12 +7,22 @@
 #define TERN_IWARP_STREAM_OUT_H
 
 #include <linux/mm.h>
+#include <linux/tcp.h>
 
 #include "iwarp/stream/state.h"
 #include "iwarp/stream/step.h"
 
-/* If TCP's segments have another size now, the engines make segments for that. */
-void iw_out_follow_mss(struct iw_qp *qp, const struct sock *sk);
+/* The engines make segments for TCP's, which have this size from now on. */
+void iw_out_set_mss(struct iw_qp *qp, u32 mss);
+
+static inline void iw_out_follow_mss(struct iw_qp *qp, const struct sock *sk)
+{
+	u32 mss = tcp_sk(sk)->mss_cache;
+
+	if (unlikely(mss != qp->tx.mss))
+		iw_out_set_mss(qp, mss);
+}
+
 /* As iw_out_has_room(), where the page that is written to is full. */
 bool iw_out_next_page(struct iw_qp *qp);
 /*

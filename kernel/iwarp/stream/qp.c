@@ -102,6 +102,7 @@ void iw_qp_quiesce(struct tern_qp *base)
 		end_connection(qp, ep, orderly);
 		iw_ep_put(ep);
 	}
+	/* In this order: TCP's last notice about zero-copy memory may queue the work item. */
 	iw_zc_destroy(qp->tx.zc);
 	iw_work_cancel(qp);
 	/* The events of the endpoint's end make iw_cm let go. */

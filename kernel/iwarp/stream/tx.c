@@ -255,7 +255,7 @@ static enum iw_step send_all(struct iw_qp *qp, struct sock *sk, enum iw_why why)
 	tern_sq_draining(&qp->base.sq, true);
 	for (;;) {
 		iw_out_follow_mss(qp, sk);
-		if (may_send(qp))
+		if (may_send(qp) && iw_wqe_is_posted(qp))
 			iw_wqe_take_posted(qp);
 		/* Draining stays on: the work item continues, or room starts a run. */
 		if (!budget-- || (s64)(tx->pos - budget_end) >= 0)

@@ -167,7 +167,7 @@ void iw_zc_reap(struct iw_qp *qp)
 
 /* ---- pieces that TCP has not taken ---- */
 
-static void for_each_page(const struct iw_zc *zc, void (*fn)(struct page *page))
+static void walk_pages(const struct iw_zc *zc, void (*fn)(struct page *page))
 {
 	u32 i, k;
 
@@ -182,7 +182,7 @@ static void for_each_page(const struct iw_zc *zc, void (*fn)(struct page *page))
 static void drop_pieces(struct iw_zc *zc)
 {
 	if (zc->kept)
-		for_each_page(zc, put_page);
+		walk_pages(zc, put_page);
 	zc->kept = false;
 	zc->pieces = 0;
 	zc->bytes = 0;
@@ -385,7 +385,7 @@ int iw_zc_push(struct iw_zc *zc, struct sock *sk, int flags)
 void iw_zc_end(struct iw_zc *zc)
 {
 	if (iw_zc_left(zc)) {
-		for_each_page(zc, get_page);
+		walk_pages(zc, get_page);
 		zc->kept = true;
 	}
 	while (zc->spans)

@@ -38,6 +38,22 @@ static void take_ack(struct roce_qp *qp, struct roce_qp *to)
 	roce_req_rx(qp, &ack);
 }
 
+/* All that to owes, delivered to qp. */
+static enum roce_step fetch_all(struct roce_qp *qp, struct roce_qp *to, u32 *budget)
+{
+	u32 left = max(*budget, 1u);	/* an acknowledge goes always */
+	enum roce_step step;
+
+	to->local.open = true;
+	to->local.to = qp;
+	step = roce_carry_answers(to, &left);
+	*budget = min(*budget, left);
+	/* A QP connected to itself goes on by the same way. */
+	to->local.open = to == qp;
+	to->local.to = to == qp ? qp : NULL;
+	return step;
+}
+
 /* The peer has taken in what came: what does it owe, and have to do? */
 static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, u32 *budget)
 {
@@ -45,23 +61,14 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, u32 *budget)
 
 	qp->local.unanswered = 0;
 	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
-		if (!to->local.resp || !roce_path_is_back(&to->path, &qp->path)) {
-			step = ROCE_MORE;
-		} else if (to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
+		bool back = to->local.resp && roce_path_is_back(&to->path, &qp->path);
+
+		if (back && to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
 			take_ack(qp, to);
 			*budget -= min(*budget, 1u);
 			return;
-		} else {
-			u32 left = max(*budget, 1u);	/* an acknowledge goes always */
-
-			to->local.open = true;
-			to->local.to = qp;
-			step = roce_carry_answers(to, &left);
-			*budget = min(*budget, left);
-			/* of a QP connected to itself it is the same way */
-			to->local.open = to == qp;
-			to->local.to = to == qp ? qp : NULL;
 		}
+		step = back ? fetch_all(qp, to, budget) : ROCE_MORE;
 	}
 	if (step == ROCE_MORE || to->base.state == IB_QPS_ERR || to->base.state == IB_QPS_SQE)
 		roce_mark(to, TERN_QP_MARK_SEND);
@@ -166,7 +173,7 @@ static enum roce_step next_request(struct roce_qp *qp, u32 *budget, struct run *
 			continue;
 		/* The peer's own work need not wait until ours is complete. */
 		roce_peer_let_go(qp);
-		if (step == ROCE_BLOCKED || roce_req_rest(qp))
+		if (!roce_req_may_send(qp) || rc_req_has_unsent(&qp->req) || roce_req_rest(qp))
 			return step;
 	}
 }

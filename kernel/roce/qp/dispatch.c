@@ -12,7 +12,7 @@
 #include "roce/qp/ud_recv.h"
 #include "uncleared.h"
 
-bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
+static __always_inline bool is_acceptable(const struct roce_qp *qp, const struct roce_rx *rx)
 {
 	static const u8 service[] = {
 		[IB_QPT_GSI] = BTH_UD,
@@ -32,9 +32,14 @@ bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
 	return k->qkey == (qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey);
 }
 
+bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
+{
+	return is_acceptable(qp, rx);
+}
+
 void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx)
 {
-	if (!roce_takes(qp, rx)) {
+	if (!is_acceptable(qp, rx)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}

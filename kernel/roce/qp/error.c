@@ -97,9 +97,9 @@ void roce_sq_error(struct roce_qp *qp)
 		rc_req_flush(&qp->req);
 }
 
-void roce_check_drained(struct roce_qp *qp)
+void roce_sqd_check(struct roce_qp *qp)
 {
-	if (qp->base.state != IB_QPS_SQD || !qp->base.attr.sq_draining)
+	if (!qp->base.attr.sq_draining)
 		return;
 	/* A UD WQE is begun and complete at once. */
 	if (roce_is_connected(qp) && !rc_req_is_drained(&qp->req))

@@ -34,7 +34,13 @@ void roce_sq_error(struct roce_qp *qp);
 
 /* In ERR and SQE: flush what is posted. */
 enum roce_step roce_flush(struct roce_qp *qp, u32 *budget);
-/* In SQD: raise the event once everything begun is complete. */
-void roce_check_drained(struct roce_qp *qp);
+/* The QP is in SQD: raise the event once everything begun is complete. */
+void roce_sqd_check(struct roce_qp *qp);
+
+static inline void roce_check_drained(struct roce_qp *qp)
+{
+	if (unlikely(qp->base.state == IB_QPS_SQD))
+		roce_sqd_check(qp);
+}
 
 #endif

@@ -7,7 +7,6 @@
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "proto/opcode.h"
-#include "queue/wqe.h"
 #include "roce/qp/dispatch.h"
 #include "roce/qp/local.h"
 #include "roce/qp/lock.h"
@@ -19,17 +18,6 @@
 
 /* Payload of no more than this is gathered on the stack. */
 #define LOCAL_SMALL_BYTES	256
-
-void roce_local_source(struct roce_source *src, struct roce_qp *qp, struct tern_send_wqe *wqe)
-{
-	if (wqe->flags & TERN_SEND_INLINE) {
-		src->flat = tern_wqe_inline(wqe);
-		return;
-	}
-	src->mem = &qp->base.mem;
-	src->sge = tern_wqe_sge(wqe);
-	src->num_sge = wqe->num_sge;
-}
 
 static void deliver_run(struct roce_qp *to, struct roce_rx *rx)
 {

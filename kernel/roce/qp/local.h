@@ -12,11 +12,10 @@
 #include <linux/minmax.h>
 
 #include "proto/run.h"
+#include "queue/wqe.h"
 #include "roce/qp/state.h"
 #include "roce/wire/skb.h"
 #include "roce/wire/source.h"
-
-struct tern_send_wqe;
 
 /* A packet's worth of a budget: so a process copies 256 KiB in a go. */
 #define ROCE_LOCAL_PKT_BYTES	256u
@@ -44,7 +43,17 @@ static inline void roce_local_rx_begin(struct roce_rx *rx, struct roce_source *s
 }
 
 /* src, zeroed, becomes the payload of a WQE, which has some. */
-void roce_local_source(struct roce_source *src, struct roce_qp *qp, struct tern_send_wqe *wqe);
+static inline void roce_local_source(struct roce_source *src, struct roce_qp *qp,
+				     struct tern_send_wqe *wqe)
+{
+	if (wqe->flags & TERN_SEND_INLINE) {
+		src->flat = tern_wqe_inline(wqe);
+		return;
+	}
+	src->mem = &qp->base.mem;
+	src->sge = tern_wqe_sge(wqe);
+	src->num_sge = wqe->num_sge;
+}
 
 /*
  * All of a run to the peer. 0: it is sent, and its answers are still to be fetched. -EFAULT:

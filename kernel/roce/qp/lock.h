@@ -36,8 +36,8 @@ static inline void roce_mark(struct roce_qp *qp, u32 marks)
 	atomic_or(marks, &qp->base.marks);
 }
 
-/* Leave marks, then try the run lock. Any context. */
-static inline void roce_mark_and_try(struct roce_qp *qp, u32 marks)
+/* Leave marks; the caller tries the run lock next. With the full barrier between. Any context. */
+static inline void roce_mark_and_order(struct roce_qp *qp, u32 marks)
 {
 	roce_mark(qp, marks);
 	smp_mb__after_atomic();	/* pairs with the one in roce_run_unlock() */

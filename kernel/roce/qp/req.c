@@ -82,7 +82,8 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 			return ROCE_MORE;
 		if (!rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0,
 				 max_pkts(qp, *budget), run))
-			return ROCE_BLOCKED;
+			/* The engine may have passed by what was already executed, up to the end. */
+			return rc_req_has_unsent(req) ? ROCE_BLOCKED : ROCE_DONE;
 		if (run->kind != RUN_LOCAL)
 			return ROCE_NEXT;
 		rc_req_local_done(req, run->slot,

@@ -31,9 +31,11 @@
 /* Answers, requests, completions. Is there more, for which the budget did not last? */
 static bool run_connected(struct roce_qp *qp, u32 *budget, bool *unreaped)
 {
+	/* In ERR the NAK that says why is sent now: the QP may be destroyed before the next run. */
+	u32 last = ROCE_BUDGET_SOFTIRQ;
 	bool ack_waits, more;
 
-	more = roce_carry_answers(qp, budget) == ROCE_MORE;
+	more = roce_carry_answers(qp, qp->base.state == IB_QPS_ERR ? &last : budget) == ROCE_MORE;
 	ack_waits = ack_hold_waits(&qp->hold);
 	more |= roce_carry_requests(qp, budget) == ROCE_MORE;
 	/* for the reply, which was posted only after we looked */
@@ -175,7 +177,7 @@ static void run_next(struct roce_qp *next, u32 budget)
 			return;
 		}
 		next = NULL;
-		roce_mark_and_try(qp, TERN_QP_MARK_SEND);
+		roce_mark_and_order(qp, TERN_QP_MARK_SEND);
 		run_while_marked(qp, budget, &next);
 		tern_qp_put(&qp->base);
 	}
@@ -194,7 +196,7 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 	struct visit visit = { .budget = in_task() ? ROCE_BUDGET_PROCESS : ROCE_BUDGET_SOFTIRQ };
 
 	if (marks)
-		roce_mark_and_try(qp, marks);
+		roce_mark_and_order(qp, marks);
 	if (irqs_disabled() || tern_cq_in_handler()) {
 		/* ib_mad posts so: the IP stack must not be entered. Or: see queue/cq.h. */
 		roce_hand_off(qp);
@@ -208,7 +210,7 @@ void roce_kick_posted(struct roce_qp *qp)
 	struct visit visit = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
 
 	might_sleep();
-	roce_mark_and_try(qp, TERN_QP_MARK_SEND);
+	roce_mark_and_order(qp, TERN_QP_MARK_SEND);
 	run_chain(qp, &visit);
 }
 
@@ -267,7 +269,7 @@ void roce_qp_rx(struct roce_rx_series *series, struct tern_qp *base, struct roce
 	if (!series->qp) {
 		struct visit visit = { .budget = ROCE_BUDGET_SOFTIRQ };
 
-		roce_mark_and_try(qp, TERN_QP_MARK_RX);
+		roce_mark_and_order(qp, TERN_QP_MARK_RX);
 		run_chain(qp, &visit);
 	}
 }

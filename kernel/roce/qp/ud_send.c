@@ -110,8 +110,6 @@ sent:
 	return 0;
 }
 
-/* A WQE that was taken and could not be sent yet stands at ud_sending. */
-
 /* ud_sending is over, with status. ROCE_NEXT: the queue goes on. */
 static enum roce_step complete_one(struct roce_qp *qp, enum ib_wc_status status, u32 *budget)
 {

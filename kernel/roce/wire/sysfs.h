@@ -5,7 +5,7 @@
 #ifndef TERN_ROCE_WIRE_SYSFS_H
 #define TERN_ROCE_WIRE_SYSFS_H
 
-struct ib_device_ops;
+#include <rdma/ib_verbs.h>
 
 /* The attributes of a RoCE device. */
 extern const struct ib_device_ops roce_dev_ops;
