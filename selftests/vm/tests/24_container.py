@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Containers of other Debian releases: their libibverbs and programs work with this provider."""
 
+from riglib.rping import rping
 from vmtest.container import Container
 
 PAIRS = ("tern-tern",)
@@ -52,9 +53,9 @@ def _run_perftest(t, box):
 
 def _run_rping(t, box):
     """librdmacm finds the provider, too."""
-    server, client = "rping -s -C 9 -a " + t.b.address, "rping -c -C 9 -a " + t.b.address
-    t.pair_case("%s: rping, client in it" % box.suite, server, box.command(client), port="cm")
-    t.pair_case("%s: rping, server in it" % box.suite, box.command(server), client, port="cm")
+    server, client = rping(9, "-s -a " + t.b.address), rping(9, "-c -a " + t.b.address)
+    t.pair_case("%s: rping, client in it" % box.suite, server, box.shell(client), port="cm")
+    t.pair_case("%s: rping, server in it" % box.suite, box.shell(server), client, port="cm")
 
 
 def run(t):
