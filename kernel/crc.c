@@ -27,16 +27,9 @@ static u32 crc32_by_kernel(u32 crc, const u8 *p, size_t n)
 	return crc32_le(crc, p, n);
 }
 
-DEFINE_STATIC_CALL(tern_crc32_short, crc32_slice);
-
-u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n)
-{
-	return static_call(tern_crc32_short)(crc, p, n);
-}
-
 static u32 crc32_by_folding(u32 crc, const u8 *p, size_t n)
 {
-	return crc32_fold(crc, p, n, tern_crc32_by_table);
+	return crc32_fold(crc, p, n, crc32_slice);
 }
 
 /* Its state is the register. */
@@ -53,7 +46,8 @@ static u32 crc32_by_crypto(u32 crc, const u8 *p, size_t n)
 	return desc.crc;
 }
 
-DEFINE_STATIC_CALL(tern_crc32_quickest, tern_crc32_by_table);
+DEFINE_STATIC_CALL(tern_crc32_short, crc32_slice);
+DEFINE_STATIC_CALL(tern_crc32_quickest, crc32_slice);
 
 static void find_crypto_crc32(void)
 {
@@ -126,17 +120,16 @@ int tern_crc_init(void)
 {
 	const crc_fn crc32c_fns[] = { crc32c_by_cpu, tern_crc32c_by_table, crc32c_by_folding };
 	const crc_fn short_fns[] = { crc32_slice, crc32_by_kernel };
-	crc_fn crc32_fns[] = { tern_crc32_by_table, crc32_by_folding, NULL };
+	crc_fn crc32_fns[] = { crc32_slice, crc32_by_kernel, crc32_by_folding, NULL };
 	void *p = kzalloc(SAMPLE_BYTES, GFP_KERNEL);
 
 	if (!p)
 		return -ENOMEM;
 	find_crypto_crc32();
 	if (crypto_crc32)
-		crc32_fns[2] = crc32_by_crypto;
+		crc32_fns[3] = crc32_by_crypto;
 	static_call_update(tern_crc32_short,
 			   quickest_of(short_fns, ARRAY_SIZE(short_fns), p, SHORT_BYTES));
-	/* These call the one above. */
 	static_call_update(tern_crc32_quickest,
 			   quickest_of(crc32_fns, ARRAY_SIZE(crc32_fns), p, SAMPLE_BYTES));
 	static_call_update(tern_crc32c_quickest,

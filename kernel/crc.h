@@ -13,10 +13,9 @@
 #include "proto/crc_fold.h"
 #include "proto/crc_slice.h"
 
-u32 tern_crc32_by_table(u32 crc, const u8 *p, size_t n);
 u32 tern_crc32c_by_table(u32 crc, const u8 *p, size_t n);
 DECLARE_STATIC_CALL(tern_crc32_short, crc32_slice);
-DECLARE_STATIC_CALL(tern_crc32_quickest, tern_crc32_by_table);
+DECLARE_STATIC_CALL(tern_crc32_quickest, crc32_slice);
 DECLARE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 
 /* The register after n more bytes; starts as ~0, and is inverted at the end. Any context. */

@@ -18,9 +18,8 @@ static DEFINE_PER_CPU(struct icrc_memo [MEMOS], memos);
 
 u32 roce_icrc_start(const u8 *headers, bool ipv6, struct icrc_memo *memo)
 {
-	/* As few bytes as the headers have are soonest looked up. */
-	return ipv6 ? icrc_start_ipv6(tern_crc32_by_table, memo, headers) :
-		      icrc_start_ipv4(tern_crc32_by_table, memo, headers);
+	return ipv6 ? icrc_start_ipv6(crc32_slice, memo, headers) :
+		      icrc_start_ipv4(crc32_slice, memo, headers);
 }
 
 /* CRC over [from, to) of skb's data, whatever that consists of. */
