@@ -11,7 +11,6 @@
 #include "core/transport.h"
 #include "roce/qp/lock.h"
 #include "roce/qp/modify.h"
-#include "roce/qp/peer.h"
 #include "roce/qp/qp.h"
 #include "roce/qp/run.h"
 #include "roce/qp/state.h"
@@ -58,19 +57,6 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 		return -EOPNOTSUPP;
 	}
 	return init->create_flags ? -EOPNOTSUPP : 0;
-}
-
-static void roce_qp_doorbell(struct tern_qp *base)
-{
-	struct roce_qp *qp = to_roce_qp(base);
-
-	/* A kernel consumer may ring from a handler, inside the very delivery. */
-	if (!base->sq.user) {
-		roce_kick(qp, TERN_QP_MARK_SEND);
-		return;
-	}
-	roce_peer_await(qp);
-	roce_kick_posted(qp);
 }
 
 static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)

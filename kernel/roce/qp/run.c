@@ -15,6 +15,7 @@
 #include "roce/qp/dispatch.h"
 #include "roce/qp/error.h"
 #include "roce/qp/lock.h"
+#include "roce/qp/peer.h"
 #include "roce/qp/req.h"
 #include "roce/qp/run.h"
 #include "roce/qp/step.h"
@@ -205,11 +206,18 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 	run_chain(qp, &visit);
 }
 
-void roce_kick_posted(struct roce_qp *qp)
+void roce_qp_doorbell(struct tern_qp *base)
 {
 	struct visit visit = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
+	struct roce_qp *qp = to_roce_qp(base);
 
+	/* A kernel consumer may ring from a handler, inside the very delivery. */
+	if (!base->sq.user) {
+		roce_kick(qp, TERN_QP_MARK_SEND);
+		return;
+	}
 	might_sleep();
+	roce_peer_await(qp);
 	roce_mark_and_order(qp, TERN_QP_MARK_SEND);
 	run_chain(qp, &visit);
 }

@@ -19,10 +19,10 @@
  */
 void roce_kick(struct roce_qp *qp, u32 marks);
 /*
- * The same by a program that has posted to its own QP. What is for a QP of this host it
- * copies by itself, all that is posted, unless there is a signal for it. Sleeps.
+ * Work was posted. For a kernel consumer this is a kick. A program copies by itself what is for a
+ * QP of this host, all that is posted, unless there is a signal for it; that sleeps.
  */
-void roce_kick_posted(struct roce_qp *qp);
+void roce_qp_doorbell(struct tern_qp *base);
 /*
  * Let go of a run lock that was taken with BHs off, in a process, without running the QP.
  * Runs it if it was left a mark meanwhile. BHs are on then.
