@@ -250,15 +250,11 @@ void roce_turn_uninit(struct roce_turn *turn)
 	let_in(gate, NULL);
 }
 
-bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
+bool roce_turn_asks(struct roce_turn *turn, u32 bytes)
 {
 	struct roce_gate *gate = turn->gate;
 	int room;
 
-	/* No less than that is the budget of any netdev. */
-	if (likely(list_empty(&gate->waiters) &&
-		   atomic_read(&gate->bytes) < ROCE_GATE_QUEUE_BYTES))
-		return false;
 	if (atomic_read(&turn->granted) > 0)
 		return false;
 	room = gate_budget(gate) - atomic_read(&gate->bytes);
@@ -298,12 +294,8 @@ void roce_turn_freed(struct roce_turn *turn, const struct sock *sk)
 	let_in(turn->gate, NULL);
 }
 
-void roce_turn_end(struct roce_turn *turn)
+void roce_turn_give_back(struct roce_turn *turn)
 {
-	int granted = atomic_read(&turn->granted);
-
-	if (likely(!granted))
-		return;
-	give_back(turn, granted);
+	give_back(turn, INT_MAX);
 	let_in(turn->gate, NULL);
 }

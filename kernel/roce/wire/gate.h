@@ -79,11 +79,23 @@ void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space
 /* After it space() is not called any more, and what is in the stack does not count. */
 void roce_turn_uninit(struct roce_turn *turn);
 
+/* For those below, when it is not so simple. */
+bool roce_turn_asks(struct roce_turn *turn, u32 bytes);
+void roce_turn_give_back(struct roce_turn *turn);
+
 /*
  * Must the QP wait, with this many bytes of payload? True: space() comes. By the
  * owner of the QP's run lock, as roce_turn_sends() and roce_turn_end().
  */
-bool roce_turn_waits(struct roce_turn *turn, u32 bytes);
+static inline bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
+{
+	/* No less than that is the budget of any netdev. */
+	if (likely(list_empty(&turn->gate->waiters) &&
+		   atomic_read(&turn->gate->bytes) < ROCE_GATE_QUEUE_BYTES))
+		return false;
+	return roce_turn_asks(turn, bytes);
+}
+
 /* Has what it sent been kept for long? Then it may have ROCE_GATE_SLOW_BYTES in the stack. */
 static inline bool roce_turn_is_slow(const struct roce_turn *turn)
 {
@@ -95,6 +107,10 @@ void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize
 /* Skbs of sk ended. In RCU, any context. */
 void roce_turn_freed(struct roce_turn *turn, const struct sock *sk);
 /* The QP's run is over: the next one may use what is left of its turn. */
-void roce_turn_end(struct roce_turn *turn);
+static inline void roce_turn_end(struct roce_turn *turn)
+{
+	if (unlikely(atomic_read(&turn->granted)))
+		roce_turn_give_back(turn);
+}
 
 #endif

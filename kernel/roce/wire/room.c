@@ -9,10 +9,8 @@
 
 #include "charged.h"
 #include "core/device.h"
-#include "roce/wire/gate.h"
 #include "roce/wire/net.h"
 #include "roce/wire/room.h"
-#include "roce/wire/tx.h"
 
 /* What a QP waits for. */
 enum tx_waits {
@@ -21,18 +19,6 @@ enum tx_waits {
 };
 
 #define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_TURN_BYTES)
-
-/*
- * What the accounting socket's sk_user_data points at. It ends with roce_tx,
- * a grace period after it; the socket may live on until the stack has freed
- * the last skb.
- */
-struct roce_tx_room {
-	struct rcu_head rcu;
-	struct roce_turn turn;
-	unsigned long waits;		/* when to call space(): bits of enum tx_waits */
-	void (*default_write_space)(struct sock *sk);
-};
 
 /*
  * sk_write_space: an skb was freed, wherever the stack does that, except for the 1 that
@@ -157,25 +143,8 @@ bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 	return roce_turn_waits(&tx->room->turn, bytes);
 }
 
-u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget)
-{
-	if (likely(!roce_turn_is_slow(&tx->room->turn)))
-		return budget;
-	return min(budget, max(ROCE_GATE_SLOW_BYTES / pmtu, 1u));
-}
-
-void roce_tx_end_turn(struct roce_tx *tx)
-{
-	roce_turn_end(&tx->room->turn);
-}
-
 void roce_tx_refused(struct roce_tx *tx)
 {
 	/* the end of any packet of ours in the stack is as good a moment as any */
 	wait_for(tx, WAITS_FOR_END);
-}
-
-void roce_tx_charge(struct roce_tx *tx, u32 truesize)
-{
-	roce_turn_sends(&tx->room->turn, tx->sk, truesize);
 }

@@ -6,10 +6,25 @@
 #ifndef TERN_ROCE_WIRE_ROOM_H
 #define TERN_ROCE_WIRE_ROOM_H
 
-#include <linux/types.h>
+#include <linux/minmax.h>
+#include <linux/rcupdate.h>
 
-struct roce_tx;
+#include "roce/wire/gate.h"
+#include "roce/wire/tx.h"
+
+struct sock;
 struct tern_dev;
+
+/*
+ * What the accounting socket's sk_user_data points at. It ends with roce_tx, a grace period after
+ * it; the socket may live on until the stack has freed the last skb.
+ */
+struct roce_tx_room {
+	struct rcu_head rcu;
+	struct roce_turn turn;
+	unsigned long waits;		/* when to call space(); room.c's */
+	void (*default_write_space)(struct sock *sk);
+};
 
 /*
  * space(arg) is called in softirq or with BHs off, when roce_tx_full() said yes, or
@@ -30,13 +45,25 @@ void roce_tx_uninit(struct roce_tx *tx);
  */
 bool roce_tx_full(struct roce_tx *tx, u32 bytes);
 /* Packets that the next run may have, of a budget. */
-u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget);
+static inline u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget)
+{
+	if (likely(!roce_turn_is_slow(&tx->room->turn)))
+		return budget;
+	return min(budget, max(ROCE_GATE_SLOW_BYTES / pmtu, 1u));
+}
+
 /* At the end of each run of the QP. */
-void roce_tx_end_turn(struct roce_tx *tx);
+static inline void roce_tx_end_turn(struct roce_tx *tx)
+{
+	roce_turn_end(&tx->room->turn);
+}
 
 /* The local queue refused a packet: space() comes when any packet of tx has left. */
 void roce_tx_refused(struct roce_tx *tx);
 /* An skb of tx's socket goes to the stack: charged, not there yet. In RCU. */
-void roce_tx_charge(struct roce_tx *tx, u32 truesize);
+static inline void roce_tx_charge(struct roce_tx *tx, u32 truesize)
+{
+	roce_turn_sends(&tx->room->turn, tx->sk, truesize);
+}
 
 #endif
