@@ -5,6 +5,8 @@
  * logged. A batch that no netdev has cut is taken in packet by packet, each where
  * it lies. What a QP asks of its packet is in skb.c.
  */
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -199,6 +201,32 @@ static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct r
 	consume_skb(skb);
 }
 
+/* Keep of the arrival what a CQE wants, and let go of netdev, route and socket. */
+static void detach_skb(struct sk_buff *skb, const struct rx_dest *to)
+{
+	struct net_device *ndev = skb->dev;
+	struct roce_skb_cb *cb = roce_skb_cb(skb);
+
+	memset(cb, 0, sizeof(*cb));
+	cb->mcast = to->mcast;
+	if (!to->loopback && skb_mac_header_was_set(skb) && skb->mac_len == ETH_HLEN) {
+		cb->has_smac = true;
+		ether_addr_copy(cb->smac, eth_hdr(skb)->h_source);
+	}
+	if (is_vlan_dev(ndev)) {
+		cb->has_vlan = true;
+		cb->vlan_id = vlan_dev_vlan_id(ndev);
+		cb->sl = skb->priority & 7;	/* the netdev's ingress map */
+	} else if (skb_vlan_tag_present(skb)) {
+		cb->has_vlan = true;
+		cb->vlan_id = skb_vlan_tag_get_id(skb);
+		cb->sl = skb_vlan_tag_get_prio(skb);
+	}
+	skb_dst_drop(skb);
+	skb_orphan(skb);
+	skb->dev = NULL;
+}
+
 /* What came through the stack at a time: a packet or a batch of them. */
 static void take_all(struct roce_net *rn, struct sk_buff *skb)
 {
@@ -228,7 +256,7 @@ static void take_all(struct roce_net *rn, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	roce_skb_detach(skb, to.loopback, to.mcast);
+	detach_skb(skb, &to);
 	if (skb_is_gso(skb)) {
 		take_uncut(rn, dev, &to, skb, &series);
 		goto end;

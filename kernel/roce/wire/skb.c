@@ -5,7 +5,6 @@
  * application wants it.
  */
 #include <linux/etherdevice.h>
-#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -13,34 +12,8 @@
 
 #include "mem/sgl.h"
 #include "mem/span.h"
-#include "roce/wire/path.h"
 #include "roce/wire/skb.h"
 #include "tern-abi.h"
-
-void roce_skb_detach(struct sk_buff *skb, bool loopback, bool mcast)
-{
-	struct net_device *ndev = skb->dev;
-	struct roce_skb_cb *cb = roce_skb_cb(skb);
-
-	memset(cb, 0, sizeof(*cb));
-	cb->mcast = mcast;
-	if (!loopback && skb_mac_header_was_set(skb) && skb->mac_len == ETH_HLEN) {
-		cb->has_smac = true;
-		ether_addr_copy(cb->smac, eth_hdr(skb)->h_source);
-	}
-	if (is_vlan_dev(ndev)) {
-		cb->has_vlan = true;
-		cb->vlan_id = vlan_dev_vlan_id(ndev);
-		cb->sl = skb->priority & 7;	/* the netdev's ingress map */
-	} else if (skb_vlan_tag_present(skb)) {
-		cb->has_vlan = true;
-		cb->vlan_id = skb_vlan_tag_get_id(skb);
-		cb->sl = skb_vlan_tag_get_prio(skb);
-	}
-	skb_dst_drop(skb);
-	skb_orphan(skb);
-	skb->dev = NULL;
-}
 
 /* A copy of one of several, as roce_skb_parse() takes it. */
 static struct sk_buff *copy_of(const struct roce_rx *rx)
@@ -157,17 +130,4 @@ void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
 		cqe->wc_flags |= TERN_WC_WITH_SMAC;
 		ether_addr_copy(cqe->smac, cb->smac);
 	}
-}
-
-bool roce_skb_from_path(const struct sk_buff *skb, const struct roce_path *path)
-{
-	if (path->ipv6 != roce_skb_is_ipv6(skb))
-		return false;
-	if (path->ipv6) {
-		const struct ipv6hdr *ip = ipv6_hdr(skb);
-
-		return ipv6_addr_equal(&ip->saddr, &path->v6.daddr) &&
-		       ipv6_addr_equal(&ip->daddr, &path->v6.saddr);
-	}
-	return ip_hdr(skb)->saddr == path->v4.daddr && ip_hdr(skb)->daddr == path->v4.saddr;
 }

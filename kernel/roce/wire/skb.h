@@ -7,11 +7,13 @@
 #define TERN_ROCE_WIRE_SKB_H
 
 #include <linux/if_ether.h>
+#include <linux/ip.h>
 #include <linux/skbuff.h>
+#include <net/ipv6.h>
 
 #include "proto/pkt.h"
+#include "roce/wire/path.h"
 
-struct roce_path;
 struct roce_source;
 struct tern_cqe;
 struct tern_dev;
@@ -59,9 +61,6 @@ static inline bool roce_skb_is_ipv6(const struct sk_buff *skb)
 {
 	return skb->protocol == htons(ETH_P_IPV6);
 }
-
-/* Keep of the arrival what a CQE wants, and let go of netdev, route and socket. */
-void roce_skb_detach(struct sk_buff *skb, bool loopback, bool mcast);
 
 /*
  * Parse a detached skb, whose data is at the BTH; again when it comes from a QP's queue.
@@ -111,6 +110,17 @@ void roce_skb_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES]);
 void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe);
 
 /* Does the packet come from the peer that path points at (addresses)? */
-bool roce_skb_from_path(const struct sk_buff *skb, const struct roce_path *path);
+static inline bool roce_skb_from_path(const struct sk_buff *skb, const struct roce_path *path)
+{
+	if (path->ipv6 != roce_skb_is_ipv6(skb))
+		return false;
+	if (path->ipv6) {
+		const struct ipv6hdr *ip = ipv6_hdr(skb);
+
+		return ipv6_addr_equal(&ip->saddr, &path->v6.daddr) &&
+		       ipv6_addr_equal(&ip->daddr, &path->v6.saddr);
+	}
+	return ip_hdr(skb)->saddr == path->v4.daddr && ip_hdr(skb)->daddr == path->v4.saddr;
+}
 
 #endif
