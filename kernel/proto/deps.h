@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one header through which kernel/proto/ uses its environment: fixed width types, byte order,
- * unaligned access, READ_ONCE(), prefetch(), memcpy. The same .c files are built into tern.ko and,
+ * unaligned access, READ_ONCE(), memcpy. The same .c files are built into tern.ko and,
  * without __KERNEL__, into the unit tests, the fuzzers and the simulator. No other file here
  * includes anything from outside.
  */
@@ -15,7 +15,6 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
-#include <linux/prefetch.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
@@ -131,11 +130,6 @@ static inline void put_unaligned_le64(u64 v, void *p)
 /* There is only one thread. */
 #define READ_ONCE(x) (x)
 #define WRITE_ONCE(x, v) ((x) = (v))
-
-static inline void prefetch(const void *p)
-{
-	__builtin_prefetch(p);
-}
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #ifndef fallthrough

@@ -318,13 +318,6 @@ static inline void rc_req_set_max_rd_atomic(struct rc_req *q, u8 max_rd_atomic)
 	q->cfg.max_rd_atomic = max_rd_atomic;
 }
 
-/* Prefetch what rc_req_rx() reads first. Needs no lock. */
-static inline void rc_req_prefetch(const struct rc_req *q)
-{
-	prefetch(&q->ring);
-	prefetch(&q->psn_una);
-}
-
 /* RNR timer field (5 bits) to nanoseconds (IBTA table 45). */
 u64 rc_rnr_timer_ns(u8 field);
 

@@ -249,13 +249,6 @@ static inline void rc_resp_set_recv_wait(struct rc_resp *r, u64 recv_wait_ns)
 	r->cfg.recv_wait_ns = recv_wait_ns;
 }
 
-/* Prefetch what rc_resp_rx() reads first. Needs no lock. */
-static inline void rc_resp_prefetch(const struct rc_resp *r)
-{
-	prefetch(r);
-	prefetch(&r->epsn);
-}
-
 #ifdef __cplusplus
 }
 #endif

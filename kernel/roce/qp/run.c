@@ -3,7 +3,6 @@
  * One run of a QP: what is done in which order. And all that leads to one: doorbells,
  * packets, the timer, work items, the end of another QP's run.
  */
-#include <linux/prefetch.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
@@ -233,21 +232,6 @@ void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)
 	if (marks)
 		run_while_marked(qp, ROCE_BUDGET_PROCESS, &next);
 	run_next(next, ROCE_BUDGET_PROCESS);
-}
-
-void roce_qp_prefetch(const struct tern_qp *base, const struct roce_rx *rx)
-{
-	const struct roce_qp *qp = container_of(base, struct roce_qp, base);
-
-	prefetch(&base->run_lock);
-	prefetch(&base->mem);
-	prefetch(&qp->path);
-	prefetch(&qp->tx.batch);
-	prefetch(&qp->local);
-	if (rx->k.op_flags & OPF_REQUEST)
-		rc_resp_prefetch(&qp->resp);
-	else
-		rc_req_prefetch(&qp->req);
 }
 
 void roce_qp_rx(struct roce_rx_series *series, struct tern_qp *base, struct roce_rx *rx)

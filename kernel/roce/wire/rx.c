@@ -124,10 +124,8 @@ static bool accept_packet(const struct roce_rx *rx)
 static __always_inline void deliver_packet(struct roce_net *rn, const struct rx_dest *to,
 					   struct roce_rx *rx, struct roce_rx_series *series)
 {
-	struct tern_qp *qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
+	struct tern_qp *qp;
 
-	if (likely(qp))
-		roce_qp_prefetch(qp, rx);
 	if (unlikely(!accept_packet(rx)))
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
@@ -139,6 +137,7 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct rx_
 		roce_mcast_deliver(rn, &to->gid, to->iif, rx, series);
 		return;
 	}
+	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 	if (unlikely(!qp)) {
 		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
 		goto drop;

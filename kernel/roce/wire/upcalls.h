@@ -19,8 +19,6 @@ struct roce_rx_series {
 	struct roce_qp *qp;	/* NULL: none */
 };
 
-/* What a QP that takes rx in reads first: fetch it while the ICRC is computed. Any state of qp. */
-void roce_qp_prefetch(const struct tern_qp *qp, const struct roce_rx *rx);
 /*
  * rx is for qp: its ICRC is right. Ends rx. Softirq, RCU held. qp is referenced
  * by the RCU section only, which lasts until roce_rx_series_end().
