@@ -13,7 +13,6 @@
 
 struct roce_dev;
 struct roce_net;
-struct socket;
 struct tern_dev;
 
 struct roce_gid {
@@ -22,7 +21,6 @@ struct roce_gid {
 	struct rcu_head rcu;
 	union ib_gid gid;
 	struct tern_dev *dev;
-	struct socket *sock;		/* for packets to it alone, or NULL; port.c's */
 	int ifindex;			/* of the netdev that has the address */
 	bool link_local;
 };

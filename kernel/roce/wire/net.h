@@ -25,10 +25,9 @@ struct socket;
 #define ROCE_GID_HASH_BITS	7
 
 struct roce_net {
-	struct mutex lock;		/* sockets, addresses, links, dying */
+	struct mutex lock;		/* sockets, links, dying */
 	struct socket *sock4;
 	struct socket *sock6;		/* NULL: no IPv6 in this kernel or namespace */
-	unsigned int addresses;		/* with a socket of their own */
 	unsigned int links;		/* devices started */
 	bool dying;
 

@@ -13,7 +13,6 @@
 #include "roce/wire/gid.h"
 #include "roce/wire/net.h"
 #include "roce/wire/port.h"
-#include "roce/wire/socket.h"
 
 int roce_add_gid(const struct ib_gid_attr *attr, void **context)
 {
@@ -50,8 +49,6 @@ int roce_add_gid(const struct ib_gid_attr *attr, void **context)
 	entry->dev = dev;
 	entry->link_local = ipv6_addr_type((const struct in6_addr *)&attr->gid) &
 			    IPV6_ADDR_LINKLOCAL;
-	if (!entry->link_local)
-		entry->sock = roce_address_open(dev->net, rd->rn, &entry->gid);
 	roce_gid_insert(rd, entry);
 	*context = entry;
 	return 0;
@@ -65,7 +62,6 @@ int roce_del_gid(const struct ib_gid_attr *attr, void **context)
 	if (!entry)
 		return 0;
 	roce_gid_remove(rd, entry);
-	roce_address_close(rd->rn, entry->sock);
 	kfree_rcu(entry, rcu);
 	*context = NULL;
 	return 0;

@@ -9,14 +9,10 @@
 #include <net/udp_tunnel.h>
 
 #include "proto/pkt.h"
-#include "roce/wire/gid.h"
 #include "roce/wire/gro.h"
 #include "roce/wire/net.h"
 #include "roce/wire/rx.h"
 #include "roce/wire/socket.h"
-
-/* Addresses that have a socket of their own. */
-#define ADDRESS_SOCKETS		16
 
 /* IPv6 may be compiled out, or switched off for this boot (ipv6.disable=1). */
 static bool family_is_absent(int err)
@@ -24,22 +20,6 @@ static bool family_is_absent(int err)
 	return err == -EAFNOSUPPORT || err == -EPFNOSUPPORT;
 }
 
-static void make_receive(struct net *net, struct roce_net *rn, struct socket *sock)
-{
-	struct udp_tunnel_sock_cfg tunnel = {
-		.sk_user_data = rn,
-		.encap_type = 1,
-		.encap_rcv = roce_rx_udp,
-		.gro_receive = roce_gro_receive,
-		.gro_complete = roce_gro_complete,
-	};
-
-	tern_tunnel_setup(net, sock, &tunnel);
-	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
-	udp_allow_gso(sock->sk);
-}
-
-/* For all addresses. */
 static int open_socket(struct net *net, struct roce_net *rn, int family, struct socket **sock)
 {
 	struct udp_port_cfg port = {
@@ -48,6 +28,13 @@ static int open_socket(struct net *net, struct roce_net *rn, int family, struct 
 		.ipv6_v6only = family == AF_INET6,
 		/* zero UDP checksums are the rule in RoCEv2, for IPv6 too: no use_udp6_* */
 	};
+	struct udp_tunnel_sock_cfg tunnel = {
+		.sk_user_data = rn,
+		.encap_type = 1,
+		.encap_rcv = roce_rx_udp,
+		.gro_receive = roce_gro_receive,
+		.gro_complete = roce_gro_complete,
+	};
 	int err;
 
 	err = udp_sock_create(net, &port, sock);
@@ -55,7 +42,9 @@ static int open_socket(struct net *net, struct roce_net *rn, int family, struct 
 		*sock = NULL;
 		return err;
 	}
-	make_receive(net, rn, *sock);
+	tern_tunnel_setup(net, *sock, &tunnel);
+	/* batches come whole, if they are of our kind; see ROCE_GSO_TYPE */
+	udp_allow_gso((*sock)->sk);
 	return 0;
 }
 
@@ -92,79 +81,6 @@ failed:
 
 void roce_sockets_close(struct roce_net *rn)
 {
-	WARN_ON(rn->addresses);
 	close_socket(&rn->sock6);
 	close_socket(&rn->sock4);
-}
-
-/* ---- an address' own socket ---- */
-
-/* May another of root's sockets have the port, too? */
-static void share_port(struct socket *sock, bool shares)
-{
-	lock_sock(sock->sk);
-	sock->sk->sk_reuseport = shares;
-	release_sock(sock->sk);
-}
-
-static int bind_address(struct socket *sock, const union ib_gid *gid)
-{
-	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
-
-	/* IPv6 addresses come before duplicate address detection is done */
-	ip_sock_set_freebind(sock->sk);
-	if (roce_gid_is_ip4(gid)) {
-		sin.sin_addr.s_addr = roce_gid_ip4(gid);
-		return kernel_bind(sock, tern_sockaddr(&sin), sizeof(sin));
-	}
-	/* as open_socket() has it */
-	ip6_sock_set_v6only(sock->sk);
-	udp_set_no_check6_rx(sock->sk, true);
-	memcpy(&sin6.sin6_addr, gid, sizeof(sin6.sin6_addr));
-	return kernel_bind(sock, tern_sockaddr(&sin6), sizeof(sin6));
-}
-
-/*
- * The stack looks for a packet's socket by the packet's address first, then among
- * those for all addresses, GRO does so for each packet. So an address with a socket
- * of its own is found sooner; one without is found all the same, which is why
- * nothing is said of errors: most often another device has the address, too. A few
- * have one, as it takes a grace period to close it.
- */
-struct socket *roce_address_open(struct net *net, struct roce_net *rn, const union ib_gid *gid)
-{
-	int family = roce_gid_is_ip4(gid) ? AF_INET : AF_INET6;
-	struct socket *sock = NULL;
-	struct socket *of_all;
-
-	mutex_lock(&rn->lock);
-	of_all = family == AF_INET ? rn->sock4 : rn->sock6;
-	if (!of_all || rn->addresses == ADDRESS_SOCKETS ||
-	    sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock))
-		goto out;
-	share_port(of_all, true);
-	share_port(sock, true);
-	if (bind_address(sock, gid)) {
-		sock_release(sock);
-		sock = NULL;
-	} else {
-		share_port(sock, false);
-		make_receive(net, rn, sock);
-		rn->addresses++;
-	}
-	share_port(of_all, false);
-out:
-	mutex_unlock(&rn->lock);
-	return sock;
-}
-
-void roce_address_close(struct roce_net *rn, struct socket *sock)
-{
-	if (!sock)
-		return;
-	mutex_lock(&rn->lock);
-	rn->addresses--;
-	mutex_unlock(&rn->lock);
-	close_socket(&sock);
 }
