@@ -42,12 +42,6 @@ static inline bool iw_ack_may_wait(const struct iw_ack *a)
 	return a->wait;
 }
 
-/* Bytes that have come, modulo 2^32. */
-static inline u32 iw_ack_num_came(const struct iw_ack *a)
-{
-	return a->came;
-}
-
 /*
  * An acknowledge for this many bytes does not wait. streams: how many streams' acknowledges wait,
  * with or without this one. Senders keep what is not acknowledged, so all share IW_ACK_MOST.

@@ -11,21 +11,13 @@
 #include "iwarp/stream/state.h"
 #include "iwarp/stream/tcp.h"
 
+/* Bytes of a grant: a large batch. */
+#define GATE_GRANT_BYTES	(128 << 10)
 /*
- * Bytes of a grant: large batches, but grants that are short enough for TCP to keep what it knows
- * of the path. A stream that has sent nothing for its retransmission timeout, TCP_RTO_MIN or a
- * little more, begins again with ten segments, at most five at a time (RFC 5681 4.1): grants are
- * halved if QPs wait that long, and doubled if they wait a quarter of it.
- */
-#define GATE_GRANT_MIN		(32 << 10)
-#define GATE_GRANT_MAX		(128 << 10)
-#define GATE_WAIT_LONG		TCP_RTO_MIN
-#define GATE_WAIT_SHORT		(TCP_RTO_MIN / 4)
-/*
- * All grants at a time, per CPU: enough that no netdev runs dry while one follows another. With
- * 32 KiB each these are 16, with 128 KiB four: a QP that waits in line then writes all of its grant
- * at once, where one of many would write some whenever some is acknowledged. Half of it in packets
- * of 1500 bytes, so that a ring has room for all of them, often 256.
+ * All grants at a time, per CPU: enough that no netdev runs dry while one follows another, and so
+ * few that each QP writes all of its grant at once. One of many would write some whenever some is
+ * acknowledged. Half of it in packets of 1500 bytes, so that a ring has room for all of them, often
+ * 256.
  */
 #define GATE_ALL_BYTES		(512 << 10)
 #define GATE_ALL_PACKETS_BYTES	(256 << 10)
@@ -43,14 +35,8 @@ static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * I
  * one.
  */
 #define GATE_IN_STACK_BYTES	4096
-/* It may write that, or that much of a message beyond its grant's end. */
+/* That is, at most so much at a time. */
 #define GATE_SMALL_BYTES	2048
-/*
- * But of QPs that the peer has sent nothing since their last small write only this number per CPU
- * and tick. If there are more, and each writes whenever it has a packet's worth, all are slower, as
- * there is an ACK for each packet: with grants they write together what was posted meanwhile.
- */
-#define GATE_SMALL_QPS		4
 /* A grant is no longer than this, whatever keeps it in the stack. */
 #define GATE_GRANT_TICKS	(HZ / 10)
 /* A context that comes by looks at this number of holders, in rotation: many CPUs have many. */
@@ -66,7 +52,7 @@ static u32 max_grants(const struct iw_gate *gate)
 {
 	u32 bytes = iw_sends_packets(gate->netdev) ? GATE_ALL_PACKETS_BYTES : GATE_ALL_BYTES;
 
-	return bytes / gate->grant_bytes * num_online_cpus();
+	return bytes / GATE_GRANT_BYTES * num_online_cpus();
 }
 
 static bool is_over(struct iw_grant *grant)
@@ -89,20 +75,8 @@ static void wait_in_line(struct iw_grant *grant)
 	WRITE_ONCE(grant->state, IW_GRANT_WAITS);
 }
 
-/* For the grants to come, now that a QP has waited for this time, in jiffies. */
-static void fit_grant_bytes(struct iw_gate *gate, unsigned long waited)
-{
-	u32 bytes = gate->grant_bytes;
-
-	if (waited > GATE_WAIT_LONG && bytes > GATE_GRANT_MIN)
-		WRITE_ONCE(gate->grant_bytes, bytes / 2);
-	else if (waited < GATE_WAIT_SHORT && bytes < GATE_GRANT_MAX)
-		WRITE_ONCE(gate->grant_bytes, bytes * 2);
-}
-
 static void give_grant(struct iw_grant *grant)
 {
-	fit_grant_bytes(grant->gate, jiffies - grant->since);
 	list_move_tail(&grant->link, &grant->gate->holders);
 	grant->gate->num_holders++;
 	grant->gate->num_asking--;
@@ -167,9 +141,6 @@ void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev)
 	INIT_LIST_HEAD(&gate->waiters);
 	gate->num_holders = 0;
 	gate->num_asking = 0;
-	gate->grant_bytes = GATE_GRANT_MAX;
-	gate->small_tick = (u32)jiffies;
-	gate->num_small = 0;
 	timer_setup(&gate->timer, pass_grants_later, 0);
 }
 
@@ -233,31 +204,6 @@ static bool is_nearly_idle(const struct sock *sk)
 	       sk_wmem_alloc_get(sk) <= GATE_IN_STACK_BYTES;
 }
 
-/*
- * Has the peer sent anything since, or is the QP one of few? (Of some more, if CPUs count at the
- * same time.)
- */
-static bool may_write_small(struct iw_grant *grant)
-{
-	u32 now = (u32)jiffies, came = iw_ack_num_came(&qp_of(grant)->ack);
-	struct iw_gate *gate = grant->gate;
-
-	if (grant->small_tick == now)
-		return true;
-	if (grant->came == came) {
-		if (READ_ONCE(gate->small_tick) != now) {
-			WRITE_ONCE(gate->small_tick, now);
-			WRITE_ONCE(gate->num_small, 0);
-		}
-		if (READ_ONCE(gate->num_small) >= GATE_SMALL_QPS * num_online_cpus())
-			return false;
-		WRITE_ONCE(gate->num_small, gate->num_small + 1);
-	}
-	grant->came = came;
-	grant->small_tick = now;
-	return true;
-}
-
 /* What a QP may have under way at the end of its grant if nobody waits for one. */
 static u64 most_under_way(const struct iw_grant *grant, const struct tcp_sock *tp)
 {
@@ -274,16 +220,6 @@ static bool has_much_under_way(const struct iw_grant *grant, const struct sock *
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	return tp->write_seq - tp->snd_una >= most_under_way(grant, tp);
-}
-
-/*
- * Are these bytes the short rest of a message? In the middle of one TCP keeps back what does not
- * fill a segment until an ACK comes: another doorbell for one packet, and an ACK of its own.
- */
-static bool ends_message(const struct iw_qp *qp, u32 bytes)
-{
-	return bytes <= GATE_SMALL_BYTES && iw_sends_packets(qp->base.dev->netdev) &&
-	       (iw_req_in_message(&qp->req) || iw_resp_in_message(&qp->resp));
 }
 
 /* Without a grant, or at its end. True: the QP has to wait. */
@@ -303,7 +239,7 @@ static bool ask_for_grant(struct iw_grant *grant, u64 pos)
 	}
 	pass_grants(gate, grant, GATE_LOOK);
 	waits = grant->state != IW_GRANT_HELD;
-	grant->end = pos + gate->grant_bytes;
+	grant->end = pos + GATE_GRANT_BYTES;
 	spin_unlock_bh(&gate->lock);
 	return waits;
 }
@@ -316,17 +252,14 @@ bool iw_grant_must_wait(struct iw_grant *grant, u32 bytes)
 	switch (READ_ONCE(grant->state)) {
 	case IW_GRANT_HELD:
 		if (unlikely(!grant->end))
-			grant->end = pos + READ_ONCE(grant->gate->grant_bytes);
+			grant->end = pos + GATE_GRANT_BYTES;
 		if (likely((s64)(pos - grant->end) < 0))
-			return false;
-		if (ends_message(qp, bytes))
 			return false;
 		if (has_much_under_way(grant, qp->sk))
 			return true;
 		break;
 	case IW_GRANT_NONE:
-		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && is_nearly_idle(qp->sk) &&
-		    may_write_small(grant))
+		if (qp->tx.unsent + bytes <= GATE_SMALL_BYTES && is_nearly_idle(qp->sk))
 			return false;
 		break;
 	default:

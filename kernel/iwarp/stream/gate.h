@@ -4,7 +4,7 @@
  * queue, however slow it is. With hundreds of streams the queue's discipline drops what stayed too
  * long (RFC 8289), TCP sends it again, and the receiver gets, and acknowledges, a segment of each
  * at a time. So some QPs have a grant to write, and the others wait in line. A grant is worth a
- * large batch, yet ends soon enough for TCP not to forget the path before the QP's next one.
+ * large batch.
  *
  * A grant is over when the QP writes no more and what it wrote has left the stack. TCP does not
  * report that, so each context that comes by looks, and while QPs ask for a grant a timer does.
@@ -30,9 +30,6 @@ struct iw_gate {
 	struct list_head waiters;	/* oldest first */
 	u32 num_holders;
 	u32 num_asking;			/* WAITS, USED_UP */
-	u32 grant_bytes;		/* of the next grants; also read without the lock */
-	u32 small_tick;			/* in which num_small QPs wrote a little without a grant: */
-	u32 num_small;			/* approximate, and not under lock */
 	struct timer_list timer;	/* runs while QPs ask */
 };
 
@@ -52,8 +49,6 @@ struct iw_grant {
 	bool writing;			/* the QP is running */
 	unsigned long since;		/* jiffies: WAITS, or HELD and USED_UP */
 	u64 end;			/* stream position; 0: it has written nothing */
-	u32 small_tick;			/* in which it may write a little without a grant; */
-	u32 came;			/* the bytes (qp->ack) that had come at its first */
 };
 
 void iw_gate_init(struct iw_gate *gate, const struct net_device *netdev);
