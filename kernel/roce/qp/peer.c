@@ -9,9 +9,6 @@
 #include "roce/qp/peer.h"
 #include "roce/wire/route.h"
 
-/* Looks at a run lock that will soon be free: some microseconds at most. */
-#define AWAIT_LOOKS	50
-
 /* False: another context has it, and runs qp when it lets go of it. */
 static bool lock_other(struct roce_qp *qp, struct roce_qp *other)
 {
@@ -121,17 +118,4 @@ void roce_peer_call(struct roce_qp *qp)
 
 	if (base && base != &qp->base && refcount_inc_not_zero(&base->ref))
 		roce_run_after(to_roce_qp(base), &qp->local.next);
-}
-
-/*
- * A program that sees what came may post its answer while the one that brought it still
- * has the lock. To wait a moment is less than to have the answer sent by that CPU too,
- * behind all that it has to do for its own message.
- */
-void roce_peer_await(const struct roce_qp *qp)
-{
-	u32 n;
-
-	for (n = 0; n < AWAIT_LOOKS && READ_ONCE(qp->local.short_held); n++)
-		cpu_relax();
 }
