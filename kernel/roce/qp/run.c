@@ -80,7 +80,7 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 	/* Completions come before flushed work requests. */
 	if (!unreaped && (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_SQE))
 		more |= roce_flush(qp, &budget) == ROCE_MORE;
-	roce_tx_end_turn(&qp->tx);
+	roce_tx_run_ends(&qp->tx);
 	roce_timer_arm(qp);
 	qp->now_ns = 0;
 	return more ? ROCE_MORE : ROCE_DONE;

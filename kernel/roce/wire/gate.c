@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in the stack counted, turns given, and taken back from QPs whose packets are
+ * What is in the stack counted, grants given, and taken back from QPs whose packets are
  * kept there.
  */
 #include <linux/cpumask.h>
@@ -24,7 +24,7 @@
  * not used for this long do not count either. (iWARP's grants are no longer either.)
  */
 #define GATE_MAX		(HZ / 10)
-/* Turns that the timer looks at: a thousand QPs that are stuck are found in a second or two. */
+/* Grants that the timer looks at: a thousand QPs that are stuck are found in a second or two. */
 #define GATE_LOOK		128
 #define GATE_LOOK_EVERY		(HZ / 10 + 1)
 
@@ -51,29 +51,29 @@ void roce_gate_init(struct roce_gate *gate, struct net_device *netdev)
 	atomic_set(&gate->bytes, 0);
 	spin_lock_init(&gate->lock);
 	INIT_LIST_HEAD(&gate->waiters);
-	INIT_LIST_HEAD(&gate->turns);
+	INIT_LIST_HEAD(&gate->grants);
 	timer_setup(&gate->timer, timer_fn, 0);
 }
 
 void roce_gate_uninit(struct roce_gate *gate)
 {
-	WARN_ON(!list_empty(&gate->turns));
+	WARN_ON(!list_empty(&gate->grants));
 	timer_delete_sync(&gate->timer);
 }
 
-void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space)(void *arg),
+void roce_grant_init(struct roce_grant *grant, struct roce_gate *gate, void (*space)(void *arg),
 		    void *arg)
 {
-	turn->gate = gate;
-	INIT_LIST_HEAD(&turn->wait);
-	atomic64_set(&turn->in_stack, 0);
-	atomic_set(&turn->granted, 0);
-	turn->slow = false;
-	turn->missed = false;
-	turn->space = space;
-	turn->arg = arg;
+	grant->gate = gate;
+	INIT_LIST_HEAD(&grant->wait);
+	atomic64_set(&grant->in_stack, 0);
+	atomic_set(&grant->left, 0);
+	grant->slow = false;
+	grant->missed = false;
+	grant->space = space;
+	grant->arg = arg;
 	spin_lock_bh(&gate->lock);
-	list_add_tail(&turn->node, &gate->turns);
+	list_add_tail(&grant->node, &gate->grants);
 	spin_unlock_bh(&gate->lock);
 }
 
@@ -111,28 +111,28 @@ static int gate_budget(const struct roce_gate *gate)
 	return queues * ROCE_GATE_QUEUE_BYTES;
 }
 
-/* The QPs whose turn it is go on. True: `self` is one of them, and not called. */
-static bool let_in(struct roce_gate *gate, const struct roce_turn *self)
+/* Those who wait get grants, as many as there are. True: `self` is one of them, and not called. */
+static bool let_in(struct roce_gate *gate, const struct roce_grant *self)
 {
 	bool is_in = false;
 	int most;
 
-	/* what left before the waiters; the reverse in roce_turn_waits() */
+	/* what left before the waiters; the reverse in roce_grant_waits() */
 	smp_mb();
 	if (likely(list_empty(&gate->waiters)))
 		return false;
 
 	spin_lock_bh(&gate->lock);
-	most = gate_budget(gate) - ROCE_GATE_TURN_BYTES;
+	most = gate_budget(gate) - ROCE_GATE_GRANT_BYTES;
 	while (!list_empty(&gate->waiters) && atomic_read(&gate->bytes) <= most) {
-		struct roce_turn *turn = list_first_entry(&gate->waiters, struct roce_turn, wait);
+		struct roce_grant *grant = list_first_entry(&gate->waiters, struct roce_grant, wait);
 
-		list_del_init(&turn->wait);
-		atomic_add(ROCE_GATE_TURN_BYTES, &gate->bytes);
-		turn->granted_at = jiffies;
-		atomic_add(ROCE_GATE_TURN_BYTES, &turn->granted);
-		if (turn != self)
-			turn->space(turn->arg);
+		list_del_init(&grant->wait);
+		atomic_add(ROCE_GATE_GRANT_BYTES, &gate->bytes);
+		grant->given_at = jiffies;
+		atomic_add(ROCE_GATE_GRANT_BYTES, &grant->left);
+		if (grant != self)
+			grant->space(grant->arg);
 		else
 			is_in = true;
 	}
@@ -147,22 +147,22 @@ static int in_stack(const struct sock *sk)
 }
 
 /* `before` bytes were on their way, `now` are. */
-static void note_move(struct roce_turn *turn, int before, int now)
+static void note_move(struct roce_grant *grant, int before, int now)
 {
 	if (before && now >= before)
 		return;
-	WRITE_ONCE(turn->moved, jiffies);
+	WRITE_ONCE(grant->moved, jiffies);
 	if (!before)
-		WRITE_ONCE(turn->began, jiffies);
-	else if (unlikely(READ_ONCE(turn->slow)) && !now &&
-		 time_before_eq(jiffies, READ_ONCE(turn->began) + GATE_MAX))
-		WRITE_ONCE(turn->slow, false);
+		WRITE_ONCE(grant->began, jiffies);
+	else if (unlikely(READ_ONCE(grant->slow)) && !now &&
+		 time_before_eq(jiffies, READ_ONCE(grant->began) + GATE_MAX))
+		WRITE_ONCE(grant->slow, false);
 }
 
 /* gate->bytes follows what is in the stack of sk's; the oldest leaves first. */
-static void count_bytes(struct roce_turn *turn, const struct sock *sk)
+static void count_bytes(struct roce_grant *grant, const struct sock *sk)
 {
-	s64 before = atomic64_read(&turn->in_stack), after;
+	s64 before = atomic64_read(&grant->in_stack), after;
 	int now, old;
 
 	do {
@@ -173,61 +173,61 @@ static void count_bytes(struct roce_turn *turn, const struct sock *sk)
 			old = min(old_of(before), now);
 			after = pack_bytes(now - old, old);
 			/* before it counts; see count_no_more() */
-			note_move(turn, counted_of(before) + old_of(before), now);
-		} while (!atomic64_try_cmpxchg(&turn->in_stack, &before, after));
+			note_move(grant, counted_of(before) + old_of(before), now);
+		} while (!atomic64_try_cmpxchg(&grant->in_stack, &before, after));
 		if (after != before)
-			atomic_add(counted_of(after) - counted_of(before), &turn->gate->bytes);
+			atomic_add(counted_of(after) - counted_of(before), &grant->gate->bytes);
 		before = after;
 		/* another context that has counted meanwhile finds the difference here, or we do */
 	} while (unlikely(in_stack(sk) != now));
 }
 
 /* So much of what was granted is used, or not needed. The timer may be quicker. */
-static void give_back(struct roce_turn *turn, int bytes)
+static void give_back(struct roce_grant *grant, int bytes)
 {
-	int granted = atomic_read(&turn->granted), n;
+	int granted = atomic_read(&grant->left), n;
 
 	do {
 		n = min(granted, bytes);
 		if (!n)
 			return;
-	} while (!atomic_try_cmpxchg(&turn->granted, &granted, granted - n));
-	atomic_sub(n, &turn->gate->bytes);
+	} while (!atomic_try_cmpxchg(&grant->left, &granted, granted - n));
+	atomic_sub(n, &grant->gate->bytes);
 }
 
 /* ---- what is kept ---- */
 
 /* gate->lock held. */
-static void count_no_more(struct roce_turn *turn)
+static void count_no_more(struct roce_grant *grant)
 {
-	s64 before = atomic64_read(&turn->in_stack);
+	s64 before = atomic64_read(&grant->in_stack);
 
 	do {
 		smp_rmb();	/* in_stack before moved; count_bytes() writes that first */
-		if (!counted_of(before) || time_before_eq(jiffies, READ_ONCE(turn->moved) + GATE_MAX))
+		if (!counted_of(before) || time_before_eq(jiffies, READ_ONCE(grant->moved) + GATE_MAX))
 			return;
-	} while (!atomic64_try_cmpxchg(&turn->in_stack, &before,
+	} while (!atomic64_try_cmpxchg(&grant->in_stack, &before,
 				       pack_bytes(0, counted_of(before) + old_of(before))));
-	atomic_sub(counted_of(before), &turn->gate->bytes);
-	WRITE_ONCE(turn->slow, true);
+	atomic_sub(counted_of(before), &grant->gate->bytes);
+	WRITE_ONCE(grant->slow, true);
 }
 
 static void timer_fn(struct timer_list *timer)
 {
 	struct roce_gate *gate = timer_container_of(gate, timer, timer);
-	struct roce_turn *turn;
+	struct roce_grant *grant;
 	u32 look = GATE_LOOK;
 
 	spin_lock_bh(&gate->lock);
-	list_for_each_entry(turn, &gate->turns, node) {
+	list_for_each_entry(grant, &gate->grants, node) {
 		if (!look--) {
-			list_rotate_to_front(&turn->node, &gate->turns);
+			list_rotate_to_front(&grant->node, &gate->grants);
 			break;
 		}
-		count_no_more(turn);
-		if (atomic_read(&turn->granted) && time_after(jiffies, turn->granted_at + GATE_MAX)) {
-			give_back(turn, INT_MAX);
-			turn->missed = true;
+		count_no_more(grant);
+		if (atomic_read(&grant->left) && time_after(jiffies, grant->given_at + GATE_MAX)) {
+			give_back(grant, INT_MAX);
+			grant->missed = true;
 		}
 	}
 	if (!list_empty(&gate->waiters))
@@ -236,66 +236,67 @@ static void timer_fn(struct timer_list *timer)
 	let_in(gate, NULL);
 }
 
-void roce_turn_uninit(struct roce_turn *turn)
+void roce_grant_uninit(struct roce_grant *grant)
 {
-	struct roce_gate *gate = turn->gate;
-	int counted = counted_of(atomic64_xchg(&turn->in_stack, COUNTED_OUT));
+	struct roce_gate *gate = grant->gate;
+	int counted = counted_of(atomic64_xchg(&grant->in_stack, COUNTED_OUT));
 
 	spin_lock_bh(&gate->lock);
-	list_del_init(&turn->wait);
-	list_del(&turn->node);
+	list_del_init(&grant->wait);
+	list_del(&grant->node);
 	spin_unlock_bh(&gate->lock);
 	atomic_sub(counted, &gate->bytes);
-	give_back(turn, INT_MAX);
+	give_back(grant, INT_MAX);
 	let_in(gate, NULL);
 }
 
-bool roce_turn_asks(struct roce_turn *turn, u32 bytes)
+bool roce_grant_ask(struct roce_grant *grant, u32 bytes)
 {
-	struct roce_gate *gate = turn->gate;
+	struct roce_gate *gate = grant->gate;
 	int room;
 
-	if (atomic_read(&turn->granted) > 0)
+	if (atomic_read(&grant->left) > 0)
 		return false;
 	room = gate_budget(gate) - atomic_read(&gate->bytes);
 	if (room > 0 && list_empty(&gate->waiters))
 		return false;
-	if (bytes <= GATE_SMALL_BYTES && !atomic64_read(&turn->in_stack) && room > -ROCE_GATE_TURN_BYTES)
+	if (bytes <= GATE_SMALL_BYTES && !atomic64_read(&grant->in_stack) &&
+	    room > -ROCE_GATE_GRANT_BYTES)
 		return false;
 
 	spin_lock_bh(&gate->lock);
-	if (list_empty(&turn->wait) && !atomic_read(&turn->granted)) {
-		/* Its CPU was busy. Behind all others it might miss every turn that it gets. */
-		if (turn->missed)
-			list_add(&turn->wait, &gate->waiters);
+	if (list_empty(&grant->wait) && !atomic_read(&grant->left)) {
+		/* Its CPU was busy. Behind all others it might miss every grant that it gets. */
+		if (grant->missed)
+			list_add(&grant->wait, &gate->waiters);
 		else
-			list_add_tail(&turn->wait, &gate->waiters);
-		turn->missed = false;
+			list_add_tail(&grant->wait, &gate->waiters);
+		grant->missed = false;
 	}
 	if (!timer_pending(&gate->timer))
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
 	spin_unlock_bh(&gate->lock);
 	/* If it is, the timer may have taken it back by now, and no call comes. */
-	return !let_in(gate, turn) && atomic_read(&turn->granted) <= 0;
+	return !let_in(gate, grant) && atomic_read(&grant->left) <= 0;
 }
 
-void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize)
+void roce_grant_sends(struct roce_grant *grant, const struct sock *sk, u32 truesize)
 {
-	int granted = atomic_read(&turn->granted);
+	int granted = atomic_read(&grant->left);
 
-	count_bytes(turn, sk);
+	count_bytes(grant, sk);
 	if (unlikely(granted))
-		give_back(turn, truesize);
+		give_back(grant, truesize);
 }
 
-void roce_turn_freed(struct roce_turn *turn, const struct sock *sk)
+void roce_grant_freed(struct roce_grant *grant, const struct sock *sk)
 {
-	count_bytes(turn, sk);
-	let_in(turn->gate, NULL);
+	count_bytes(grant, sk);
+	let_in(grant->gate, NULL);
 }
 
-void roce_turn_give_back(struct roce_turn *turn)
+void roce_grant_give_back(struct roce_grant *grant)
 {
-	give_back(turn, INT_MAX);
-	let_in(turn->gate, NULL);
+	give_back(grant, INT_MAX);
+	let_in(grant->gate, NULL);
 }

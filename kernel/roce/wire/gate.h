@@ -3,8 +3,8 @@
  * Which of a device's QPs may put packets into the IP stack. All of them together
  * have some hundred KiB there for each transmit queue of the netdev: enough that
  * none runs dry, and little enough that queueing disciplines neither overflow nor
- * drop what stayed too long (RFC 8289). QPs beyond that wait outside, in turn, and
- * each turn is worth a large batch, however many wait.
+ * drop what stayed too long (RFC 8289). QPs beyond that wait outside, in
+ * line, and each grant is worth a large batch, however many wait.
  *
  * What a QP has there may be kept: the neighbour does not answer, or one queue is stopped of
  * several. While others wait that counts for a time only. Then the QP is a slow one: it sends
@@ -27,8 +27,8 @@ struct sock;
  * telling what they sent. The packets of one QP go by one queue.
  */
 #define ROCE_GATE_QUEUE_BYTES	(512 << 10)
-/* A turn. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
-#define ROCE_GATE_TURN_BYTES	(128 << 10)
+/* A grant. A batch of 64 KiB in packets of 1 KiB is charged with 110 KiB or so. */
+#define ROCE_GATE_GRANT_BYTES	(128 << 10)
 /* An skb on its end, in sock_wfree(), still counts 1. There will be fewer at a time. */
 #define ROCE_GATE_ENDS_BYTES	63
 
@@ -43,22 +43,22 @@ struct roce_gate {
 	struct net_device *netdev;
 	atomic_t bytes;			/* in the stack, or granted */
 	spinlock_t lock;
-	struct list_head waiters;	/* struct roce_turn, in turn */
-	struct list_head turns;		/* all of them, the next to be looked at first */
+	struct list_head waiters;	/* struct roce_grant, the oldest first */
+	struct list_head grants;	/* all of them, the next to be looked at first */
 	struct timer_list timer;	/* looks at them while there are waiters */
 };
 
 /* Per QP. */
-struct roce_turn {
+struct roce_grant {
 	struct roce_gate *gate;
 	struct list_head wait;		/* under gate->lock */
-	struct list_head node;		/* in gate->turns, under gate->lock */
+	struct list_head node;		/* in gate->grants, under gate->lock */
 	atomic64_t in_stack;		/* what is: of gate->bytes, and, above that, too old for it */
-	atomic_t granted;		/* of gate->bytes, what may be sent yet */
+	atomic_t left;			/* of gate->bytes, what may be sent yet */
 	/* jiffies, and read by others: */
 	unsigned long moved;		/* when the first or the last of what is in the stack came or went */
 	unsigned long began;		/* since when something is in the stack */
-	unsigned long granted_at;
+	unsigned long given_at;
 	bool slow;
 	bool missed;			/* what was granted last has been taken back; under gate->lock */
 	void (*space)(void *arg);
@@ -67,50 +67,50 @@ struct roce_turn {
 
 /* netdev stays as long as the gate does. */
 void roce_gate_init(struct roce_gate *gate, struct net_device *netdev);
-/* No turn is left. Sleeps. */
+/* No grant is left. Sleeps. */
 void roce_gate_uninit(struct roce_gate *gate);
 
 /*
- * space(arg) is called when it is the QP's turn, with the gate's lock held. A run of
- * the QP must follow, and end with roce_turn_end().
+ * space(arg) is called when the QP has a grant, with the gate's lock held. A run of
+ * the QP must follow, and end with roce_grant_end().
  */
-void roce_turn_init(struct roce_turn *turn, struct roce_gate *gate, void (*space)(void *arg),
+void roce_grant_init(struct roce_grant *grant, struct roce_gate *gate, void (*space)(void *arg),
 		    void *arg);
 /* After it space() is not called any more, and what is in the stack does not count. */
-void roce_turn_uninit(struct roce_turn *turn);
+void roce_grant_uninit(struct roce_grant *grant);
 
 /* For those below, when it is not so simple. */
-bool roce_turn_asks(struct roce_turn *turn, u32 bytes);
-void roce_turn_give_back(struct roce_turn *turn);
+bool roce_grant_ask(struct roce_grant *grant, u32 bytes);
+void roce_grant_give_back(struct roce_grant *grant);
 
 /*
  * Must the QP wait, with this many bytes of payload? True: space() comes. By the
- * owner of the QP's run lock, as roce_turn_sends() and roce_turn_end().
+ * owner of the QP's run lock, as roce_grant_sends() and roce_grant_end().
  */
-static inline bool roce_turn_waits(struct roce_turn *turn, u32 bytes)
+static inline bool roce_grant_waits(struct roce_grant *grant, u32 bytes)
 {
 	/* No less than that is the budget of any netdev. */
-	if (likely(list_empty(&turn->gate->waiters) &&
-		   atomic_read(&turn->gate->bytes) < ROCE_GATE_QUEUE_BYTES))
+	if (likely(list_empty(&grant->gate->waiters) &&
+		   atomic_read(&grant->gate->bytes) < ROCE_GATE_QUEUE_BYTES))
 		return false;
-	return roce_turn_asks(turn, bytes);
+	return roce_grant_ask(grant, bytes);
 }
 
 /* Has what it sent been kept for long? Then it may have ROCE_GATE_SLOW_BYTES in the stack. */
-static inline bool roce_turn_is_slow(const struct roce_turn *turn)
+static inline bool roce_grant_is_slow(const struct roce_grant *grant)
 {
-	return READ_ONCE(turn->slow);
+	return READ_ONCE(grant->slow);
 }
 
 /* An skb of sk, the QP's socket, goes to the stack: charged, not there yet. In RCU. */
-void roce_turn_sends(struct roce_turn *turn, const struct sock *sk, u32 truesize);
+void roce_grant_sends(struct roce_grant *grant, const struct sock *sk, u32 truesize);
 /* Skbs of sk ended. In RCU, any context. */
-void roce_turn_freed(struct roce_turn *turn, const struct sock *sk);
-/* The QP's run is over: the next one may use what is left of its turn. */
-static inline void roce_turn_end(struct roce_turn *turn)
+void roce_grant_freed(struct roce_grant *grant, const struct sock *sk);
+/* The QP's run is over: the next one may use what is left of its grant. */
+static inline void roce_grant_end(struct roce_grant *grant)
 {
-	if (unlikely(atomic_read(&turn->granted)))
-		roce_turn_give_back(turn);
+	if (unlikely(atomic_read(&grant->left)))
+		roce_grant_give_back(grant);
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How much of a QP may be in the IP stack at a time, by its accounting socket, and
- * the call that says when some of it has ended. Which QP's turn it is, is gate.c's.
+ * the call that says when some of it has ended. Which QP may send next is gate.c's.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -15,10 +15,10 @@
 /* What a QP waits for. */
 enum tx_waits {
 	WAITS_FOR_END,		/* of any skb */
-	WAITS_FOR_ROOM,		/* for a turn's worth below the QP's own limit */
+	WAITS_FOR_ROOM,		/* for a grant's worth below the QP's own limit */
 };
 
-#define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_TURN_BYTES)
+#define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_GRANT_BYTES)
 
 /*
  * sk_write_space: an skb was freed, wherever the stack does that, except for the 1 that
@@ -34,7 +34,7 @@ static void tx_write_space(struct sock *sk)
 	if (unlikely(!room))
 		goto out;
 	smp_mb__after_atomic();	/* sk_wmem_alloc before waits; see wait_for() */
-	roce_turn_freed(&room->turn, sk);
+	roce_grant_freed(&room->grant, sk);
 	if (likely(!READ_ONCE(room->waits)))
 		goto out;
 
@@ -43,7 +43,7 @@ static void tx_write_space(struct sock *sk)
 	if (room && (test_and_clear_bit(WAITS_FOR_END, &room->waits) ||
 		     (sk_wmem_alloc_get(sk) <= TX_ROOM_BYTES &&
 		      test_and_clear_bit(WAITS_FOR_ROOM, &room->waits))))
-		room->turn.space(room->turn.arg);
+		room->grant.space(room->grant.arg);
 	read_unlock_bh(&sk->sk_callback_lock);
 out:
 	rcu_read_unlock();
@@ -84,7 +84,7 @@ int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *a
 		memset(tx, 0, sizeof(*tx));
 		return err;
 	}
-	roce_turn_init(&tx->room->turn, &to_roce_dev(dev)->gate, space, arg);
+	roce_grant_init(&tx->room->grant, &to_roce_dev(dev)->gate, space, arg);
 	sk = sock->sk;
 	sk_set_txhash(sk);	/* spares the stack a flow dissection per packet */
 	tx->room->default_write_space = sk->sk_write_space;
@@ -110,7 +110,7 @@ void roce_tx_uninit(struct roce_tx *tx)
 	 */
 	WRITE_ONCE(sk->sk_write_space, tx->room->default_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
-	roce_turn_uninit(&tx->room->turn);
+	roce_grant_uninit(&tx->room->grant);
 	sk_dst_reset(sk);
 	sock_release(sk->sk_socket);
 	tx->sk = NULL;
@@ -134,13 +134,13 @@ static bool has_a_slow_ones_share(struct roce_tx *tx, u32 bytes)
 
 bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
-	if (unlikely(roce_turn_is_slow(&tx->room->turn)) && has_a_slow_ones_share(tx, bytes))
+	if (unlikely(roce_grant_is_slow(&tx->room->grant)) && has_a_slow_ones_share(tx, bytes))
 		return true;
 	/* All of it goes by one queue. */
 	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) &&
 	    wait_for(tx, WAITS_FOR_ROOM))
 		return true;
-	return roce_turn_waits(&tx->room->turn, bytes);
+	return roce_grant_waits(&tx->room->grant, bytes);
 }
 
 void roce_tx_refused(struct roce_tx *tx)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How much of a QP may be in the IP stack: its accounting socket, its turn at the
+ * How much of a QP may be in the IP stack: its accounting socket, its grant from the
  * device's gate, and the call when there is room again.
  */
 #ifndef TERN_ROCE_WIRE_ROOM_H
@@ -21,7 +21,7 @@ struct tern_dev;
  */
 struct roce_tx_room {
 	struct rcu_head rcu;
-	struct roce_turn turn;
+	struct roce_grant grant;
 	unsigned long waits;		/* when to call space(); room.c's */
 	void (*default_write_space)(struct sock *sk);
 };
@@ -30,7 +30,7 @@ struct roce_tx_room {
  * space(arg) is called in softirq or with BHs off, when roce_tx_full() said yes, or
  * the local queue refused, and there is room again. That can be inside roce_tx_flush()
  * (the stack freed the skb), and with a transmit queue's lock held, so it must not
- * send. A run of the QP must follow, with roce_tx_end_turn(). May sleep.
+ * send. A run of the QP must follow, with roce_tx_run_ends(). May sleep.
  */
 int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
 /*
@@ -47,15 +47,15 @@ bool roce_tx_full(struct roce_tx *tx, u32 bytes);
 /* Packets that the next run may have, of a budget. */
 static inline u32 roce_tx_pkts(const struct roce_tx *tx, u32 pmtu, u32 budget)
 {
-	if (likely(!roce_turn_is_slow(&tx->room->turn)))
+	if (likely(!roce_grant_is_slow(&tx->room->grant)))
 		return budget;
 	return min(budget, max(ROCE_GATE_SLOW_BYTES / pmtu, 1u));
 }
 
 /* At the end of each run of the QP. */
-static inline void roce_tx_end_turn(struct roce_tx *tx)
+static inline void roce_tx_run_ends(struct roce_tx *tx)
 {
-	roce_turn_end(&tx->room->turn);
+	roce_grant_end(&tx->room->grant);
 }
 
 /* The local queue refused a packet: space() comes when any packet of tx has left. */
@@ -63,7 +63,7 @@ void roce_tx_refused(struct roce_tx *tx);
 /* An skb of tx's socket goes to the stack: charged, not there yet. In RCU. */
 static inline void roce_tx_charge(struct roce_tx *tx, u32 truesize)
 {
-	roce_turn_sends(&tx->room->turn, tx->sk, truesize);
+	roce_grant_sends(&tx->room->grant, tx->sk, truesize);
 }
 
 #endif
