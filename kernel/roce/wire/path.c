@@ -70,31 +70,6 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 	return 0;
 }
 
-void roce_path_ip4(const struct roce_path *path, struct iphdr *ip, u16 bytes, u16 id)
-{
-	ip->version = 4;
-	ip->ihl = sizeof(*ip) / 4;
-	ip->tos = path->tclass;
-	ip->tot_len = htons(bytes);
-	ip->id = htons(id);
-	ip->frag_off = htons(IP_DF);
-	ip->ttl = path->hop_limit;
-	ip->protocol = IPPROTO_UDP;
-	ip->check = 0;
-	ip->saddr = path->v4.saddr;
-	ip->daddr = path->v4.daddr;
-}
-
-void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes)
-{
-	ip6_flow_hdr(ip, path->tclass, path->flow_label);
-	ip->payload_len = htons(bytes - sizeof(*ip));
-	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = path->hop_limit;
-	ip->saddr = path->v6.saddr;
-	ip->daddr = path->v6.daddr;
-}
-
 bool roce_path_is_back(const struct roce_path *back, const struct roce_path *path)
 {
 	if (back->ipv6 != path->ipv6)

@@ -7,10 +7,11 @@
 #define TERN_ROCE_WIRE_PATH_H
 
 #include <linux/in6.h>
+#include <linux/ip.h>
 #include <linux/types.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
 
-struct iphdr;
-struct ipv6hdr;
 struct rdma_ah_attr;
 struct tern_dev;
 
@@ -39,8 +40,30 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 		   u32 lqpn, u32 rqpn);
 
 /* The IP header of a packet of this many bytes, header included; IPv4's checksum is 0. */
-void roce_path_ip4(const struct roce_path *path, struct iphdr *ip, u16 bytes, u16 id);
-void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes);
+static inline void roce_path_ip4(const struct roce_path *path, struct iphdr *ip, u16 bytes, u16 id)
+{
+	ip->version = 4;
+	ip->ihl = sizeof(*ip) / 4;
+	ip->tos = path->tclass;
+	ip->tot_len = htons(bytes);
+	ip->id = htons(id);
+	ip->frag_off = htons(IP_DF);
+	ip->ttl = path->hop_limit;
+	ip->protocol = IPPROTO_UDP;
+	ip->check = 0;
+	ip->saddr = path->v4.saddr;
+	ip->daddr = path->v4.daddr;
+}
+
+static inline void roce_path_ip6(const struct roce_path *path, struct ipv6hdr *ip, u16 bytes)
+{
+	ip6_flow_hdr(ip, path->tclass, path->flow_label);
+	ip->payload_len = htons(bytes - sizeof(*ip));
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = path->hop_limit;
+	ip->saddr = path->v6.saddr;
+	ip->daddr = path->v6.daddr;
+}
 
 /* Does `back` lead from where `path` leads to where it comes from? */
 bool roce_path_is_back(const struct roce_path *back, const struct roce_path *path);

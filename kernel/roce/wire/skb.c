@@ -45,12 +45,6 @@ struct sk_buff *roce_skb_ref(const struct roce_rx *rx)
 	return rx->uncut ? copy_of(rx) : skb_get(rx->skb);
 }
 
-void roce_skb_done(struct roce_rx *rx)
-{
-	if (!rx->uncut)
-		napi_consume_skb(rx->skb, 1);
-}
-
 const u8 *roce_skb_frag_flat(const struct sk_buff *skb, u32 at, u32 n)
 {
 	const struct skb_shared_info *shinfo = skb_shinfo(skb);

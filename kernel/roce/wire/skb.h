@@ -84,7 +84,11 @@ struct sk_buff *roce_skb_keep(struct roce_rx *rx);
 /* As roce_skb_keep(), but rx does not end. */
 struct sk_buff *roce_skb_ref(const struct roce_rx *rx);
 /* The other end of rx. Softirq, or BHs off. */
-void roce_skb_done(struct roce_rx *rx);
+static inline void roce_skb_done(struct roce_rx *rx)
+{
+	if (!rx->uncut)
+		napi_consume_skb(rx->skb, 1);
+}
 
 /* For roce_skb_flat(): [at, at + n) is not all in skb's head. */
 const u8 *roce_skb_frag_flat(const struct sk_buff *skb, u32 at, u32 n);
