@@ -21,7 +21,7 @@ DECLARE_STATIC_CALL(tern_crc32c_quickest, tern_crc32c_by_table);
 /* The register after n more bytes; starts as ~0, and is inverted at the end. Any context. */
 static inline u32 tern_crc32(u32 crc, const void *p, size_t n)
 {
-	/* Every way uses the tables for these. */
+	/* Too short to be folded. */
 	if (n < CRC_FOLD_LEAST)
 		return static_call(tern_crc32_short)(crc, p, n);
 	return static_call(tern_crc32_quickest)(crc, p, n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one header through which kernel/proto/ uses its environment: fixed width types, byte order,
- * unaligned access, READ_ONCE(), memcpy. The same .c files are built into tern.ko and,
- * without __KERNEL__, into the unit tests, the fuzzers and the simulator. No other file here
- * includes anything from outside.
+ * unaligned access, READ_ONCE(), memcpy. The same .c files are built into tern.ko and, without
+ * __KERNEL__, into the unit tests, the fuzzers and the simulator. No other file here includes
+ * anything from outside.
  */
 #ifndef TERN_PROTO_DEPS_H
 #define TERN_PROTO_DEPS_H

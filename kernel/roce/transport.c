@@ -4,7 +4,6 @@
  * table of operations.
  */
 #include <linux/module.h>
-#include <linux/sched.h>
 
 #include "core/av.h"
 #include "core/qp.h"

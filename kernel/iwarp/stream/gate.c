@@ -5,7 +5,6 @@
 #include <linux/cpumask.h>
 #include <net/tcp.h>
 
-#include "core/device.h"
 #include "iwarp/stream/defer.h"
 #include "iwarp/stream/gate.h"
 #include "iwarp/stream/state.h"
@@ -35,7 +34,7 @@ static_assert(GATE_UNDER_WAY >= 2 * IW_ACK_MOST && GATE_UNDER_WAY_LEAST >= 2 * I
  * one.
  */
 #define GATE_IN_STACK_BYTES	4096
-/* That is, at most so much at a time. */
+/* It may write no more than this at a time without one. */
 #define GATE_SMALL_BYTES	2048
 /* A grant is no longer than this, whatever keeps it in the stack. */
 #define GATE_GRANT_TICKS	(HZ / 10)
@@ -71,7 +70,6 @@ static void wait_in_line(struct iw_grant *grant)
 	if (grant->state == IW_GRANT_NONE)
 		grant->gate->num_asking++;
 	list_move_tail(&grant->link, &grant->gate->waiters);
-	WRITE_ONCE(grant->since, jiffies);
 	WRITE_ONCE(grant->state, IW_GRANT_WAITS);
 }
 

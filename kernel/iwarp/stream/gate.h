@@ -47,7 +47,7 @@ struct iw_grant {
 	u8 state;			/* enum iw_grant_state; also read without the lock */
 	bool told;			/* the QP has the grant, and has not run since */
 	bool writing;			/* the QP is running */
-	unsigned long since;		/* jiffies: WAITS, or HELD and USED_UP */
+	unsigned long since;		/* jiffies: HELD, USED_UP */
 	u64 end;			/* stream position; 0: it has written nothing */
 };
 

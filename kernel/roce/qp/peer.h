@@ -9,18 +9,13 @@
  * peer's lock is let go of as soon as there is no more to send, before completions are
  * written: the peer's program may have seen what came, and be about to post.
  *
- * Everything here but roce_peer_await() is called with qp's run lock held and BHs off.
+ * Everything here is called with qp's run lock held and BHs off.
  */
 #ifndef TERN_ROCE_QP_PEER_H
 #define TERN_ROCE_QP_PEER_H
 
-#include <linux/processor.h>
-
 #include "core/device.h"
 #include "roce/qp/state.h"
-
-/* Looks at a run lock that will soon be free: some microseconds at most. */
-#define ROCE_AWAIT_LOOKS	50
 
 /*
  * Lock qp's peer on dev and keep it in local.to (NULL: no QP there would take anything from
@@ -49,19 +44,5 @@ void roce_peer_unlock(struct roce_qp *qp, struct roce_qp *other);
 
 /* The peer, which waits for a receive WQE of qp's, is run after it. */
 void roce_peer_call(struct roce_qp *qp);
-
-/*
- * Before a user's doorbell: wait a moment while a short message is being delivered to qp. A program
- * that sees what came may post its answer while the one that brought it still has the lock. To wait
- * is less than to have the answer sent by that CPU too, behind all that it has to do for its own
- * message. No lock held.
- */
-static inline void roce_peer_await(const struct roce_qp *qp)
-{
-	u32 n;
-
-	for (n = 0; n < ROCE_AWAIT_LOOKS && READ_ONCE(qp->local.short_held); n++)
-		cpu_relax();
-}
 
 #endif

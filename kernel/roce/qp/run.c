@@ -14,7 +14,6 @@
 #include "roce/qp/dispatch.h"
 #include "roce/qp/error.h"
 #include "roce/qp/lock.h"
-#include "roce/qp/peer.h"
 #include "roce/qp/req.h"
 #include "roce/qp/run.h"
 #include "roce/qp/step.h"
@@ -27,6 +26,8 @@
 /* How often others than posters go on with copying, and how many QPs one call runs besides its own. */
 #define LOCAL_ROUNDS	8
 #define LOCAL_CHAIN	8
+/* Looks at a run lock that will soon be free: some microseconds at most. */
+#define AWAIT_LOOKS	50
 
 /* Answers, requests, completions. Is there more, for which the budget did not last? */
 static bool run_connected(struct roce_qp *qp, u32 *budget, bool *unreaped)
@@ -205,6 +206,19 @@ void roce_kick(struct roce_qp *qp, u32 marks)
 	run_chain(qp, &visit);
 }
 
+/*
+ * A program that sees what came may post its answer while the one that brought it still has the
+ * lock. To wait a moment is less than to have the answer sent by that CPU too, behind all that it
+ * has to do for its own message.
+ */
+static void await_delivery(const struct roce_qp *qp)
+{
+	u32 n;
+
+	for (n = 0; n < AWAIT_LOOKS && READ_ONCE(qp->local.short_held); n++)
+		cpu_relax();
+}
+
 void roce_qp_doorbell(struct tern_qp *base)
 {
 	struct visit visit = { .budget = ROCE_BUDGET_PROCESS, .posted = true };
@@ -216,7 +230,7 @@ void roce_qp_doorbell(struct tern_qp *base)
 		return;
 	}
 	might_sleep();
-	roce_peer_await(qp);
+	await_delivery(qp);
 	roce_mark_and_order(qp, TERN_QP_MARK_SEND);
 	run_chain(qp, &visit);
 }

@@ -62,12 +62,12 @@ void roce_gate_uninit(struct roce_gate *gate)
 }
 
 void roce_grant_init(struct roce_grant *grant, struct roce_gate *gate, void (*space)(void *arg),
-		    void *arg)
+		     void *arg)
 {
 	grant->gate = gate;
 	INIT_LIST_HEAD(&grant->wait);
 	atomic64_set(&grant->in_stack, 0);
-	atomic_set(&grant->left, 0);
+	atomic_set(&grant->left_bytes, 0);
 	grant->slow = false;
 	grant->missed = false;
 	grant->space = space;
@@ -117,7 +117,7 @@ static bool let_in(struct roce_gate *gate, const struct roce_grant *self)
 	bool is_in = false;
 	int most;
 
-	/* what left before the waiters; the reverse in roce_grant_waits() */
+	/* what left before the waiters; the reverse in roce_grant_ask() */
 	smp_mb();
 	if (likely(list_empty(&gate->waiters)))
 		return false;
@@ -130,7 +130,7 @@ static bool let_in(struct roce_gate *gate, const struct roce_grant *self)
 		list_del_init(&grant->wait);
 		atomic_add(ROCE_GATE_GRANT_BYTES, &gate->bytes);
 		grant->given_at = jiffies;
-		atomic_add(ROCE_GATE_GRANT_BYTES, &grant->left);
+		atomic_add(ROCE_GATE_GRANT_BYTES, &grant->left_bytes);
 		if (grant != self)
 			grant->space(grant->arg);
 		else
@@ -185,13 +185,13 @@ static void count_bytes(struct roce_grant *grant, const struct sock *sk)
 /* So much of what was granted is used, or not needed. The timer may be quicker. */
 static void give_back(struct roce_grant *grant, int bytes)
 {
-	int granted = atomic_read(&grant->left), n;
+	int left = atomic_read(&grant->left_bytes), n;
 
 	do {
-		n = min(granted, bytes);
+		n = min(left, bytes);
 		if (!n)
 			return;
-	} while (!atomic_try_cmpxchg(&grant->left, &granted, granted - n));
+	} while (!atomic_try_cmpxchg(&grant->left_bytes, &left, left - n));
 	atomic_sub(n, &grant->gate->bytes);
 }
 
@@ -225,7 +225,7 @@ static void timer_fn(struct timer_list *timer)
 			break;
 		}
 		count_no_more(grant);
-		if (atomic_read(&grant->left) && time_after(jiffies, grant->given_at + GATE_MAX)) {
+		if (atomic_read(&grant->left_bytes) && time_after(jiffies, grant->given_at + GATE_MAX)) {
 			give_back(grant, INT_MAX);
 			grant->missed = true;
 		}
@@ -255,7 +255,7 @@ bool roce_grant_ask(struct roce_grant *grant, u32 bytes)
 	struct roce_gate *gate = grant->gate;
 	int room;
 
-	if (atomic_read(&grant->left) > 0)
+	if (atomic_read(&grant->left_bytes) > 0)
 		return false;
 	room = gate_budget(gate) - atomic_read(&gate->bytes);
 	if (room > 0 && list_empty(&gate->waiters))
@@ -265,7 +265,7 @@ bool roce_grant_ask(struct roce_grant *grant, u32 bytes)
 		return false;
 
 	spin_lock_bh(&gate->lock);
-	if (list_empty(&grant->wait) && !atomic_read(&grant->left)) {
+	if (list_empty(&grant->wait) && !atomic_read(&grant->left_bytes)) {
 		/* Its CPU was busy. Behind all others it might miss every grant that it gets. */
 		if (grant->missed)
 			list_add(&grant->wait, &gate->waiters);
@@ -277,15 +277,15 @@ bool roce_grant_ask(struct roce_grant *grant, u32 bytes)
 		mod_timer(&gate->timer, jiffies + GATE_LOOK_EVERY);
 	spin_unlock_bh(&gate->lock);
 	/* If it is, the timer may have taken it back by now, and no call comes. */
-	return !let_in(gate, grant) && atomic_read(&grant->left) <= 0;
+	return !let_in(gate, grant) && atomic_read(&grant->left_bytes) <= 0;
 }
 
 void roce_grant_sends(struct roce_grant *grant, const struct sock *sk, u32 truesize)
 {
-	int granted = atomic_read(&grant->left);
+	int left = atomic_read(&grant->left_bytes);
 
 	count_bytes(grant, sk);
-	if (unlikely(granted))
+	if (unlikely(left))
 		give_back(grant, truesize);
 }
 

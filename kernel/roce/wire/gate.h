@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which of a device's QPs may put packets into the IP stack. All of them together
- * have some hundred KiB there for each transmit queue of the netdev: enough that
- * none runs dry, and little enough that queueing disciplines neither overflow nor
- * drop what stayed too long (RFC 8289). QPs beyond that wait outside, in
- * line, and each grant is worth a large batch, however many wait.
+ * Which of a device's QPs may put packets into the IP stack. All of them together have some hundred
+ * KiB there for each transmit queue of the netdev: enough that none runs dry, and little enough that
+ * queueing disciplines neither overflow nor drop what stayed too long (RFC 8289). QPs beyond that
+ * wait outside, in line, and each grant is worth a large batch, however many wait.
  *
  * What a QP has there may be kept: the neighbour does not answer, or one queue is stopped of
  * several. While others wait that counts for a time only. Then the QP is a slow one: it sends
@@ -54,7 +53,7 @@ struct roce_grant {
 	struct list_head wait;		/* under gate->lock */
 	struct list_head node;		/* in gate->grants, under gate->lock */
 	atomic64_t in_stack;		/* what is: of gate->bytes, and, above that, too old for it */
-	atomic_t left;			/* of gate->bytes, what may be sent yet */
+	atomic_t left_bytes;		/* of gate->bytes, what may be sent yet */
 	/* jiffies, and read by others: */
 	unsigned long moved;		/* when the first or the last of what is in the stack came or went */
 	unsigned long began;		/* since when something is in the stack */
@@ -75,25 +74,22 @@ void roce_gate_uninit(struct roce_gate *gate);
  * the QP must follow, and end with roce_grant_end().
  */
 void roce_grant_init(struct roce_grant *grant, struct roce_gate *gate, void (*space)(void *arg),
-		    void *arg);
+		     void *arg);
 /* After it space() is not called any more, and what is in the stack does not count. */
 void roce_grant_uninit(struct roce_grant *grant);
-
-/* For those below, when it is not so simple. */
-bool roce_grant_ask(struct roce_grant *grant, u32 bytes);
-void roce_grant_give_back(struct roce_grant *grant);
 
 /*
  * Must the QP wait, with this many bytes of payload? True: space() comes. By the
  * owner of the QP's run lock, as roce_grant_sends() and roce_grant_end().
  */
-static inline bool roce_grant_waits(struct roce_grant *grant, u32 bytes)
+bool roce_grant_ask(struct roce_grant *grant, u32 bytes);
+static inline bool roce_grant_must_wait(struct roce_grant *grant, u32 bytes)
 {
 	/* No less than that is the budget of any netdev. */
 	if (likely(list_empty(&grant->gate->waiters) &&
 		   atomic_read(&grant->gate->bytes) < ROCE_GATE_QUEUE_BYTES))
 		return false;
-	return roce_grant_ask(grant, bytes);
+	return roce_grant_ask(grant, bytes);	/* the same answer; takes the gate's lock */
 }
 
 /* Has what it sent been kept for long? Then it may have ROCE_GATE_SLOW_BYTES in the stack. */
@@ -106,10 +102,11 @@ static inline bool roce_grant_is_slow(const struct roce_grant *grant)
 void roce_grant_sends(struct roce_grant *grant, const struct sock *sk, u32 truesize);
 /* Skbs of sk ended. In RCU, any context. */
 void roce_grant_freed(struct roce_grant *grant, const struct sock *sk);
-/* The QP's run is over: the next one may use what is left of its grant. */
+/* The QP's run is over: what is left of its grant is for the next one in line. */
+void roce_grant_give_back(struct roce_grant *grant);
 static inline void roce_grant_end(struct roce_grant *grant)
 {
-	if (unlikely(atomic_read(&grant->left)))
+	if (unlikely(atomic_read(&grant->left_bytes)))
 		roce_grant_give_back(grant);
 }
 

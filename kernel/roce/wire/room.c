@@ -140,7 +140,7 @@ bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 	if (unlikely(sk_wmem_alloc_get(tx->sk) >= ROCE_GATE_QUEUE_BYTES) &&
 	    wait_for(tx, WAITS_FOR_ROOM))
 		return true;
-	return roce_grant_waits(&tx->room->grant, bytes);
+	return roce_grant_must_wait(&tx->room->grant, bytes);
 }
 
 void roce_tx_refused(struct roce_tx *tx)

@@ -22,7 +22,7 @@ struct tern_dev;
 struct roce_tx_room {
 	struct rcu_head rcu;
 	struct roce_grant grant;
-	unsigned long waits;		/* when to call space(); room.c's */
+	unsigned long waits;		/* when to call space(): bits of enum tx_waits in room.c */
 	void (*default_write_space)(struct sock *sk);
 };
 

@@ -8,7 +8,6 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
-#include <net/ipv6.h>
 
 #include "mem/sgl.h"
 #include "mem/span.h"

@@ -57,7 +57,7 @@ struct roce_tx_open {
 struct roce_tx {
 	struct tern_dev *dev;
 	struct sock *sk;		/* of a socket of its own; NULL: none */
-	struct roce_tx_room *room;	/* room.c's */
+	struct roce_tx_room *room;	/* room.h */
 	struct roce_tx_batch batch;
 	struct roce_tx_open open;
 	/*

@@ -22,7 +22,7 @@ def _check_addresses(t):
 
 # Another program's bind() to the port, with both options that allow sharing.
 _BIND = """import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
 try:
@@ -33,7 +33,7 @@ except OSError as why:
 
 
 def _check_port(t):
-    for address in (t.a.address, ""):
+    for address in (t.a.address, "", "::"):
         said = t.run(t.a, ["python3", "-c", _BIND, address], 20, check=True).out
         t.case("no program can share the port of %s" % (address or "all addresses"),
                "in use" in said, said)
