@@ -94,8 +94,10 @@ void called(Env &env, ibv_wr_opcode opcode, bool shared)
 			post(*r.link, w);
 			r.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
 		} else {
-			while (counter(device, "out_of_buffer") == missed)
-				usleep(100);
+			for (uint32_t n = 0; counter(device, "out_of_buffer") == missed; n++) {
+				require(n < env.limit_s * 1000, "no message came");
+				usleep(1000);
+			}
 			r.post_one();
 			r.cq.expect(IBV_WC_SUCCESS, 3, env.limit_s);
 		}
@@ -139,8 +141,10 @@ void destroyed_at_once(Env &env)
 			require(!try_post_list(*r.link, works), "posting the list");
 			r.cq.expect(IBV_WC_REM_INV_REQ_ERR, 1, env.limit_s);
 		} else {
-			while (counter(device, "out_of_buffer") == missed)
-				usleep(100);
+			for (uint32_t n = 0; counter(device, "out_of_buffer") == missed; n++) {
+				require(n < env.limit_s * 1000, "no message came");
+				usleep(1000);
+			}
 			AheadOfWork first(i % cpus);
 			r.post_one();
 			r.cq.expect(IBV_WC_LOC_LEN_ERR, 3, env.limit_s);
