@@ -26,7 +26,10 @@
 /* How often others than posters go on with copying, and how many QPs one call runs besides its own. */
 #define LOCAL_ROUNDS	8
 #define LOCAL_CHAIN	8
-/* Looks at a run lock that will soon be free: some microseconds at most. */
+/*
+ * Looks at a run lock that will soon be free: some microseconds at most, in which a short message
+ * is delivered. What it gains: Documentation/decisions/03-local-path.md.
+ */
 #define AWAIT_LOOKS	50
 
 /* Answers, requests, completions. Is there more, for which the budget did not last? */
