@@ -34,6 +34,13 @@ public:
 		add_in(id, &value, sizeof(value));
 		return *this;
 	}
+	/* n elements, more than 8 bytes and less than 64 KiB in all. */
+	template <typename T> Command &in_array(uint16_t id, const T *values, size_t n)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		add_in(id, values, n * sizeof(*values));
+		return *this;
+	}
 	template <typename T> Command &out(uint16_t id, T *value)
 	{
 		static_assert(std::is_trivially_copyable_v<T>);

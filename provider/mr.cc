@@ -71,6 +71,22 @@ int dereg_mr(verbs_mr *mr)
 			      mr);
 }
 
+int advise_mr(ibv_pd *pd, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge *sges,
+	      uint32_t num_sge)
+{
+	static_assert(sizeof(*sges) == sizeof(ib_uverbs_sge));
+
+	/* The kernel's interface has 16 bits for the length of the list. */
+	if (!num_sge || num_sge > UINT16_MAX / sizeof(*sges))
+		return EINVAL;
+	return Command(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR)
+		.handle(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, pd->handle)
+		.in<uint64_t>(UVERBS_ATTR_ADVISE_MR_ADVICE, advice)
+		.in(UVERBS_ATTR_ADVISE_MR_FLAGS, flags)
+		.in_array(UVERBS_ATTR_ADVISE_MR_SGE_LIST, sges, num_sge)
+		.run(pd->context->cmd_fd);
+}
+
 /* The importer does not know the address: that member stays NULL. */
 ibv_mr *import_mr(ibv_pd *pd, uint32_t handle)
 {

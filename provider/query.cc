@@ -54,10 +54,14 @@ void fill_base(const ib_uverbs_query_device_resp &in, ibv_device_attr *out)
 	out->phys_port_cnt = in.phys_port_cnt;
 }
 
-/* What tern does not have (on-demand paging, RSS, tag matching, ...) stays zero. */
+/* What tern does not have (RSS, tag matching, ...) stays zero. */
 void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 {
 	fill_base(in.base, &out->orig_attr);
+	out->odp_caps.general_caps = in.odp_caps.general_caps;
+	out->odp_caps.per_transport_caps.rc_odp_caps = in.odp_caps.per_transport_caps.rc_odp_caps;
+	out->odp_caps.per_transport_caps.uc_odp_caps = in.odp_caps.per_transport_caps.uc_odp_caps;
+	out->odp_caps.per_transport_caps.ud_odp_caps = in.odp_caps.per_transport_caps.ud_odp_caps;
 	out->completion_timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = kClockKhz;
 	out->device_cap_flags_ex =

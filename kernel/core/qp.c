@@ -10,6 +10,7 @@
 #include <linux/wait_bit.h>
 
 #include "charged.h"
+#include "core/fault.h"
 #include "core/port.h"
 #include "core/qp.h"
 #include "core/quota.h"
@@ -61,6 +62,7 @@ struct tern_qp *tern_qp_alloc(struct tern_dev *dev)
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.port_num = 1;
 	tern_qp_events_init(qp);
+	tern_fault_init(qp);
 	return qp;
 }
 

@@ -56,6 +56,8 @@ struct tern_qp {
 
 	struct ib_pd *pd;
 	struct tern_mem_ctx mem;
+	struct tern_fault fault;	/* core/fault.h */
+	struct work_struct fault_work;	/* with a reference */
 	struct tern_cq *scq;
 	struct tern_cq *rcq;
 	struct tern_srq *srq;		/* NULL: own rq */

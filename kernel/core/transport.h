@@ -12,9 +12,14 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "mem/odp.h"
+
 struct tern_av;
 struct tern_dev;
 struct tern_qp;
+
+/* enum ib_odp_transport_cap_bits, if the kernel can. */
+#define TERN_ODP_CAPS(caps) (TERN_ODP_BUILT ? (caps) : 0)
 
 /* Limits that the device reports; one table per transport. */
 struct tern_limits {
@@ -25,6 +30,8 @@ struct tern_limits {
 	u32 gid_tbl_len, pkey_tbl_len;
 	u32 max_msg_bytes;		/* 2^31 for RoCE */
 	u64 device_cap_flags;
+	/* Memory on demand: enum ib_odp_transport_cap_bits of RC and UD. 0: none */
+	u32 odp_rc, odp_ud;
 };
 
 struct tern_transport_ops {

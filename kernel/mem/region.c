@@ -12,6 +12,7 @@
 
 #include "charged.h"
 #include "mem/keys.h"
+#include "mem/odp.h"
 #include "mem/region.h"
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
@@ -45,6 +46,7 @@ static void region_free_memory(struct tern_region *region)
 	kvfree(region->block);
 	kvfree(region->pending);
 	ib_umem_release(region->umem);
+	tern_odp_free(region->odp);
 }
 
 void tern_region_abort(struct tern_keys *keys, struct tern_region *region)

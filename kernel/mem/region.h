@@ -19,6 +19,7 @@
 struct ib_umem;
 struct tern_keys;
 struct tern_mr;
+struct tern_odp;
 
 #define TERN_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC)
@@ -26,11 +27,13 @@ struct tern_mr;
 #define TERN_ACCESS_ALTERS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 /* Flags that a region may be registered with; the optional range is hints. */
 #define TERN_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
-				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_ON_DEMAND | \
+				 IB_ACCESS_OPTIONAL)
 
 enum tern_region_kind {
 	TERN_REGION_USER,	/* ib_umem */
 	TERN_REGION_DMA,	/* all of kernel memory (get_dma_mr) */
+	TERN_REGION_ODP,	/* user memory that is not pinned: odp.h */
 	TERN_REGION_FAST,	/* ib_alloc_mr + IB_WR_REG_MR */
 	TERN_REGION_MW1,
 	TERN_REGION_MW2,
@@ -62,6 +65,7 @@ struct tern_region {
 	u32 block_shift;
 	u64 block_off;		/* of iova within block[0]; windows: within the MR's */
 	struct ib_umem *umem;
+	struct tern_odp *odp;	/* ODP: block_off is the owner's address of iova, block NULL */
 	struct tern_region *instead;	/* USER, DEAD: re-registered as that one; under lock */
 	/* FAST: what ib_map_mr_sg left for the next TERN_WR_REG_MR */
 	struct tern_mr *fast;

@@ -68,6 +68,9 @@ int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n)
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		if (err)
+			return err;
 		tern_span_write(&sgl->span, off - sgl->cur_base, src, run);
 		src += run;
 		off += run;
@@ -85,6 +88,9 @@ int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n)
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		if (err)
+			return err;
 		tern_span_read(&sgl->span, off - sgl->cur_base, dst, run);
 		dst += run;
 		off += run;
@@ -102,6 +108,9 @@ int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void 
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
+		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		if (err)
+			return err;
 		if (fn)
 			err = tern_span_walk(&sgl->span, off - sgl->cur_base, run, fn, arg);
 		if (err)

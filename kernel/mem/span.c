@@ -15,6 +15,7 @@
 #include "mem/copy.h"
 #include "mem/ctx.h"
 #include "mem/keys.h"
+#include "mem/odp.h"
 #include "mem/region.h"
 #include "mem/span.h"
 #include "uncleared.h"
@@ -87,13 +88,20 @@ static __always_inline int span_get_fixed(const struct tern_mem_ctx *ctx,
 	return 0;
 }
 
+/* Rights that are for changing memory. */
+static bool need_alters(u32 need)
+{
+	return need & (IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_ALTERS);
+}
+
 /*
- * FAST, windows: all is decided under the lock that guards changes. If the state is not DEAD, the
- * owner's reference is still held, and the binding holds a bound window's MR.
+ * ODP, FAST, windows: all is decided under the lock that guards changes. If the state is not DEAD,
+ * the owner's reference is still held, and the binding holds a bound window's MR.
  */
 static int span_get_changing(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
 			     u64 va, u64 length, u32 need, struct tern_span *span)
 {
+	struct tern_region *memory;
 	unsigned long irq;
 	int err;
 
@@ -102,6 +110,12 @@ static int span_get_changing(const struct tern_mem_ctx *ctx, struct tern_region 
 		err = span_check(ctx, region, key, va, length, need);
 	else
 		err = region->key == key ? -EACCES : -EINVAL;
+	if (err)
+		goto unlock;
+	memory = tern_region_is_window(region) ? region->mr : region;
+	if (memory->odp)
+		err = tern_odp_enter(ctx, memory, region->block_off + (va - region->iova),
+				     need_alters(need));
 	if (err)
 		goto unlock;
 
@@ -142,6 +156,8 @@ static __always_inline void span_let_go(const struct tern_span *span)
 	if (!span->region)
 		return;
 	tern_span_left();
+	if (unlikely(span->region->odp))
+		tern_odp_leave(span->region->odp);
 	tern_region_put(span->region);
 	if (span->window)
 		tern_region_put(span->window);
@@ -161,7 +177,10 @@ void tern_span_put(struct tern_span *span)
 	span->length = 0;
 }
 
-/* The contiguous bytes at off: address in *p, returns their number (>= 1 if off < length). */
+/*
+ * The contiguous bytes at off: address in *p, returns their number (>= 1 if off < length and they
+ * are present).
+ */
 static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, void **p)
 {
 	const struct tern_region *region = span->region;
@@ -176,6 +195,10 @@ static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, 
 		return min_t(u64, left, SIZE_MAX);
 	}
 	pos = span->off + off;
+	if (unlikely(region->odp)) {
+		*p = tern_odp_address(region->odp, pos);
+		return WARN_ON_ONCE(!*p) ? 0 : mem_block_run(pos, left, PAGE_SHIFT);
+	}
 	*p = region->block[mem_block_index(pos, region->block_shift)] +
 	     mem_block_offset(pos, region->block_shift);
 	return mem_block_run(pos, left, region->block_shift);
@@ -196,6 +219,8 @@ static __always_inline void span_write(const struct tern_span *span, u64 off, co
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
 
+		if (unlikely(!run))
+			return;
 		tern_copy(p, src, run);
 		src += run;
 		off += run;
@@ -209,6 +234,8 @@ static __always_inline void span_read(const struct tern_span *span, u64 off, voi
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
 
+		if (unlikely(!run))
+			return;
 		tern_copy(dst, p, run);
 		dst += run;
 		off += run;
@@ -226,14 +253,36 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 	span_read(span, off, dst, span_clip(span, off, n));
 }
 
-/* As tern_span_get(), for [off, off + n) of the range. */
+static __always_inline int span_present(const struct tern_mem_ctx *ctx,
+					const struct tern_span *span, u64 off, u64 n, u32 need)
+{
+	if (likely(!span->region || !span->region->odp || !n))
+		return 0;
+	return tern_odp_present(ctx, span->region, span->off + off, n, need_alters(need));
+}
+
+int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *span, u64 off, u64 n,
+		      u32 need)
+{
+	return span_present(ctx, span, off, n, need);
+}
+
+/* As tern_span_get(), for [off, off + n) of the range, which are present. */
 static __always_inline int span_get_for(const struct tern_mem_ctx *ctx, u32 key, u64 va,
 					u64 length, u32 need, u64 off, size_t n,
 					struct tern_span *span)
 {
+	int err;
+
 	if (!mem_range_within(0, length, off, n))
 		return -ERANGE;
-	return span_get(ctx, key, va, length, need, span);
+	err = span_get(ctx, key, va, length, need, span);
+	if (err)
+		return err;
+	err = span_present(ctx, span, off, n, need);
+	if (unlikely(err))
+		span_let_go(span);
+	return err;
 }
 
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
@@ -273,6 +322,8 @@ int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn 
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);
 
+		if (unlikely(!run))
+			return -EFAULT;
 		ret = fn(arg, p, run);
 		off += run;
 		n -= run;

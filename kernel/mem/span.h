@@ -39,19 +39,30 @@ struct tern_span {
  * bits that the key must grant (0: local read; DMA regions and local access use
  * the lkey). length 0 succeeds without looking at the key (IBTA C9-88).
  * 0, -EACCES (rights, state), -EPERM (another PD's, or QP's), -EINVAL (no such key),
- * -ERANGE (bounds).
+ * -ERANGE (bounds), -EAGAIN (on demand: not now).
  * On 0 the caller owes a tern_span_put().
  */
 int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 		  struct tern_span *span);
 void tern_span_put(struct tern_span *span);
 
-/* The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped). */
+/*
+ * Before [off, off + n) of a span is touched: are its pages there? need: as above. 0, always except
+ * of memory on demand; -EAGAIN: not now, the access ends without effect; -EFAULT: they cannot be had.
+ * core/fault.h says what to do after -EAGAIN.
+ */
+int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *span, u64 off, u64 n,
+		      u32 need);
+
+/*
+ * The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped), and that these
+ * bytes are present.
+ */
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
 /*
- * One access to [off, off + n) of the range, without keeping a span: get, write or read, put. Also
- * -ERANGE if [off, off + n) is not within the range.
+ * One access to [off, off + n) of the range, without keeping a span: get, present, write or read,
+ * put. Also -ERANGE if [off, off + n) is not within the range.
  */
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n);
@@ -63,7 +74,7 @@ int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 len
  */
 typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);
-/* 8-byte aligned, or -EINVAL. Atomic against the CPU's own 64-bit atomics. */
+/* 8-byte aligned, or -EINVAL. Present. Atomic against the CPU's own 64-bit atomics. */
 int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig);
 
 #endif

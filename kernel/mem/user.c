@@ -16,6 +16,7 @@
 #include "charged.h"
 #include "mem/bounds.h"
 #include "mem/keys.h"
+#include "mem/odp.h"
 #include "mem/region.h"
 #include "mem/user.h"
 
@@ -24,7 +25,7 @@
 
 static int user_access_check(int access)
 {
-	if (access & IB_ACCESS_ON_DEMAND || access & ~TERN_ACCESS_KNOWN)
+	if (access & ~TERN_ACCESS_KNOWN)
 		return -EOPNOTSUPP;
 	if (access & TERN_ACCESS_ALTERS && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -101,6 +102,16 @@ release:
 	return err;
 }
 
+/* On demand: what is there now does not matter. All of the address space is an implicit region. */
+static int user_attach(struct tern_region *region, u64 start, u64 length,
+		       struct workqueue_struct *wq)
+{
+	if (mem_range_wraps(start, length))
+		return -EINVAL;
+	region->block_off = start;
+	return tern_odp_attach(region, wq);
+}
+
 /* The iova of a registration. Zero-based ones are addressed by offset. */
 static int user_place(struct tern_region *region, u64 iova, u64 length, int access)
 {
@@ -116,7 +127,8 @@ static int user_place(struct tern_region *region, u64 iova, u64 length, int acce
 }
 
 struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *pd, u64 start,
-					 u64 length, u64 iova, int access)
+					 u64 length, u64 iova, int access,
+					 struct workqueue_struct *wq)
 {
 	struct tern_region *region;
 	int err;
@@ -125,13 +137,16 @@ struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *p
 	if (err)
 		return ERR_PTR(err);
 
-	region = tern_region_create(keys, pd, TERN_REGION_USER);
+	region = tern_region_create(keys, pd, access & IB_ACCESS_ON_DEMAND ? TERN_REGION_ODP :
+									   TERN_REGION_USER);
 	if (IS_ERR(region))
 		return region;
 
 	err = user_place(region, iova, length, access);
 	if (!err)
-		err = user_map(region, keys->ibdev, start, length, access);
+		err = region->kind == TERN_REGION_ODP ?
+			      user_attach(region, start, length, wq) :
+			      user_map(region, keys->ibdev, start, length, access);
 	if (err) {
 		tern_region_abort(keys, region);
 		return ERR_PTR(err);
@@ -187,11 +202,13 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	u32 own_key;
 	int err;
 
+	if (old->kind == TERN_REGION_ODP || flags & ~IB_MR_REREG_SUPPORTED)
+		return -EOPNOTSUPP;
 	if (old->kind != TERN_REGION_USER)
 		return -EINVAL;
-	if (flags & ~IB_MR_REREG_SUPPORTED)
-		return -EOPNOTSUPP;
 	if (flags & IB_MR_REREG_ACCESS) {
+		if (access & IB_ACCESS_ON_DEMAND)
+			return -EOPNOTSUPP;
 		err = user_access_check(access);
 		if (err)
 			return err;

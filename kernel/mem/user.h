@@ -8,10 +8,15 @@
 struct tern_keys;
 struct tern_mr;
 struct tern_region;
+struct workqueue_struct;
 
-/* Pins and publishes. May sleep. ERR_PTR. */
+/*
+ * Pins and publishes; with IB_ACCESS_ON_DEMAND only publishes, and wq is where page faults are
+ * served. May sleep. ERR_PTR.
+ */
 struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *pd, u64 start,
-					 u64 length, u64 iova, int access);
+					 u64 length, u64 iova, int access,
+					 struct workqueue_struct *wq);
 
 /*
  * Any of IB_MR_REREG_{TRANS,PD,ACCESS}. On error the region is as before; -EBUSY if windows are

@@ -41,6 +41,10 @@ static const struct tern_limits limits = {
 			    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE |
 			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
 			    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+	.odp_rc = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE |
+				IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
+				IB_ODP_SUPPORT_SRQ_RECV),
+	.odp_ud = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND),
 };
 
 /* What the QP's type and create flags must be. */

@@ -61,7 +61,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_qp = lim->max_qp,
 		.max_qp_wr = lim->max_qp_wr,
 		.device_cap_flags = lim->device_cap_flags,
-		.kernel_cap_flags = IBK_ALLOW_USER_UNREG,
+		.kernel_cap_flags = IBK_ALLOW_USER_UNREG |
+				    (lim->odp_rc ? IBK_ON_DEMAND_PAGING : 0),
 		.max_send_sge = TERN_MAX_SGE,
 		.max_recv_sge = TERN_MAX_SGE,
 		.max_sge_rd = TERN_MAX_SGE,
@@ -85,6 +86,13 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_fast_reg_page_list_len = TERN_MAX_FAST_REG_PAGES,
 		.max_pkeys = lim->pkey_tbl_len,
 		.local_ca_ack_delay = TERN_CA_ACK_DELAY,
+		.odp_caps = {
+			.general_caps = lim->odp_rc ? IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT : 0,
+			.per_transport_caps = {
+				.rc_odp_caps = lim->odp_rc,
+				.ud_odp_caps = lim->odp_ud,
+			},
+		},
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = TERN_CLOCK_KHZ,
 	};
@@ -136,6 +144,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.uverbs_abi_ver = TERN_ABI_VERSION,
 
 	.add_gid = add_gid,
+	.advise_mr = tern_advise_mr,
 	.alloc_hw_port_stats = tern_alloc_hw_port_stats,
 	.alloc_mr = tern_alloc_mr,
 	.alloc_mw = tern_alloc_mw,

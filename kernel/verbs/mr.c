@@ -8,17 +8,20 @@
 
 #include "charged.h"
 #include "core/device.h"
+#include "core/fault.h"
 #include "core/quota.h"
 #include "core/transport.h"
 #include "mem/fast.h"
+#include "mem/odp.h"
 #include "mem/region.h"
 #include "mem/user.h"
 #include "verbs/mr.h"
+#include "verbs/ucontext.h"
 #include "verbs/udata.h"
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
-		   IB_ACCESS_HUGETLB)
+		   IB_ACCESS_HUGETLB | IB_ACCESS_ON_DEMAND)
 
 static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 {
@@ -81,17 +84,98 @@ struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 			       struct ib_udata *udata)
 {
 	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct tern_pager *pager = NULL;
 	struct tern_mr *mr;
 	int err;
 
 	err = tern_udata_check(udata, 0) ?: clean_access(&access);
+	if (!err && access & IB_ACCESS_ON_DEMAND) {
+		pager = &rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->pager;
+		err = dev->transport->limits->odp_rc ? tern_pager_start(pager) : -EOPNOTSUPP;
+	}
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(dev);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_finish(dev, mr,
-			 tern_region_reg_user(&dev->keys, ibpd, start, length, iova, access));
+	return mr_finish(dev, mr, tern_region_reg_user(&dev->keys, ibpd, start, length, iova,
+						       access, pager ? pager->wq : NULL));
+}
+
+/* Advice that is carried out later. */
+struct advice {
+	struct work_struct work;
+	struct tern_region *region;	/* referenced */
+	u64 addr, length;
+	enum tern_odp_advice kind;
+};
+
+static void follow_advice(struct work_struct *work)
+{
+	struct advice *advice = container_of(work, struct advice, work);
+
+	/* Nobody waits for it. Pages that cannot be had are found out about when they are used. */
+	tern_odp_prefetch(advice->region, advice->addr, advice->length, advice->kind);
+	tern_region_put(advice->region);
+	kfree(advice);
+}
+
+static int advise_one(struct ib_pd *ibpd, const struct ib_sge *sge, enum tern_odp_advice kind,
+		      bool wait)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct advice *advice;
+	struct tern_region *region;
+	int err;
+
+	region = tern_odp_find(&dev->keys, ibpd, sge->lkey, sge->addr, sge->length, kind);
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	if (wait) {
+		err = tern_odp_prefetch(region, sge->addr, sge->length, kind);
+		tern_region_put(region);
+		return err;
+	}
+	advice = kmalloc(sizeof(*advice), TERN_GFP_CHARGED);
+	if (!advice) {
+		tern_region_put(region);
+		return -ENOMEM;
+	}
+	INIT_WORK(&advice->work, follow_advice);
+	advice->region = region;
+	advice->addr = sge->addr;
+	advice->length = sge->length;
+	advice->kind = kind;
+	queue_work(tern_odp_wq(region), &advice->work);
+	return 0;
+}
+
+int tern_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		   struct ib_sge *sges, u32 num_sge, struct uverbs_attr_bundle *attrs)
+{
+	enum tern_odp_advice kind;
+	u32 i;
+	int err = 0;
+
+	if (!to_tern_dev(ibpd->device)->transport->limits->odp_rc ||
+	    flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EOPNOTSUPP;
+	switch (advice) {
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
+		kind = TERN_ODP_READ;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
+		kind = TERN_ODP_WRITE;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		kind = TERN_ODP_PRESENT;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	for (i = 0; !err && i < num_sge; i++)
+		err = advise_one(ibpd, &sges[i], kind, flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+	return err;
 }
 
 struct ib_mr *tern_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,

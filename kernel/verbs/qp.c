@@ -178,7 +178,7 @@ int tern_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	err = tern_qp_reserve_number(qp);
 	if (err)
 		goto uninit;
-	tern_mem_ctx_init(&qp->mem, &dev->keys, qp->pd, qp->qpn);
+	tern_mem_ctx_init(&qp->mem, &dev->keys, qp->pd, qp->qpn, &qp->fault);
 	err = dev->transport->qp_create(qp, init);
 	if (err)
 		goto unreserve;

@@ -56,6 +56,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	struct tern_alloc_ucontext_req req;
 	int err;
 
+	tern_pager_init(&uc->pager);
 	if (udata->inlen < sizeof(req) || udata->outlen < SHORTEST_RESP)
 		return -EINVAL;
 	if (udata->inlen > sizeof(req) &&
@@ -129,7 +130,10 @@ const struct uapi_definition tern_uapi_defs[] = {
 
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
-	doorbell_close(container_of(ibuc, struct tern_ucontext, ibuc));
+	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
+
+	doorbell_close(uc);
+	tern_pager_stop(&uc->pager);
 }
 
 /* The device goes away under an application. Its objects are destroyed, its mappings stay. */

@@ -6,11 +6,14 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "core/fault.h"
+
 struct file;
 
 struct tern_ucontext {
 	struct ib_ucontext ibuc;
 	struct file *doorbell;		/* referenced; NULL: there is none */
+	struct tern_pager pager;
 };
 
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);

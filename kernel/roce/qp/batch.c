@@ -101,10 +101,10 @@ int roce_batch_run(struct roce_qp *qp, const struct run *run, const struct roce_
 			ret = -EAGAIN;
 			break;
 		}
-		if (k.payload_bytes &&
-		    read_payload(&reader, (u64)i * run->pmtu, dst, k.payload_bytes)) {
+		if (k.payload_bytes)
+			ret = read_payload(&reader, (u64)i * run->pmtu, dst, k.payload_bytes);
+		if (unlikely(ret)) {
 			roce_tx_cancel(&qp->tx);
-			ret = -EFAULT;
 			break;
 		}
 		roce_tx_end(&qp->tx, &qp->path, &k);

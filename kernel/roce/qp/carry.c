@@ -4,6 +4,7 @@
  * or to a QP of this host (local.c), and tells the engine. way.c says which. The answers
  * of a QP of this host are fetched by the QP that delivers to it, between two runs.
  */
+#include "core/fault.h"
 #include "core/qp.h"
 #include "core/stats.h"
 #include "mem/span.h"
@@ -108,8 +109,10 @@ static enum roce_step request_locally(struct roce_qp *qp, const struct run *run,
 	*budget -= min(*budget, roce_local_cost(run->bytes));
 	set_source(&src, qp, run);
 	ret = roce_local_request(qp, run, &src);
-	if (ret == -EAGAIN)
+	if (ret == -EAGAIN) {
+		tern_fault_begin(&qp->base);
 		return ROCE_BLOCKED;
+	}
 	if (ret)
 		rc_req_fail(&qp->req, run->slot, WR_ST_LOC_PROT_ERR);
 	else if (to && !answer_may_wait(qp, to, run))
@@ -141,9 +144,13 @@ static enum roce_step request_by_wire(struct roce_qp *qp, const struct run *run,
 	}
 	rc_req_sent(req, roce_ack_timer_from(qp), run, sent);
 	*budget -= min(*budget, sent + 1);
-	if (ret == -EFAULT)
+	if (ret == -EAGAIN) {
+		tern_fault_begin(&qp->base);
+		return ROCE_BLOCKED;
+	}
+	if (ret)
 		rc_req_fail(req, run->slot, WR_ST_LOC_PROT_ERR);
-	return ret == -EAGAIN ? ROCE_BLOCKED : ROCE_NEXT;
+	return ROCE_NEXT;
 }
 
 static enum roce_step send_request(struct roce_qp *qp, const struct run *run, u32 *budget)
@@ -180,7 +187,7 @@ static enum roce_step next_request(struct roce_qp *qp, u32 *budget, struct run *
 
 /* ---- a run of answers: a READ's responses, a NAK, an atomic's result ---- */
 
-/* From remotely readable memory or none. -EFAULT: no longer readable; -EAGAIN: none now. */
+/* From remotely readable memory or none. -EAGAIN: not now; other errors: no longer readable. */
 static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
 	struct roce_source src = { .path = &qp->path };
@@ -193,9 +200,16 @@ static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 		       !roce_batch_room(qp, run)))
 		return -EAGAIN;
 	if (run->bytes) {
-		if (tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
-				  IB_ACCESS_REMOTE_READ, &span))
-			return -EFAULT;
+		ret = tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
+				    IB_ACCESS_REMOTE_READ, &span);
+		if (ret)
+			return ret;
+		ret = tern_span_present(&qp->base.mem, &span, 0, run->bytes,
+					IB_ACCESS_REMOTE_READ);
+		if (unlikely(ret)) {
+			tern_span_put(&span);
+			return ret;
+		}
 		src.span = &span;
 	}
 	if (local) {
@@ -236,9 +250,11 @@ static enum roce_step send_answer(struct roce_qp *qp, struct run *run, u32 *budg
 
 	rc_resp_sent(&qp->resp, run, sent);
 	*budget -= min(*budget, qp->local.open ? roce_local_cost(run->bytes) : sent + 1);
-	if (ret == -EFAULT)
-		return refuse_read(qp, run);
-	return ret == -EAGAIN ? ROCE_BLOCKED : ROCE_NEXT;
+	if (ret == -EAGAIN) {
+		tern_fault_begin(&qp->base);
+		return ROCE_BLOCKED;
+	}
+	return ret ? refuse_read(qp, run) : ROCE_NEXT;
 }
 
 /* Will a request go with the ACK, or may it wait for one? It does not within a message. */

@@ -3,6 +3,7 @@
  * What came for a QP, to the engine that it is for. The engines judge it; wire/rx.c has
  * checked what can be checked without a QP.
  */
+#include "core/fault.h"
 #include "core/stats.h"
 #include "roce/qp/dispatch.h"
 #include "roce/qp/packet.h"
@@ -107,7 +108,7 @@ enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
 		if (roce_takes_requests(qp) && roce_skb_parse(qp->base.dev, skb, &rx))
 			roce_resp_rx(qp, &rx);
 		napi_consume_skb(skb, 1);
-		if (rc_resp_recv_look_ns(&qp->resp))
+		if (rc_resp_recv_look_ns(&qp->resp) || tern_fault_is_pending(&qp->base))
 			return ROCE_BLOCKED;
 	}
 	roce_recv_found(qp);

@@ -33,15 +33,18 @@ static void count_message(struct roce_qp *qp, const struct pkt *k)
 }
 
 /* A small payload is read right away, into small: that is less work than to look twice. */
-static bool source_is_readable(struct roce_source *src, u32 n, u8 small[LOCAL_SMALL_BYTES])
+static int check_source(struct roce_source *src, u32 n, u8 small[LOCAL_SMALL_BYTES])
 {
+	int err;
+
 	if (src->flat || n > LOCAL_SMALL_BYTES)
-		return roce_source_ok(src, n);
-	if (tern_sges_read(src->mem, src->sge, src->num_sge, src->off, small, n))
-		return false;
+		return roce_source_check(src, n);
+	err = tern_sges_read(src->mem, src->sge, src->num_sge, src->off, small, n);
+	if (err)
+		return err;
 	src->flat = small;
 	src->off = 0;
-	return true;
+	return 0;
 }
 
 /* Should the peer not call: look again whether it has a receive WQE. */
@@ -68,8 +71,11 @@ static int deliver_request(struct roce_qp *qp, const struct run *run, struct roc
 		WRITE_ONCE(to->local.short_held, run->bytes <= ROCE_LOCAL_SHORT_BYTES);
 	if (to)
 		deliver_run(to, rx);
-	if (rx->src->refused)
-		return -EFAULT;
+	if (unlikely(rx->src->refused)) {
+		if (rx->src->refused == -EAGAIN)
+			rc_req_unsend(&qp->req, run->psn);
+		return rx->src->refused;
+	}
 	qp->local.waits_for_recv = rx->src->waits;
 	if (unlikely(rx->src->waits)) {
 		look_again(qp, to);
@@ -87,13 +93,17 @@ int roce_local_request(struct roce_qp *qp, const struct run *run, struct roce_so
 {
 	u8 small[LOCAL_SMALL_BYTES] TERN_UNCLEARED;
 	struct roce_rx rx TERN_UNCLEARED;
+	int err;
 
 	roce_local_rx_begin(&rx, src);
 	run_stretch(run, &rx.k);
 	/* Answered before the way closes, so a path that turns need not wait for it. */
 	rx.k.ack_req = qp->base.type == IB_QPT_RC;
-	if (run->bytes && !source_is_readable(src, run->bytes, small))
-		return -EFAULT;
+	if (run->bytes) {
+		err = check_source(src, run->bytes, small);
+		if (unlikely(err))
+			return err;
+	}
 	return deliver_request(qp, run, &rx);
 }
 
@@ -119,6 +129,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	struct roce_rx rx = { .src = &src };
 	struct tern_qp *other;
 	struct tern_dev *dev;
+	int err;
 
 	if (qp->local.ud_wire)
 		return -EAGAIN;
@@ -129,8 +140,9 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	rx.k.npkts = 1;
 	rx.k.op_flags = opcode_info(k->opcode)->flags;
 	roce_local_source(&src, qp, wqe);
-	if (!roce_source_ok(&src, k->payload_bytes))
-		return -EFAULT;
+	err = roce_source_check(&src, k->payload_bytes);
+	if (err)
+		return err == -EAGAIN ? -EBUSY : -EFAULT;
 
 	other = tern_qp_lookup(dev, k->dqpn);
 	if (!other || !(READ_ONCE(dev->netdev->flags) & IFF_UP))
@@ -155,7 +167,9 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 			roce_mark(to_roce_qp(other), TERN_QP_MARK_SEND);
 		roce_peer_unlock(qp, to_roce_qp(other));
 	}
-	return src.refused ? -EFAULT : 0;
+	if (src.refused)
+		return src.refused == -EAGAIN ? -EBUSY : -EFAULT;
+	return 0;
 wire:
 	qp->local.ud_wire = true;
 	return -EAGAIN;

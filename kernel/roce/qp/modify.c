@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 
 #include "charged.h"
+#include "core/fault.h"
 #include "core/qp.h"
 #include "proto/opcode.h"
 #include "queue/rq.h"
@@ -43,6 +44,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->req_ready = false;
 	qp->resp_ready = false;
 	qp->base.have_rwqe = false;
+	tern_fault_forget(base);
 	roce_way_reset(qp);
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;

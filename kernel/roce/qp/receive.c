@@ -4,6 +4,7 @@
  * requests again; when they must not wait any longer is the engine's decision.
  */
 #include "core/complete.h"
+#include "core/fault.h"
 #include "core/stats.h"
 #include "queue/rq.h"
 #include "roce/qp/error.h"
@@ -40,7 +41,7 @@ static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool firs
 	if (roce_rx_is_local(rx)) {
 		/* The sender brings it again. */
 		rx->src->waits = true;
-		qp->local.peer_waits = !qp->base.srq;
+		qp->local.peer_waits = !qp->base.srq || tern_fault_is_pending(&qp->base);
 		return;
 	}
 	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
@@ -50,6 +51,11 @@ static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool firs
 		__skb_queue_head(&qp->kept, skb);
 	else
 		__skb_queue_tail(&qp->kept, skb);
+}
+
+void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	keep_request(qp, rx, true);
 }
 
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx)
@@ -82,6 +88,8 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
 
 void roce_resume_peer(struct roce_qp *qp)
 {
+	if (tern_fault_is_pending(&qp->base))
+		return;
 	if (roce_takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) &&
 	    !tern_qp_recv_is_posted(&qp->base))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive WQEs, and requests that wait for one. A request that finds none is kept, with
- * those that come behind it; answers go past. Each run of the QP tries the first of them
+ * Receive WQEs, and requests that wait for one, or for pages on demand. Such a request is kept,
+ * with those that come behind it; answers go past. Each run of the QP tries the first of them
  * again (dispatch.c), and the timer sees to it that there is one. Everything here: run
  * lock held, BHs off.
  */
@@ -27,6 +27,9 @@ static inline bool roce_takes_requests(const struct roce_qp *qp)
 int roce_take_recv(struct roce_qp *qp);
 /* As roce_take_recv(), but -EAGAIN: there is none, and the request waits. Connected QPs. */
 int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx);
+
+/* The request waits for pages on demand (core/fault.h), which end with a run of the QP. */
+void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
 
 /* A request comes while qp->kept is not empty: it waits behind those. */
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx);

@@ -3,6 +3,7 @@
  * Posted WQEs into the requester's engine, its verdicts carried out. The runs that it
  * hands out are sent by carry.c.
  */
+#include "core/fault.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "queue/sq.h"
@@ -78,6 +79,8 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 			return ROCE_BLOCKED;
 		if (!rc_req_has_unsent(req))
 			return ROCE_DONE;
+		if (unlikely(tern_fault_is_pending(&qp->base)))
+			return ROCE_BLOCKED;
 		if (!*budget)
 			return ROCE_MORE;
 		if (!rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0,
@@ -143,10 +146,18 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	count_event(qp, act.event);
 	if (act.kind == RC_REQ_DONE)
 		return;
-	if (place_response(qp, rx, &act))
-		rc_req_fail(&qp->req, act.slot, WR_ST_LOC_PROT_ERR);
-	else
+	switch (place_response(qp, rx, &act)) {
+	case 0:
 		rc_req_placed(&qp->req, now, &act);
+		break;
+	case -EAGAIN:
+		/* Asked for once more when the pages are there (roce_req_next()). */
+		rc_req_unsend(&qp->req, rx->k.psn);
+		tern_fault_begin(&qp->base);
+		break;
+	default:
+		rc_req_fail(&qp->req, act.slot, WR_ST_LOC_PROT_ERR);
+	}
 }
 
 void roce_req_timer(struct roce_qp *qp)

@@ -4,6 +4,7 @@
  * completed. What the engine then owes is sent by carry.c.
  */
 #include "core/event.h"
+#include "core/fault.h"
 #include "core/stats.h"
 #include "mem/invalidate.h"
 #include "mem/sgl.h"
@@ -81,7 +82,17 @@ static void fail_recv(struct roce_qp *qp, const struct pkt *k, enum ib_wc_status
 	fail_request(qp, k, why);
 }
 
-/* Payload of a SEND packet. False: the request failed. */
+/* Does the request wait for pages on demand? Then it comes again. Connected QPs. */
+static bool await_pages(struct roce_qp *qp, const struct roce_rx *rx, int err)
+{
+	if (likely(err != -EAGAIN) || roce_rx_is_void(rx))
+		return false;
+	tern_fault_begin(&qp->base);
+	roce_keep_for_pages(qp, rx);
+	return true;
+}
+
+/* Payload of a SEND packet. False: the request failed, or comes again. */
 static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
 	struct tern_sgl sgl;
@@ -97,7 +108,7 @@ static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struc
 		       IB_ACCESS_LOCAL_WRITE);
 	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
 	tern_sgl_end(&sgl);
-	if (ret && !roce_rx_is_void(rx))
+	if (ret && !await_pages(qp, rx, ret) && !roce_rx_is_void(rx))
 		fail_recv(qp, &rx->k, IB_WC_LOC_PROT_ERR, RC_FAIL_OP);
 	return !ret;
 }
@@ -120,11 +131,14 @@ static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const stru
 		ret = tern_span_get(&qp->base.mem, act->rkey, va, length, IB_ACCESS_REMOTE_WRITE,
 				    &span);
 		if (!ret) {
-			ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
+			ret = tern_span_present(&qp->base.mem, &span, 0, act->bytes,
+						IB_ACCESS_REMOTE_WRITE);
+			if (!ret)
+				ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
 			tern_span_put(&span);
 		}
 	}
-	if (ret && !roce_rx_is_void(rx))
+	if (ret && !await_pages(qp, rx, ret) && !roce_rx_is_void(rx))
 		fail_request(qp, &rx->k, RC_FAIL_ACCESS);
 	return !ret;
 }
@@ -178,23 +192,31 @@ static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const 
 		complete_recv(qp, k, act);
 }
 
-static void carry_out_read(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+static void carry_out_read(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
-	if (tern_wr_check_read(&qp->base.mem, act->rkey, act->va, act->length)) {
-		fail_request(qp, k, RC_FAIL_ACCESS);
+	int err = tern_wr_check_read(&qp->base.mem, act->rkey, act->va, act->length);
+	const struct pkt *k = &rx->k;
+
+	if (err) {
+		if (!await_pages(qp, rx, err))
+			fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
 }
 
-static void carry_out_atomic(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
+static void carry_out_atomic(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
 	const struct atomic_op op = atomic_op_plain(act->cmp_swap, act->compare, act->swap_add);
+	const struct pkt *k = &rx->k;
 	u64 orig;
+	int err;
 
-	if (tern_wr_atomic(&qp->base.mem, act->rkey, act->va, &op, &orig)) {
-		fail_request(qp, k, RC_FAIL_ACCESS);
+	err = tern_wr_atomic(&qp->base.mem, act->rkey, act->va, &op, &orig);
+	if (err) {
+		if (!await_pages(qp, rx, err))
+			fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}
 	count_request(qp, k);
@@ -222,10 +244,10 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		carry_out_place(qp, rx, &act);
 		break;
 	case RC_ACT_READ:
-		carry_out_read(qp, k, &act);
+		carry_out_read(qp, rx, &act);
 		break;
 	case RC_ACT_ATOMIC:
-		carry_out_atomic(qp, k, &act);
+		carry_out_atomic(qp, rx, &act);
 		break;
 	case RC_ACT_FATAL:
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);

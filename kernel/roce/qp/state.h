@@ -25,7 +25,7 @@ struct roce_local {
 	bool wire_settled;	/* this batch of requests goes by the wire; not asked again */
 	bool open;		/* deliver to `to`, locked besides this QP; NULL: there is none */
 	struct roce_qp *to;
-	bool peer_waits;	/* with a request, for a receive WQE */
+	bool peer_waits;	/* with a request, for a receive WQE or pages */
 	bool waits_for_recv;	/* the peer has none for ours */
 	bool short_held;	/* the holder of this QP's run lock delivers something short to it */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
@@ -61,7 +61,7 @@ struct roce_qp {
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy; any context adds to it */
-	struct sk_buff_head kept;	/* a request that waits for a receive WQE, and those behind it */
+	struct sk_buff_head kept;	/* a request that waits (receive.h), and those behind it */
 	bool recv_called;		/* TERN_RING_F_KICK is set for them */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */

@@ -2,6 +2,7 @@
 /*
  * UD and GSI packets into receive WQEs.
  */
+#include "core/fault.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "proto/opcode.h"
@@ -36,6 +37,7 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		.byte_len = k->payload_bytes + GRH_BYTES,
 		.src_qp = k->sqpn,
 	};
+	int ret;
 
 	if (roce_take_recv(qp) != 1) {
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
@@ -47,9 +49,16 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);
 		return;
 	}
-	if (place_datagram(qp, rx)) {
+	ret = place_datagram(qp, rx);
+	if (ret) {
 		if (roce_rx_is_void(rx))
 			return;		/* the WQE stays in hand */
+		if (ret == -EAGAIN) {
+			/* It stays so too. A datagram may be lost. */
+			tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+			tern_fault_begin(&qp->base);
+			return;
+		}
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		return;

@@ -3,6 +3,7 @@
  * UD and GSI WQEs into packets, each on its own, or to a QP of this host (local.c).
  */
 #include "core/av.h"
+#include "core/fault.h"
 #include "core/port.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
@@ -71,6 +72,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	struct roce_path path;
 	struct pkt k;
 	void *dst;
+	int err;
 
 	if (roce_tx_full(&qp->tx, bytes))
 		return -EAGAIN;
@@ -86,6 +88,9 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	switch (roce_local_datagram(qp, &path, &k, wqe)) {
 	case 0:
 		goto sent;
+	case -EBUSY:
+		tern_fault_begin(&qp->base);
+		return -EAGAIN;
 	case -EFAULT:
 		*status = IB_WC_LOC_PROT_ERR;
 		return 0;
@@ -95,10 +100,12 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		roce_tx_later(qp, NSEC_PER_MSEC);
 		return -EAGAIN;
 	}
-	if (copy_payload(qp, wqe, dst, bytes)) {
+	err = copy_payload(qp, wqe, dst, bytes);
+	if (err) {
 		roce_tx_cancel(&qp->tx);
+		tern_fault_begin(&qp->base);
 		*status = IB_WC_LOC_PROT_ERR;
-		return 0;
+		return err == -EAGAIN ? err : 0;
 	}
 	roce_tx_end(&qp->tx, &path, &k);
 	if (roce_tx_flush(&qp->tx, &path) == -EAGAIN) {

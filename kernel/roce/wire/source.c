@@ -18,17 +18,17 @@
 #include "roce/wire/source.h"
 #include "tern-abi.h"
 
-bool roce_source_ok(const struct roce_source *src, u32 n)
+int roce_source_check(const struct roce_source *src, u32 n)
 {
 	struct tern_sgl sgl;
 	int err;
 
 	if (!src->sge || !n)
-		return true;
+		return 0;
 	tern_sgl_begin(&sgl, src->mem, src->sge, src->num_sge, 0);
 	err = tern_sgl_walk(&sgl, src->off, n, NULL, NULL);
 	tern_sgl_end(&sgl);
-	return !err;
+	return err;
 }
 
 /* Where a copy has come to: a span or a list, and the offset in it. */
@@ -64,7 +64,7 @@ static int copy_to_sink(struct roce_source *src, u32 off, u32 n, struct sink *si
 	err = tern_sgl_walk(&sgl, src->off + off, n, put_in_sink, sink);
 	tern_sgl_end(&sgl);
 	if (err && !sink->err)
-		src->refused = true;
+		src->refused = err;
 	return err;
 }
 

@@ -22,8 +22,8 @@ struct tern_span;
 struct roce_source {
 	const struct roce_path *path;	/* the sender's: where from and where to */
 	u16 ip_id;			/* of the IPv4 packet that it would have been */
-	bool refused;			/* set: it could not be read, so nothing came */
-	bool waits;			/* set: there was no receive WQE: bring it again */
+	int refused;			/* set: the error of reading it, so nothing came */
+	bool waits;			/* set: no receive WQE, or pages on demand: bring it again */
 	const u8 *flat;
 	const struct tern_mem_ctx *mem;
 	const struct tern_sge *sge;
@@ -32,8 +32,8 @@ struct roce_source {
 	u64 off;
 };
 
-/* May [0, n) of the payload be read now? */
-bool roce_source_ok(const struct roce_source *src, u32 n);
+/* May [0, n) of the payload be read now? 0 or the memory's error. */
+int roce_source_check(const struct roce_source *src, u32 n);
 
 /*
  * Copy n payload bytes from payload offset off to a span or list. If the source could

@@ -24,13 +24,15 @@ Pd make_pd(ibv_context *context)
 	return pd;
 }
 
-Buffer::Buffer(size_t bytes, bool huge) : bytes_(bytes)
+Buffer::Buffer(size_t bytes, Pages pages) : bytes_(bytes)
 {
+	bool huge = pages == Pages::kHuge;
 	size_t unit = huge ? kHugePage : 4096;
 	mapped_ = (bytes + unit - 1) / unit * unit;
 	if (!mapped_)
 		mapped_ = unit;
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | (huge ? MAP_HUGETLB : 0);
+	int flags = MAP_ANONYMOUS | (huge ? MAP_HUGETLB : 0) |
+		    (pages == Pages::kShared ? MAP_SHARED : MAP_PRIVATE | MAP_POPULATE);
 	void *p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (p == MAP_FAILED && huge)
 		skip("no huge pages: %m");
@@ -43,8 +45,24 @@ Buffer::~Buffer()
 	munmap(data_, mapped_);
 }
 
-Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind)
-	: buffer_(bytes, kind == MrKind::kHuge)
+namespace {
+
+Pages pages_of(MrKind kind)
+{
+	switch (kind) {
+	case MrKind::kHuge:
+		return Pages::kHuge;
+	case MrKind::kOnDemand:
+	case MrKind::kImplicit:
+		return Pages::kShared;
+	default:
+		return Pages::kAnonymous;
+	}
+}
+
+} // namespace
+
+Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind) : buffer_(bytes, pages_of(kind))
 {
 	base_ = reinterpret_cast<uint64_t>(buffer_.data());
 	switch (kind) {
@@ -61,6 +79,14 @@ Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind)
 		base_ = 0;
 		mr_.reset(ibv_reg_mr_iova(pd, buffer_.data(), bytes, 0,
 					  static_cast<unsigned>(access)));
+		break;
+	case MrKind::kOnDemand:
+		mr_.reset(ibv_reg_mr(pd, buffer_.data(), bytes,
+				     static_cast<unsigned>(access) | IBV_ACCESS_ON_DEMAND));
+		break;
+	case MrKind::kImplicit:
+		mr_.reset(ibv_reg_mr(pd, nullptr, SIZE_MAX,
+				     static_cast<unsigned>(access) | IBV_ACCESS_ON_DEMAND));
 		break;
 	}
 	if (!mr_)

@@ -37,10 +37,13 @@ constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 
 Pd make_pd(ibv_context *context);
 
-// Page-aligned anonymous memory; huge pages if asked (Skip if the system has none).
+// Where a buffer's pages come from. Shared ones stay as they are if the process loses them.
+enum class Pages { kAnonymous, kHuge, kShared };
+
+// Page-aligned memory. Skip if the system has no huge pages.
 class Buffer {
 public:
-	explicit Buffer(size_t bytes, bool huge = false);
+	explicit Buffer(size_t bytes, Pages pages = Pages::kAnonymous);
 	~Buffer();
 	Buffer(const Buffer &) = delete;
 	Buffer &operator=(const Buffer &) = delete;
@@ -59,7 +62,8 @@ struct Remote {
 	uint32_t rkey, reserved;
 };
 
-enum class MrKind { kPlain, kIova, kZeroBased, kHuge };
+// On demand: shared pages, registered by themselves or as a part of the address space.
+enum class MrKind { kPlain, kIova, kZeroBased, kHuge, kOnDemand, kImplicit };
 
 // A buffer and its memory region. at() is a byte's CPU address, va() its address in a WR.
 class Arena {

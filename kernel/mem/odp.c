@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging (odp.h). The address space of a region is cut into chunks, each with
+ * the addresses of its pages and an MMU notifier of its own. A chunk is made when a page
+ * of it is first brought in, so an implicit region, which is all of an address space,
+ * takes memory only where it is used: no more than the page tables of the process do.
+ */
+#include <linux/hmm.h>
+#include <linux/jiffies.h>
+#include <linux/memcontrol.h>
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "charged.h"
+#include "mem/bounds.h"
+#include "mem/keys.h"
+#include "mem/odp.h"
+#include "mem/region.h"
+
+#if TERN_ODP_BUILT
+
+/* A chunk's table fills one page. */
+#define CHUNK_PAGES	(PAGE_SIZE / sizeof(unsigned long))
+#define CHUNK_BYTES	(CHUNK_PAGES * PAGE_SIZE)
+#define CHUNK_SHIFT	(PAGE_SHIFT + PAGE_SHIFT - const_ilog2(sizeof(unsigned long)))
+static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
+
+/* In a table's entry, beside the kernel address of the page: it may be written. */
+#define ENTRY_WRITABLE	1ul
+
+struct tern_odp {
+	struct mm_struct *mm;
+	struct workqueue_struct *wq;
+	struct xarray chunks;		/* address >> CHUNK_SHIFT -> struct odp_chunk, RCU */
+	struct mutex fault_lock;	/* one fault at a time */
+	unsigned long *pfn;		/* CHUNK_PAGES of them; under fault_lock */
+	spinlock_t lock;		/* entries appear, invalidations begin */
+	atomic_t spans;
+	atomic_t invalidations;		/* under way */
+};
+
+struct odp_chunk {
+	struct mmu_interval_notifier notifier;
+	struct tern_odp *odp;
+	unsigned long *entry;		/* of each page; 0: not present */
+};
+
+/* ---- spans ---- */
+
+/* Notes an access whose pages must be brought in. Returns its error. */
+static int note_fault(const struct tern_mem_ctx *ctx, const struct tern_region *region, u64 addr,
+		      u64 n, bool write)
+{
+	struct tern_fault *fault = ctx->fault;
+
+	switch (smp_load_acquire(&fault->state)) {
+	case TERN_FAULT_WANTED:
+	case TERN_FAULT_BUSY:
+	case TERN_FAULT_FORGOTTEN:
+		return -EAGAIN;
+	case TERN_FAULT_FAILED:
+		/* It was for these bytes, or the access was given up since. */
+		if (fault->key == region->key && fault->addr - addr < n) {
+			fault->state = TERN_FAULT_NONE;
+			return -EFAULT;
+		}
+		break;
+	default:
+		break;
+	}
+	fault->key = region->key;
+	fault->addr = addr;
+	fault->length = n;
+	fault->write = write;
+	fault->state = TERN_FAULT_WANTED;
+	return -EAGAIN;
+}
+
+int tern_odp_enter(const struct tern_mem_ctx *ctx, struct tern_region *region, u64 addr,
+		   bool write)
+{
+	struct tern_odp *odp = region->odp;
+
+	atomic_inc(&odp->spans);
+	/* Either we see the invalidation, or it sees us. */
+	smp_mb__after_atomic();
+	if (likely(!atomic_read(&odp->invalidations)))
+		return 0;
+	atomic_dec(&odp->spans);
+	return note_fault(ctx, region, addr, 1, write);
+}
+
+void tern_odp_leave(struct tern_odp *odp)
+{
+	/* What was copied is visible before the invalidation goes on. */
+	smp_mb__before_atomic();
+	atomic_dec(&odp->spans);
+}
+
+static unsigned long chunk_entry(const struct odp_chunk *chunk, u64 addr)
+{
+	return READ_ONCE(chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES]);
+}
+
+static struct odp_chunk *chunk_lookup(const struct tern_odp *odp, u64 addr)
+{
+	return xa_load((struct xarray *)&odp->chunks, addr >> CHUNK_SHIFT);
+}
+
+void *tern_odp_address(const struct tern_odp *odp, u64 addr)
+{
+	const struct odp_chunk *chunk = chunk_lookup(odp, addr);
+	unsigned long entry = chunk ? chunk_entry(chunk, addr) : 0;
+
+	if (!entry)
+		return NULL;
+	return (void *)(entry & PAGE_MASK) + offset_in_page(addr);
+}
+
+int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *region, u64 addr,
+		     u64 n, bool write)
+{
+	u64 page = addr & PAGE_MASK, last = (addr + n - 1) & PAGE_MASK;
+	const struct odp_chunk *chunk = NULL;
+
+	for (;; page += PAGE_SIZE) {
+		unsigned long entry;
+
+		if (!chunk || !(page & (CHUNK_BYTES - 1)))
+			chunk = chunk_lookup(region->odp, page);
+		entry = chunk ? chunk_entry(chunk, page) : 0;
+		if (!entry || (write && !(entry & ENTRY_WRITABLE)))
+			return note_fault(ctx, region, addr, n, write);
+		if (page == last)
+			return 0;
+	}
+}
+
+/* ---- invalidation ---- */
+
+static bool any_present(const struct odp_chunk *chunk, u32 first, u32 last)
+{
+	for (; first <= last; first++)
+		if (chunk->entry[first])
+			return true;
+	return false;
+}
+
+static void drop_entries(struct odp_chunk *chunk, u32 first, u32 last)
+{
+	for (; first <= last; first++) {
+		unsigned long entry = chunk->entry[first];
+
+		if (entry & ENTRY_WRITABLE)
+			set_page_dirty(compound_head(virt_to_page(entry & PAGE_MASK)));
+		WRITE_ONCE(chunk->entry[first], 0);
+	}
+}
+
+/* The process loses pages of [range->start, range->end), or the right to write to them. */
+static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
+			     const struct mmu_notifier_range *range, unsigned long seq)
+{
+	struct odp_chunk *chunk = container_of(notifier, struct odp_chunk, notifier);
+	unsigned long start = max(range->start, notifier->interval_tree.start);
+	unsigned long end = min(range->end - 1, notifier->interval_tree.last);
+	u32 first = (start >> PAGE_SHIFT) % CHUNK_PAGES, last = (end >> PAGE_SHIFT) % CHUNK_PAGES;
+	struct tern_odp *odp = chunk->odp;
+
+	spin_lock(&odp->lock);
+	/* From here on no entry appears. */
+	mmu_interval_set_seq(notifier, seq);
+	if (!any_present(chunk, first, last)) {
+		spin_unlock(&odp->lock);
+		return true;
+	}
+	atomic_inc(&odp->invalidations);
+	spin_unlock(&odp->lock);
+
+	smp_mb__after_atomic();		/* pairs with tern_odp_enter() */
+	tern_spans_waited_for();
+	while (atomic_read(&odp->spans))
+		cpu_relax();
+	smp_mb();			/* pairs with tern_odp_leave() */
+	drop_entries(chunk, first, last);
+	smp_mb__before_atomic();
+	atomic_dec(&odp->invalidations);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops chunk_ops = {
+	.invalidate = chunk_invalidate,
+};
+
+/* ---- chunks ---- */
+
+static void chunk_free(struct odp_chunk *chunk)
+{
+	free_page((unsigned long)chunk->entry);
+	kfree(chunk);
+}
+
+/* Not yet found by its address. ERR_PTR. */
+static struct odp_chunk *chunk_alloc(struct tern_odp *odp, unsigned long addr)
+{
+	struct odp_chunk *chunk = kzalloc(sizeof(*chunk), TERN_GFP_CHARGED);
+	int err = -ENOMEM;
+
+	if (!chunk)
+		return ERR_PTR(-ENOMEM);
+	chunk->odp = odp;
+	chunk->entry = (unsigned long *)__get_free_page(TERN_GFP_CHARGED | __GFP_ZERO);
+	if (chunk->entry)
+		err = mmu_interval_notifier_insert(&chunk->notifier, odp->mm,
+						   addr & ~(CHUNK_BYTES - 1), CHUNK_BYTES,
+						   &chunk_ops);
+	if (err) {
+		chunk_free(chunk);
+		return ERR_PTR(err);
+	}
+	return chunk;
+}
+
+static void chunk_destroy(struct odp_chunk *chunk)
+{
+	mmu_interval_notifier_remove(&chunk->notifier);
+	chunk_free(chunk);
+}
+
+/* ---- faults ---- */
+
+/* Takes over what hmm_range_fault() found. False: it is outdated. */
+static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, int *err)
+{
+	struct tern_odp *odp = chunk->odp;
+	unsigned long addr = range->start;
+	const unsigned long *pfn = range->hmm_pfns;
+	bool current_still;
+
+	*err = 0;
+	spin_lock(&odp->lock);
+	current_still = !mmu_interval_read_retry(&chunk->notifier, range->notifier_seq);
+	for (; current_still && addr < range->end; addr += PAGE_SIZE, pfn++) {
+		unsigned long entry;
+
+		if (!(*pfn & HMM_PFN_VALID))
+			continue;
+		entry = (unsigned long)page_address(hmm_pfn_to_page(*pfn));
+		if (is_device_private_page(hmm_pfn_to_page(*pfn)) || !entry) {
+			*err = -EFAULT;	/* memory that the CPU cannot reach */
+			continue;
+		}
+		if (*pfn & HMM_PFN_WRITE)
+			entry |= ENTRY_WRITABLE;
+		WRITE_ONCE(chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES], entry);
+	}
+	spin_unlock(&odp->lock);
+	return current_still;
+}
+
+static int chunk_bring_in(struct odp_chunk *chunk, unsigned long start, unsigned long end,
+			  unsigned long flags)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
+	struct tern_odp *odp = chunk->odp;
+	struct hmm_range range = {
+		.notifier = &chunk->notifier,
+		.start = start & PAGE_MASK,
+		.end = PAGE_ALIGN(end),
+		.hmm_pfns = odp->pfn,
+		.default_flags = flags,
+	};
+	int err;
+
+	for (;;) {
+		range.notifier_seq = mmu_interval_read_begin(&chunk->notifier);
+		memset(odp->pfn, 0, (range.end - range.start) / PAGE_SIZE * sizeof(*odp->pfn));
+		mmap_read_lock(odp->mm);
+		err = hmm_range_fault(&range);
+		mmap_read_unlock(odp->mm);
+		if (err && err != -EBUSY)
+			return err;
+		if (!err && chunk_fill(chunk, &range, &err))
+			return err;
+		/* The pages come and go. The access is tried again, and asks again. */
+		if (time_after(jiffies, until))
+			return 0;
+		cond_resched();
+	}
+}
+
+/* [start, end) within one chunk. */
+static int bring_in_of_chunk(struct tern_odp *odp, unsigned long start, unsigned long end,
+			     unsigned long flags)
+{
+	struct odp_chunk *chunk = chunk_lookup(odp, start);
+	bool is_new = !chunk;
+	int err;
+
+	if (is_new) {
+		chunk = chunk_alloc(odp, start);
+		if (IS_ERR(chunk))
+			return PTR_ERR(chunk);
+	}
+	err = chunk_bring_in(chunk, start, end, flags);
+	if (!is_new)
+		return err;
+	/* Only with pages in it: the peer chooses addresses. */
+	if (!err && any_present(chunk, 0, CHUNK_PAGES - 1))
+		err = xa_err(xa_store(&odp->chunks, start >> CHUNK_SHIFT, chunk, TERN_GFP_CHARGED));
+	else
+		err = err ?: -EAGAIN;
+	if (err)
+		chunk_destroy(chunk);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* Has nobody use for the rest? Advice may be for all of an address space. */
+static bool may_stop(const struct tern_region *region)
+{
+	return READ_ONCE(region->state) == TERN_REGION_DEAD || fatal_signal_pending(current);
+}
+
+/* addr of the owner. flags: HMM_PFN_REQ_*. */
+static int bring_in(struct tern_region *region, u64 addr, u64 length, unsigned long flags)
+{
+	struct tern_odp *odp = region->odp;
+	struct mem_cgroup *memcg, *old;
+	u64 end = addr + length;
+	int err = 0;
+
+	if (!mmget_not_zero(odp->mm))
+		return -EFAULT;
+	memcg = get_mem_cgroup_from_mm(odp->mm);
+	old = set_active_memcg(memcg);
+	mutex_lock(&odp->fault_lock);
+	while (!err && addr != end) {
+		u64 n = mem_block_run(addr, end - addr, CHUNK_SHIFT);
+
+		err = may_stop(region) ? -EINTR : bring_in_of_chunk(odp, addr, addr + n, flags);
+		addr += n;
+		cond_resched();
+	}
+	mutex_unlock(&odp->fault_lock);
+	set_active_memcg(old);
+	mem_cgroup_put(memcg);
+	mmput(odp->mm);
+	return err;
+}
+
+static struct tern_region *find_region(struct tern_keys *keys, u32 key)
+{
+	struct tern_region *region;
+
+	rcu_read_lock_bh();
+	region = tern_key_lookup(keys, key);
+	if (region && (region->kind != TERN_REGION_ODP || region->key != key ||
+		       !refcount_inc_not_zero(&region->ref)))
+		region = NULL;
+	rcu_read_unlock_bh();
+	return region;
+}
+
+struct workqueue_struct *tern_odp_fault_prepare(struct tern_keys *keys, struct tern_fault *fault)
+{
+	fault->region = find_region(keys, fault->key);
+	return fault->region ? fault->region->odp->wq : NULL;
+}
+
+int tern_odp_fault(struct tern_fault *fault)
+{
+	struct tern_region *region = fault->region;
+	int err;
+
+	if (!region)
+		return 0;
+	err = bring_in(region, fault->addr, fault->length,
+		       HMM_PFN_REQ_FAULT | (fault->write ? HMM_PFN_REQ_WRITE : 0));
+	tern_region_put(region);
+	return err;
+}
+
+/* ---- advice ---- */
+
+struct tern_region *tern_odp_find(struct tern_keys *keys, const struct ib_pd *pd, u32 lkey, u64 va,
+				  u64 length, enum tern_odp_advice advice)
+{
+	struct tern_region *region = find_region(keys, lkey);
+	int err = 0;
+
+	if (!region)
+		return ERR_PTR(-EINVAL);
+	if (region->pd != pd)
+		err = -EPERM;
+	else if (!mem_range_within(region->iova, region->length, va, length))
+		err = -ERANGE;
+	else if (advice == TERN_ODP_WRITE && !(region->access & IB_ACCESS_LOCAL_WRITE))
+		err = -EACCES;
+	if (!err)
+		return region;
+	tern_region_put(region);
+	return ERR_PTR(err);
+}
+
+struct workqueue_struct *tern_odp_wq(const struct tern_region *region)
+{
+	return region->odp->wq;
+}
+
+int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_odp_advice advice)
+{
+	static const unsigned long flags[] = {
+		[TERN_ODP_READ] = HMM_PFN_REQ_FAULT,
+		[TERN_ODP_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
+		[TERN_ODP_PRESENT] = 0,
+	};
+
+	return bring_in(region, region->block_off + (va - region->iova), length,
+			flags[advice]);
+}
+
+/* ---- life ---- */
+
+int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq)
+{
+	struct tern_odp *odp = kzalloc(sizeof(*odp), TERN_GFP_CHARGED);
+
+	if (!odp)
+		return -ENOMEM;
+	odp->pfn = (unsigned long *)__get_free_page(TERN_GFP_CHARGED);
+	if (!odp->pfn) {
+		kfree(odp);
+		return -ENOMEM;
+	}
+	mmgrab(current->mm);
+	odp->mm = current->mm;
+	odp->wq = wq;
+	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
+	mutex_init(&odp->fault_lock);
+	spin_lock_init(&odp->lock);
+	region->odp = odp;
+	return 0;
+}
+
+void tern_odp_free(struct tern_odp *odp)
+{
+	struct odp_chunk *chunk;
+	unsigned long i;
+
+	if (!odp)
+		return;
+	xa_for_each(&odp->chunks, i, chunk)
+		chunk_destroy(chunk);
+	xa_destroy(&odp->chunks);
+	mmdrop(odp->mm);
+	free_page((unsigned long)odp->pfn);
+	kfree(odp);
+}
+
+#endif
