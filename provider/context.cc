@@ -26,7 +26,8 @@ bool env_is_set(const char *name)
 	return value && value[0] && !(value[0] == '0' && !value[1]);
 }
 
-constexpr uint64_t kFeatures = TERN_FEATURE_DOORBELL_FILE;
+constexpr uint64_t kFeatures =
+	TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY;
 
 /* What the kernel says about a context. */
 struct Answer {
@@ -64,6 +65,7 @@ void take_answer(Context *ctx, const Answer &answer)
 	reinterpret_cast<verbs_device *>(ctx->base.device)->core_support = answer.core_support;
 	if (answer.driver.features & TERN_FEATURE_DOORBELL_FILE)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
+	ctx->features = answer.driver.features;
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }

@@ -26,6 +26,7 @@
 namespace tern {
 
 struct Context {
+	uint64_t features;    /* TERN_FEATURE_*: what the module has, of what we know */
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
@@ -46,7 +47,14 @@ struct Pd {
 	ibv_pd base;
 	Pd *parent; /* of a parent domain: the PD whose handle it has */
 	Td *td;
-	std::atomic<uint32_t> users; /* parent domains of this PD */
+	std::atomic<uint32_t> users; /* parent domains and null regions of this PD */
+};
+
+struct Dm {
+	ibv_dm base;
+	unsigned char *map;
+	size_t bytes; /* of the mapping */
+	size_t length;
 };
 
 struct Cq {
@@ -108,6 +116,11 @@ inline Pd *to_pd(ibv_pd *pd)
 	return reinterpret_cast<Pd *>(pd);
 }
 
+inline Dm *to_dm(ibv_dm *dm)
+{
+	return reinterpret_cast<Dm *>(dm);
+}
+
 inline Cq *to_cq(ibv_cq *cq)
 {
 	return reinterpret_cast<Cq *>(cq);
@@ -163,6 +176,11 @@ template <typename T> std::nullptr_t create_failed(T *object, int err)
 inline uint64_t user_handle(const void *object)
 {
 	return reinterpret_cast<uintptr_t>(object);
+}
+
+inline bool has_feature(ibv_context *context, tern_features feature)
+{
+	return to_context(context)->features & feature;
 }
 
 inline bool is_iwarp(const ibv_context *context)

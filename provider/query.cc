@@ -66,6 +66,7 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 	out->hca_core_clock = kClockKhz;
 	out->device_cap_flags_ex =
 		in.device_cap_flags_ex ? in.device_cap_flags_ex : in.base.device_cap_flags;
+	out->max_dm_size = in.max_dm_size;
 	out->phys_port_cnt_ex = in.base.phys_port_cnt;
 }
 

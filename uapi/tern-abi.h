@@ -89,6 +89,12 @@ struct tern_sge {
 	__u32 lkey;
 };
 
+/*
+ * The lkey of the null region: at any address it gives zeros, and what is written there is discarded.
+ * It is the same in all PDs, and no rkey. Other keys are above 0xff.
+ */
+#define TERN_NULL_LKEY		0xff
+
 enum tern_wr_opcode {
 	TERN_WR_RDMA_WRITE		= 0,
 	TERN_WR_RDMA_WRITE_WITH_IMM	= 1,
@@ -247,6 +253,8 @@ enum tern_features {
 	TERN_FEATURE_ELISION		= 1u << 1,	/* TERN_RING_F_DRAINING works */
 	/* 1u << 2 had a meaning once; do not use it again */
 	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is valid */
+	TERN_FEATURE_NULL_MR		= 1u << 4,	/* TERN_NULL_LKEY works */
+	TERN_FEATURE_DEVICE_MEMORY	= 1u << 5,	/* TERN_ATTR_ALLOC_DM_RESP is answered */
 };
 
 /*
@@ -273,6 +281,24 @@ struct tern_alloc_ucontext_resp {
  * existing features, and a descriptor of its own for the context's doorbell file.
  */
 #define TERN_ATTR_QUERY_CONTEXT_RESP	0x1000	/* the first of the driver's name space */
+
+/* Device memory, to mmap on the context's command fd. bytes is page-rounded. */
+struct tern_dm_resp {
+	__aligned_u64 offset;
+	__aligned_u64 bytes;
+	__aligned_u64 length;	/* as it was allocated */
+};
+
+/*
+ * The driver's attribute of UVERBS_METHOD_DM_ALLOC, and the driver's method of UVERBS_OBJECT_DM, for
+ * a process that was handed the command file and a handle. Both answer with struct tern_dm_resp.
+ */
+enum tern_dm_ids {
+	TERN_ATTR_ALLOC_DM_RESP		= 0x1000,	/* each the first of the driver's name space */
+	TERN_METHOD_QUERY_DM		= 0x1000,
+	TERN_ATTR_QUERY_DM_HANDLE	= 0x1000,
+	TERN_ATTR_QUERY_DM_RESP		= 0x1001,
+};
 
 struct tern_create_cq_resp {
 	struct tern_mmap ring;

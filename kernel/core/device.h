@@ -50,6 +50,7 @@ struct tern_dev {
 	u32 next_ah;
 	atomic_t next_srqn;
 	atomic_t num_pd, num_mr, num_mw, num_cq, num_srq;
+	atomic_t num_dm_pages;
 	atomic_t num_qp;		/* until struct tern_qp is released */
 	void *transport_data;		/* transport's per-device state */
 };

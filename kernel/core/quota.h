@@ -7,13 +7,19 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
-/* Counts one more object, of which the device has max: 0 or -ENOMEM. Undone by atomic_dec(). */
+/* Counts that many more, of which the device has max: 0 or -ENOMEM. Undone by atomic_sub(). */
+static inline int tern_count_many_in(atomic_t *n, u32 more, u32 max)
+{
+	if ((u32)atomic_add_return(more, n) <= max)
+		return 0;
+	atomic_sub(more, n);
+	return -ENOMEM;
+}
+
+/* Counts one more. Undone by atomic_dec(). */
 static inline int tern_count_in(atomic_t *n, u32 max)
 {
-	if ((u32)atomic_inc_return(n) <= max)
-		return 0;
-	atomic_dec(n);
-	return -ENOMEM;
+	return tern_count_many_in(n, 1, max);
 }
 
 #endif

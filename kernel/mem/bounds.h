@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The arithmetic of address ranges and of blocks. It does not overflow for any
- * input. No other file of the driver adds an address to a length.
+ * The arithmetic of address ranges, of blocks and of pieces. It does not overflow
+ * for any input. No other file of the driver adds an address to a length.
  *
  * Pure: also built into the unit tests.
  */
@@ -53,6 +53,33 @@ static inline u64 mem_block_run(u64 off, u64 left, u32 shift)
 	u64 run = ((u64)1 << shift) - mem_block_offset(off, shift);
 
 	return run < left ? run : left;
+}
+
+/* Memory of any length and alignment. Pieces of an array follow each other without a gap in offsets. */
+struct mem_piece {
+	void *kva;
+	u64 end;		/* offset of the byte behind it */
+};
+
+static inline u64 mem_pieces_end(const struct mem_piece *piece, u32 n)
+{
+	return n ? piece[n - 1].end : 0;
+}
+
+/* The piece of n that has byte off. There is one: off < mem_pieces_end(). */
+static inline u32 mem_piece_index(const struct mem_piece *piece, u32 n, u64 off)
+{
+	u32 low = 0, high = n - 1;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (piece[middle].end > off)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
 #endif

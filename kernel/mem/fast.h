@@ -11,9 +11,12 @@ struct tern_mem_ctx;
 struct tern_mr;
 struct tern_region;
 
-/* Room for max_pages. May sleep. ERR_PTR. */
-struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd,
-					   u32 max_pages);
+/*
+ * Room for max_pages, or with gaps for as many pieces of any length and alignment. May sleep.
+ * ERR_PTR.
+ */
+struct tern_region *tern_region_alloc_fast(struct tern_keys *keys, struct ib_pd *pd, u32 max_pages,
+					   bool gaps);
 
 /* ib_device_ops.map_mr_sg for FAST regions. */
 int tern_region_map_sg(struct tern_mr *mr, struct scatterlist *sg, int sg_nents,

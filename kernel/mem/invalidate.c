@@ -32,6 +32,7 @@ static int may_invalidate(const struct tern_mem_ctx *ctx, const struct tern_regi
 	case TERN_REGION_USER:
 	case TERN_REGION_ODP:
 	case TERN_REGION_DMA:
+	case TERN_REGION_MAPPED:
 	case TERN_REGION_MW1:				/* IBTA o10-37.2.26 */
 		break;
 	}

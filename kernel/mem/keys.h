@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The keys of a device, and the region of each. key = index << 8 | variant;
- * index 0 is never used.
+ * The keys of a device, and the region of each. key = index << 8 | variant; no
+ * region has index 0, to which TERN_NULL_LKEY belongs.
  */
 #ifndef TERN_MEM_KEYS_H
 #define TERN_MEM_KEYS_H
@@ -47,7 +47,8 @@ static inline bool tern_key_has_index(const struct tern_region *region, u32 inde
 
 /*
  * Finds by index; the caller compares the whole key. Only under RCU; BHs or IRQs off are enough.
- * Use a FAST region or a window only under its lock, and if its state is not DEAD.
+ * Use a region of a kind that changes (FAST, MAPPED, windows) only under its lock, and if its state
+ * is not DEAD.
  */
 static inline struct tern_region *tern_key_lookup(struct tern_keys *keys, u32 key)
 {

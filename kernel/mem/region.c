@@ -2,18 +2,33 @@
 /*
  * The life of a region: create, kill, free; and DMA regions, which need no more
  * than that. A region is found by RCU. Each user of its memory holds a
- * reference. USER and DMA regions never change once published; FAST regions and
- * windows change under their lock.
+ * reference. USER and DMA regions never change once published; the others change
+ * under their lock.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
+#include "area.h"
 #include "charged.h"
+#include "mem/bounds.h"
+#include "mem/dmabuf.h"
 #include "mem/keys.h"
 #include "mem/odp.h"
 #include "mem/region.h"
+
+/* A block that is longer than all memory. */
+#define ONE_BLOCK_SHIFT	63
+
+int tern_region_access_check(int access)
+{
+	if (access & ~TERN_ACCESS_KNOWN)
+		return -EOPNOTSUPP;
+	if (access & TERN_ACCESS_ALTERS && !(access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return 0;
+}
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 				       enum tern_region_kind kind)
@@ -45,8 +60,12 @@ static void region_free_memory(struct tern_region *region)
 {
 	kvfree(region->block);
 	kvfree(region->pending);
+	kvfree(region->piece);
+	kvfree(region->pending_piece);
 	ib_umem_release(region->umem);
 	tern_odp_free(region->odp);
+	tern_dmabuf_put(region->dmabuf);
+	tern_area_put(region->area);
 }
 
 void tern_region_abort(struct tern_keys *keys, struct tern_region *region)
@@ -54,6 +73,30 @@ void tern_region_abort(struct tern_keys *keys, struct tern_region *region)
 	tern_key_release(keys, region->key);
 	region_free_memory(region);
 	kfree(region);
+}
+
+int tern_region_place(struct tern_region *region, u64 iova, u64 length, int access)
+{
+	if (access & IB_ZERO_BASED)
+		iova = 0;
+	if (mem_range_wraps(iova, length))
+		return -EINVAL;
+
+	region->iova = iova;
+	region->length = length;
+	region->access = access;
+	return 0;
+}
+
+int tern_region_map_one(struct tern_region *region, void *kva)
+{
+	region->block = tern_table_alloc(1, sizeof(*region->block));
+	if (!region->block)
+		return -ENOMEM;
+	region->block[0] = kva;
+	region->nblocks = 1;
+	region->block_shift = ONE_BLOCK_SHIFT;
+	return 0;
 }
 
 void tern_region_drain(struct tern_region *region)
@@ -113,6 +156,20 @@ void tern_region_close(struct tern_region *region)
 	spin_unlock_irqrestore(&region->lock, irq);
 }
 
+void tern_region_revoke(struct tern_region *region)
+{
+	unsigned long irq;
+	bool valid;
+
+	spin_lock_irqsave(&region->lock, irq);
+	valid = region->state == TERN_REGION_VALID;
+	if (valid)
+		region->state = TERN_REGION_CLOSING;
+	spin_unlock_irqrestore(&region->lock, irq);
+	if (valid)
+		tern_region_close(region);
+}
+
 struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd, int access)
 {
 	struct tern_region *region = tern_region_create(keys, pd, TERN_REGION_DMA);
@@ -129,12 +186,17 @@ struct tern_region *tern_region_get_dma(struct tern_keys *keys, struct ib_pd *pd
 
 int tern_region_destroy(struct tern_keys *keys, struct tern_region *region)
 {
-	int err = tern_region_kill(region, NULL);
+	int err;
 
-	if (err)
-		return err;
-	tern_key_release(keys, region->key);
-	tern_region_drain(region);
-	tern_region_free(region);
-	return 0;
+	/* A revocation finds it alive, or without spans. */
+	tern_dmabuf_lock(region->dmabuf);
+	err = tern_region_kill(region, NULL);
+	if (!err) {
+		tern_key_release(keys, region->key);
+		tern_region_drain(region);
+	}
+	tern_dmabuf_unlock(region->dmabuf);
+	if (!err)
+		tern_region_free(region);
+	return err;
 }

@@ -17,6 +17,9 @@
 #include <rdma/ib_verbs.h>
 
 struct ib_umem;
+struct mem_piece;
+struct tern_area;
+struct tern_dmabuf;
 struct tern_keys;
 struct tern_mr;
 struct tern_odp;
@@ -35,14 +38,17 @@ enum tern_region_kind {
 	TERN_REGION_DMA,	/* all of kernel memory (get_dma_mr) */
 	TERN_REGION_ODP,	/* user memory that is not pinned: odp.h */
 	TERN_REGION_FAST,	/* ib_alloc_mr + IB_WR_REG_MR */
+	TERN_REGION_MAPPED,	/* one piece of kernel addresses: a dma-buf, device memory */
 	TERN_REGION_MW1,
 	TERN_REGION_MW2,
 };
 
 enum tern_region_state {
-	TERN_REGION_FREE,	/* FAST, MW: new, invalidated, unbound; lets nothing through */
+	/* FAST, MW, MAPPED: new, invalidated, unbound, revoked; lets nothing through */
+	TERN_REGION_FREE,
 	TERN_REGION_VALID,
-	TERN_REGION_CLOSING,	/* FAST, MW: FREE when the last span is gone; no new one, no bind */
+	/* FAST, MW, MAPPED: FREE when the last span is gone; no new one, no bind */
+	TERN_REGION_CLOSING,
 	TERN_REGION_DEAD,	/* being destroyed: no new span, bind or registration */
 };
 
@@ -64,12 +70,16 @@ struct tern_region {
 	u32 max_blocks;		/* FAST */
 	u32 block_shift;
 	u64 block_off;		/* of iova within block[0]; windows: within the MR's */
+	struct mem_piece *piece;	/* FAST with gaps: nblocks of them, and no blocks */
 	struct ib_umem *umem;
 	struct tern_odp *odp;	/* ODP: block_off is the owner's address of iova, block NULL */
+	struct tern_dmabuf *dmabuf;	/* MAPPED: one of these two */
+	struct tern_area *area;
 	struct tern_region *instead;	/* USER, DEAD: re-registered as that one; under lock */
 	/* FAST: what ib_map_mr_sg left for the next TERN_WR_REG_MR */
 	struct tern_mr *fast;
 	void **pending;
+	struct mem_piece *pending_piece;
 	/* windows */
 	struct tern_region *mr;	/* bound region; holds mr->bound_windows */
 	atomic_t bound_windows;	/* regions: dereg/rereg is -EBUSY while not 0 */
@@ -101,20 +111,31 @@ int tern_region_destroy(struct tern_keys *keys, struct tern_region *region);
 
 /* ---- among the files of mem/ ---- */
 
+/* May user memory, or what is like it, be registered with these flags? 0 or -EOPNOTSUPP/-EINVAL. */
+int tern_region_access_check(int access);
 /* A region of a reserved key, FREE and not yet published. ERR_PTR(-ENOMEM/-EBUSY). */
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 				       enum tern_region_kind kind);
-/* Undoes create of a region that was never published. */
+/* Undoes create of a region that was never published. Sleeps. */
 void tern_region_abort(struct tern_keys *keys, struct tern_region *region);
+/* Its address, length and rights; with IB_ZERO_BASED addresses are offsets. -EINVAL: it wraps. */
+int tern_region_place(struct tern_region *region, u64 iova, u64 length, int access);
+/* Its memory, before it is published: one piece of kernel addresses. -ENOMEM. */
+int tern_region_map_one(struct tern_region *region, void *kva);
 /* After unpublishing: drop the owner's reference and sleep until the last span is gone. */
 void tern_region_drain(struct tern_region *region);
-/* After draining: free the memory, and the region a grace period later. */
+/* After draining: free the memory, and the region a grace period later. Sleeps. */
 void tern_region_free(struct tern_region *region);
 /*
  * FREE or VALID to DEAD; -EBUSY if windows are bound. instead: the region that replaces it, or
  * NULL. Lookups that found the dead one by its key go on with the replacement.
  */
 int tern_region_kill(struct tern_region *region, struct tern_region *instead);
+/*
+ * MAPPED: VALID to FREE for ever. No span is left on return. The caller excludes
+ * tern_region_destroy().
+ */
+void tern_region_revoke(struct tern_region *region);
 
 /*
  * The rules of spans (span.h) for lockdep. Holding a span is a shared lock, taken by trylock.

@@ -18,7 +18,11 @@
 #include "mem/odp.h"
 #include "mem/region.h"
 #include "mem/span.h"
+#include "tern-abi.h"
 #include "uncleared.h"
+
+/* What the null region gives, again and again. */
+static const u8 zeros[1024];
 
 /* Checks everything except the state. How the state is kept stable differs by kind. */
 static __always_inline int span_check(const struct tern_mem_ctx *ctx,
@@ -95,8 +99,8 @@ static bool need_alters(u32 need)
 }
 
 /*
- * ODP, FAST, windows: all is decided under the lock that guards changes. If the state is not DEAD,
- * the owner's reference is still held, and the binding holds a bound window's MR.
+ * The others: all is decided under the lock that guards changes. If the state is not DEAD, the
+ * owner's reference is still held, and the binding holds a bound window's MR.
  */
 static int span_get_changing(const struct tern_mem_ctx *ctx, struct tern_region *region, u32 key,
 			     u64 va, u64 length, u32 need, struct tern_span *span)
@@ -131,6 +135,14 @@ unlock:
 	return err;
 }
 
+static noinline int span_get_null(u32 key, u64 length, u32 need, struct tern_span *span)
+{
+	if (key != TERN_NULL_LKEY || need & TERN_ACCESS_REMOTE)
+		return -EINVAL;
+	span->length = length;
+	return 0;
+}
+
 static __always_inline int span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length,
 				    u32 need, struct tern_span *span)
 {
@@ -145,7 +157,7 @@ static __always_inline int span_get(const struct tern_mem_ctx *ctx, u32 key, u64
 
 	region = tern_key_lookup(ctx->keys, key);
 	if (unlikely(!region))
-		return -EINVAL;
+		return span_get_null(key, length, need, span);
 	if (likely(region->kind == TERN_REGION_USER || region->kind == TERN_REGION_DMA))
 		return span_get_fixed(ctx, region, key, va, length, need, span);
 	return span_get_changing(ctx, region, key, va, length, need, span);
@@ -177,6 +189,21 @@ void tern_span_put(struct tern_span *span)
 	span->length = 0;
 }
 
+/* As span_chunk(), of a region without blocks, at offset pos of the region's memory. */
+static noinline size_t blockless_chunk(const struct tern_region *region, u64 pos, u64 left,
+				       void **p)
+{
+	u32 i;
+
+	if (region->odp) {
+		*p = tern_odp_address(region->odp, pos);
+		return WARN_ON_ONCE(!*p) ? 0 : mem_block_run(pos, left, PAGE_SHIFT);
+	}
+	i = mem_piece_index(region->piece, region->nblocks, pos);
+	*p = region->piece[i].kva + (pos - mem_pieces_end(region->piece, i));
+	return min_t(u64, left, region->piece[i].end - pos);
+}
+
 /*
  * The contiguous bytes at off: address in *p, returns their number (>= 1 if off < length and they
  * are present).
@@ -186,19 +213,21 @@ static __always_inline size_t span_chunk(const struct tern_span *span, u64 off, 
 	const struct tern_region *region = span->region;
 	u64 left, pos;
 
-	if (!region || off >= span->length)
+	if (off >= span->length)
 		return 0;
 
 	left = span->length - off;
+	if (unlikely(!region)) {
+		*p = (void *)zeros;
+		return min_t(u64, left, sizeof(zeros));
+	}
 	if (region->kind == TERN_REGION_DMA) {
 		*p = span->kva + off;
 		return min_t(u64, left, SIZE_MAX);
 	}
 	pos = span->off + off;
-	if (unlikely(region->odp)) {
-		*p = tern_odp_address(region->odp, pos);
-		return WARN_ON_ONCE(!*p) ? 0 : mem_block_run(pos, left, PAGE_SHIFT);
-	}
+	if (unlikely(!region->block))
+		return blockless_chunk(region, pos, left, p);
 	*p = region->block[mem_block_index(pos, region->block_shift)] +
 	     mem_block_offset(pos, region->block_shift);
 	return mem_block_run(pos, left, region->block_shift);
@@ -215,6 +244,8 @@ static size_t span_clip(const struct tern_span *span, u64 off, size_t n)
 static __always_inline void span_write(const struct tern_span *span, u64 off, const void *src,
 				       size_t n)
 {
+	if (unlikely(!span->region))
+		return;
 	while (n) {
 		void *p;
 		size_t run = min(span_chunk(span, off, &p), n);

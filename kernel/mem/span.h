@@ -27,7 +27,7 @@ struct tern_mem_ctx;
 struct tern_region;
 
 struct tern_span {
-	struct tern_region *region;	/* memory; NULL: zero bytes, nothing held */
+	struct tern_region *region;	/* NULL: no bytes, or the null region; nothing held */
 	struct tern_region *window;	/* the window used, or NULL */
 	u64 off;			/* of the span's first byte in blocks: block_off included */
 	u64 length;
@@ -38,6 +38,7 @@ struct tern_span {
  * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC}
  * bits that the key must grant (0: local read; DMA regions and local access use
  * the lkey). length 0 succeeds without looking at the key (IBTA C9-88).
+ * TERN_NULL_LKEY grants local access to nothing: reads give zeros, writes are dropped.
  * 0, -EACCES (rights, state), -EPERM (another PD's, or QP's), -EINVAL (no such key),
  * -ERANGE (bounds), -EAGAIN (on demand: not now).
  * On 0 the caller owes a tern_span_put().

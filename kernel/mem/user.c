@@ -23,15 +23,6 @@
 /* From a page to 1 GiB: no page is larger. */
 #define USER_BLOCK_MAX_SHIFT	30
 
-static int user_access_check(int access)
-{
-	if (access & ~TERN_ACCESS_KNOWN)
-		return -EOPNOTSUPP;
-	if (access & TERN_ACCESS_ALTERS && !(access & IB_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return 0;
-}
-
 static int user_fill_blocks(struct tern_region *region, struct ib_umem *umem, unsigned long pgsz)
 {
 	struct ib_block_iter iter;
@@ -112,20 +103,6 @@ static int user_attach(struct tern_region *region, u64 start, u64 length,
 	return tern_odp_attach(region, wq);
 }
 
-/* The iova of a registration. Zero-based ones are addressed by offset. */
-static int user_place(struct tern_region *region, u64 iova, u64 length, int access)
-{
-	if (access & IB_ZERO_BASED)
-		iova = 0;
-	if (mem_range_wraps(iova, length))
-		return -EINVAL;
-
-	region->iova = iova;
-	region->length = length;
-	region->access = access;
-	return 0;
-}
-
 struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *pd, u64 start,
 					 u64 length, u64 iova, int access,
 					 struct workqueue_struct *wq)
@@ -133,7 +110,7 @@ struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *p
 	struct tern_region *region;
 	int err;
 
-	err = user_access_check(access);
+	err = tern_region_access_check(access);
 	if (err)
 		return ERR_PTR(err);
 
@@ -142,7 +119,7 @@ struct tern_region *tern_region_reg_user(struct tern_keys *keys, struct ib_pd *p
 	if (IS_ERR(region))
 		return region;
 
-	err = user_place(region, iova, length, access);
+	err = tern_region_place(region, iova, length, access);
 	if (!err)
 		err = region->kind == TERN_REGION_ODP ?
 			      user_attach(region, start, length, wq) :
@@ -167,14 +144,14 @@ static int rereg_map(struct tern_region *new, struct ib_device *ibdev, const str
 
 	*pinned = true;
 	if (flags & IB_MR_REREG_TRANS) {
-		err = user_place(new, iova, length, new->access);
+		err = tern_region_place(new, iova, length, new->access);
 		return err ?: user_map(new, ibdev, start, length, new->access);
 	}
 
 	/*
 	 * ib_mr keeps the requested iova, in case ZERO_BASED is added or removed with the access.
 	 */
-	err = user_place(new, mr->ibmr.iova, old->length, new->access);
+	err = tern_region_place(new, mr->ibmr.iova, old->length, new->access);
 	if (err)
 		return err;
 
@@ -207,9 +184,7 @@ int tern_region_rereg_user(struct tern_keys *keys, struct tern_mr *mr, int flags
 	if (old->kind != TERN_REGION_USER)
 		return -EINVAL;
 	if (flags & IB_MR_REREG_ACCESS) {
-		if (access & IB_ACCESS_ON_DEMAND)
-			return -EOPNOTSUPP;
-		err = user_access_check(access);
+		err = tern_region_access_check(access);
 		if (err)
 			return err;
 	}

@@ -94,8 +94,7 @@ static int mr_bind(const struct tern_region *window, struct tern_region **bound,
 	struct tern_region *mr = *bound, *instead;
 	int err;
 
-	if (!mr || (mr->kind != TERN_REGION_USER && mr->kind != TERN_REGION_ODP &&
-		    mr->kind != TERN_REGION_FAST))
+	if (!mr || mr->kind == TERN_REGION_DMA || tern_region_is_window(mr))
 		return -EINVAL;
 
 	for (;; mr = instead) {

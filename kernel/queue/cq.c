@@ -35,7 +35,7 @@ int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
 
 void tern_cq_uninit(struct tern_cq *cq)
 {
-	tern_ring_put(cq->ring);
+	tern_ring_destroy(cq->ring);
 	cq->ring = NULL;
 }
 
@@ -167,7 +167,7 @@ int tern_cq_resize(struct tern_cq *cq, u32 cqe)
 	}
 	if (ret < 0 || cq->dead) {
 		spin_unlock_irqrestore(&cq->lock, irq);
-		tern_ring_put(new);
+		tern_ring_destroy(new);
 		return -EINVAL;
 	}
 
@@ -180,6 +180,6 @@ int tern_cq_resize(struct tern_cq *cq, u32 cqe)
 	cq->ibcq.cqe = new->nslots;
 	spin_unlock_irqrestore(&cq->lock, irq);
 
-	tern_ring_put(old);
+	tern_ring_destroy(old);
 	return 0;
 }

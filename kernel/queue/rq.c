@@ -39,7 +39,7 @@ int tern_rq_init(struct tern_rq *rq, u32 max_wr, u32 max_sge, bool user)
 
 void tern_rq_uninit(struct tern_rq *rq)
 {
-	tern_ring_put(rq->ring);
+	tern_ring_destroy(rq->ring);
 	rq->ring = NULL;
 }
 
@@ -182,7 +182,7 @@ int tern_rq_resize(struct tern_rq *rq, u32 max_wr)
 	if (ret < 0 || rq->limit > new->nslots) {
 		spin_unlock(&rq->take_lock);
 		spin_unlock_irqrestore(&rq->post_lock, irq);
-		tern_ring_put(new);
+		tern_ring_destroy(new);
 		return -EINVAL;
 	}
 
@@ -194,7 +194,7 @@ int tern_rq_resize(struct tern_rq *rq, u32 max_wr)
 	spin_unlock(&rq->take_lock);
 	spin_unlock_irqrestore(&rq->post_lock, irq);
 
-	tern_ring_put(old);
+	tern_ring_destroy(old);
 	return 0;
 }
 

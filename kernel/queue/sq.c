@@ -71,7 +71,7 @@ void tern_sq_uninit(struct tern_sq *sq)
 	if (sq->user)
 		kvfree(sq->copy);
 	sq->copy = NULL;
-	tern_ring_put(sq->ring);
+	tern_ring_destroy(sq->ring);
 	sq->ring = NULL;
 }
 

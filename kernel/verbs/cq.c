@@ -42,7 +42,7 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!udata)
 		return 0;
 
-	obj->mmap = tern_mmap_add(udata, obj->cq.ring, &resp.ring);
+	obj->mmap = tern_mmap_ring(udata, obj->cq.ring, &resp.ring);
 	if (IS_ERR(obj->mmap)) {
 		err = PTR_ERR(obj->mmap);
 		goto uninit;
@@ -79,7 +79,7 @@ static int resize_user_cq(struct tern_cq_obj *obj, u32 cqe, struct ib_udata *uda
 		rdma_user_mmap_entry_remove(mmap);
 		return err;
 	}
-	tern_mmap_bind(mmap, obj->cq.ring);
+	tern_mmap_bind(mmap, obj->cq.ring->area);
 	rdma_user_mmap_entry_remove(obj->mmap);
 	obj->mmap = mmap;
 	return 0;

@@ -15,6 +15,7 @@
 #include "verbs/ah.h"
 #include "verbs/cq.h"
 #include "verbs/device.h"
+#include "verbs/dm.h"
 #include "verbs/mcast.h"
 #include "verbs/mmap.h"
 #include "verbs/mr.h"
@@ -61,7 +62,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_qp = lim->max_qp,
 		.max_qp_wr = lim->max_qp_wr,
 		.device_cap_flags = lim->device_cap_flags,
-		.kernel_cap_flags = IBK_ALLOW_USER_UNREG |
+		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_SG_GAPS_REG |
 				    (lim->odp_rc ? IBK_ON_DEMAND_PAGING : 0),
 		.max_send_sge = TERN_MAX_SGE,
 		.max_recv_sge = TERN_MAX_SGE,
@@ -95,6 +96,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		},
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = TERN_CLOCK_KHZ,
+		.max_dm_size = TERN_MAX_DM_BYTES,
 	};
 	return 0;
 }
@@ -136,6 +138,7 @@ static int del_gid(const struct ib_gid_attr *attr, void **context)
 }
 
 TERN_REG_USER_MR(reg_user_mr, tern_reg_user_mr)
+TERN_REG_USER_MR_DMABUF(reg_user_mr_dmabuf, tern_reg_user_mr_dmabuf)
 TERN_RESIZE_CQ(resize_cq, tern_resize_cq)
 
 static const struct ib_device_ops tern_device_ops = {
@@ -145,6 +148,7 @@ static const struct ib_device_ops tern_device_ops = {
 
 	.add_gid = add_gid,
 	.advise_mr = tern_advise_mr,
+	.alloc_dm = tern_alloc_dm,
 	.alloc_hw_port_stats = tern_alloc_hw_port_stats,
 	.alloc_mr = tern_alloc_mr,
 	.alloc_mw = tern_alloc_mw,
@@ -153,6 +157,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.create_cq = tern_create_cq,
 	.create_qp = tern_create_qp,
 	.create_srq = tern_create_srq,
+	.dealloc_dm = tern_dealloc_dm,
 	.dealloc_mw = tern_dealloc_mw,
 	.dealloc_pd = tern_dealloc_pd,
 	.dealloc_ucontext = tern_dealloc_ucontext,
@@ -189,7 +194,9 @@ static const struct ib_device_ops tern_device_ops = {
 	.query_qp = tern_query_qp,
 	.query_srq = tern_query_srq,
 	.query_ucontext = tern_query_ucontext,
+	.reg_dm_mr = tern_reg_dm_mr,
 	.reg_user_mr = reg_user_mr,
+	.reg_user_mr_dmabuf = reg_user_mr_dmabuf,
 	.req_notify_cq = tern_cq_req_notify,
 	.rereg_user_mr = tern_rereg_user_mr,
 	.TERN_RESIZE_CQ_OP = resize_cq,
@@ -200,6 +207,12 @@ static const struct ib_device_ops tern_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, tern_ibqp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, tern_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, tern_ucontext, ibuc),
+};
+
+static const struct uapi_definition tern_uapi_defs[] = {
+	UAPI_DEF_CHAIN(tern_context_defs),
+	UAPI_DEF_CHAIN(tern_dm_defs),
+	{},
 };
 
 /* Verbs of devices with unconnected QPs. */

@@ -11,17 +11,20 @@
 #include "core/fault.h"
 #include "core/quota.h"
 #include "core/transport.h"
+#include "mem/dm.h"
+#include "mem/dmabuf.h"
 #include "mem/fast.h"
 #include "mem/odp.h"
 #include "mem/region.h"
 #include "mem/user.h"
+#include "verbs/dm.h"
 #include "verbs/mr.h"
 #include "verbs/ucontext.h"
 #include "verbs/udata.h"
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
-		   IB_ACCESS_HUGETLB | IB_ACCESS_ON_DEMAND)
+		   IB_ACCESS_HUGETLB)
 
 static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 {
@@ -29,10 +32,10 @@ static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 }
 
 /* Optional flags may be ignored by definition. Any other unknown flag is refused. */
-static int clean_access(int *access)
+static int clean_access(int *access, int known)
 {
 	*access &= ~IB_ACCESS_OPTIONAL;
-	return *access & ~MR_ACCESS ? -EOPNOTSUPP : 0;
+	return *access & ~known ? -EOPNOTSUPP : 0;
 }
 
 static struct tern_mr *mr_alloc(struct tern_dev *dev)
@@ -88,7 +91,7 @@ struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	struct tern_mr *mr;
 	int err;
 
-	err = tern_udata_check(udata, 0) ?: clean_access(&access);
+	err = tern_udata_check(udata, 0) ?: clean_access(&access, MR_ACCESS | IB_ACCESS_ON_DEMAND);
 	if (!err && access & IB_ACCESS_ON_DEMAND) {
 		pager = &rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->pager;
 		err = dev->transport->limits->odp_rc ? tern_pager_start(pager) : -EOPNOTSUPP;
@@ -178,6 +181,42 @@ int tern_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice, u
 	return err;
 }
 
+struct ib_mr *tern_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova, int fd,
+				      int access)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	struct tern_mr *mr;
+	int err;
+
+	err = clean_access(&access, TERN_DMABUF_ACCESS);
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_alloc(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(dev, mr, tern_region_reg_dmabuf(&dev->keys, ibpd, fd, offset, length, iova,
+							 access));
+}
+
+/* ib_core has compared the range with the length that was allocated. */
+struct ib_mr *tern_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct tern_dev *dev = to_tern_dev(ibpd->device);
+	int access = attr->access_flags;
+	struct tern_mr *mr;
+	int err;
+
+	err = clean_access(&access, MR_ACCESS);
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_alloc(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mr_finish(dev, mr, tern_region_reg_dm(&dev->keys, ibpd, to_tern_dm(ibdm)->area,
+						     attr->offset, attr->length, access));
+}
+
 struct ib_mr *tern_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				 int access, struct ib_pd *ibpd, struct ib_udata *udata)
 {
@@ -188,7 +227,7 @@ struct ib_mr *tern_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 l
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = 0;
-	err = tern_udata_check(udata, 0) ?: clean_access(&access);
+	err = tern_udata_check(udata, 0) ?: clean_access(&access, MR_ACCESS);
 	if (err)
 		return ERR_PTR(err);
 
@@ -206,14 +245,15 @@ struct ib_mr *tern_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_nu
 	struct tern_dev *dev = to_tern_dev(ibpd->device);
 	struct tern_mr *mr;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_num_sg || max_num_sg > TERN_MAX_FAST_REG_PAGES)
 		return ERR_PTR(-EINVAL);
 	mr = mr_alloc(dev);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	return mr_finish(dev, mr, tern_region_alloc_fast(&dev->keys, ibpd, max_num_sg));
+	return mr_finish(dev, mr, tern_region_alloc_fast(&dev->keys, ibpd, max_num_sg,
+							 type == IB_MR_TYPE_SG_GAPS));
 }
 
 int tern_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,

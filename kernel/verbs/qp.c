@@ -130,12 +130,12 @@ static int answer_create(struct tern_ibqp *iq, struct ib_udata *udata)
 	struct tern_qp *qp = iq->qp;
 	int err;
 
-	mmap = tern_mmap_add(udata, qp->sq.ring, &resp.sq);
+	mmap = tern_mmap_ring(udata, qp->sq.ring, &resp.sq);
 	if (IS_ERR(mmap))
 		return PTR_ERR(mmap);
 	iq->sq_mmap = mmap;
 	if (!qp->srq) {
-		mmap = tern_mmap_add(udata, qp->rq.ring, &resp.rq);
+		mmap = tern_mmap_ring(udata, qp->rq.ring, &resp.rq);
 		if (IS_ERR(mmap)) {
 			err = PTR_ERR(mmap);
 			goto unmap;

@@ -42,7 +42,7 @@ int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 		goto uncount;
 
 	if (udata) {
-		srq->mmap = tern_mmap_add(udata, srq->rq.ring, &resp.ring);
+		srq->mmap = tern_mmap_ring(udata, srq->rq.ring, &resp.ring);
 		if (IS_ERR(srq->mmap)) {
 			err = PTR_ERR(srq->mmap);
 			goto uninit;
@@ -82,7 +82,7 @@ static int resize_user_srq(struct tern_srq *srq, u32 max_wr, struct ib_udata *ud
 		rdma_user_mmap_entry_remove(mmap);
 		return err;
 	}
-	tern_mmap_bind(mmap, srq->rq.ring);
+	tern_mmap_bind(mmap, srq->rq.ring->area);
 	rdma_user_mmap_entry_remove(srq->mmap);
 	srq->mmap = mmap;
 	return 0;

@@ -18,7 +18,8 @@
 static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
 #define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
-		       TERN_FEATURE_DOORBELL_FILE)
+		       TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | \
+		       TERN_FEATURE_DEVICE_MEMORY)
 /* The length of the answer before it had a doorbell file. */
 #define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
@@ -123,7 +124,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(tern_query_context, UVERBS_OBJECT_DEVICE, UVERBS_ME
 								    reserved),
 						 UA_OPTIONAL));
 
-const struct uapi_definition tern_uapi_defs[] = {
+const struct uapi_definition tern_context_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &tern_query_context),
 	{},
 };

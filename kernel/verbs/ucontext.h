@@ -18,7 +18,7 @@ struct tern_ucontext {
 
 int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
-extern const struct uapi_definition tern_uapi_defs[];
+extern const struct uapi_definition tern_context_defs[];
 void tern_dealloc_ucontext(struct ib_ucontext *ibuc);
 void tern_disassociate_ucontext(struct ib_ucontext *ibuc);
 

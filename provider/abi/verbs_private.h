@@ -146,6 +146,7 @@ static_assert(offsetof(verbs_context, context) + sizeof(ibv_context) == sizeof(v
 /* Programs get these from tern, and may be built with other headers than tern. */
 static_assert(sizeof(ibv_pd) == 16);
 static_assert(sizeof(ibv_td) == 8);
+static_assert(sizeof(ibv_dm) == 32);
 static_assert(sizeof(ibv_mw) == 32);
 static_assert(sizeof(ibv_ah) == 24);
 static_assert(sizeof(ibv_wc) == 48);

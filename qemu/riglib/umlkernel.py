@@ -73,6 +73,11 @@ def ensure(name, rebuild=False):
     return made
 
 
+def kernel(name):
+    """The kernel, a source.Kernel, to build modules with."""
+    return _kernel(name)[0]
+
+
 def module(name):
     """Build tern.ko for a kernel, if anything changed; returns its path."""
     kernel, _ = _kernel(name)

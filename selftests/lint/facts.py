@@ -25,6 +25,7 @@ LIMITS = {
     "cqes in a completion queue": "max_cqe",
     "cqes in a cq": "max_cqe",
     "cqs": "max_cq",
+    "device memory, of all programs": "TERN_MAX_DM_BYTES",
     "gids": "gid_tbl_len",
     "gids; p_keys": "gid_tbl_len pkey_tbl_len",
     "inline bytes": "TERN_MAX_INLINE",

@@ -23,12 +23,13 @@ link: core verbs
 roce/qp: charged core mem proto queue roce/wire uncleared wr
 iwarp/stream: charged core crc mem proto queue wr
 roce/wire: charged core crc mem proto uncleared
-verbs: charged core mem proto queue
+verbs: area charged core mem proto queue
 crc: best_ns proto
 wr: core mem proto queue
 core: charged mem queue
-mem: best_ns charged proto uncleared
-queue: charged proto
+mem: area best_ns charged proto uncleared
+queue: area charged proto
+area: charged
 best_ns:
 charged:
 proto:

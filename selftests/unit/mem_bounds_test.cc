@@ -2,6 +2,8 @@
 // Address range arithmetic, against 128-bit arithmetic at every edge.
 #include "mem/bounds.h"
 
+#include <iterator>
+
 #include <gtest/gtest.h>
 
 namespace {
@@ -104,6 +106,40 @@ TEST(MemBlocks, IndexAndOffsetSplitAnOffset)
 	EXPECT_EQ(mem_block_offset(0x12345678, 12), 0x678u);
 	EXPECT_EQ(mem_block_index(~0ull, 30), ~0ull >> 30);
 	EXPECT_EQ(mem_block_offset(~0ull, 30), (1u << 30) - 1);
+}
+
+/* A region that the kernel has mapped as one piece is a single block. */
+TEST(MemBlocks, OneBlockHoldsEveryOffset)
+{
+	for (u64 off : {u64{0}, u64{4095}, u64{1} << 40, (u64{1} << 63) - 1}) {
+		EXPECT_EQ(mem_block_index(off, 63), 0u);
+		EXPECT_EQ(mem_block_offset(off, 63), off);
+		EXPECT_EQ(mem_block_run(off, 1, 63), 1u);
+	}
+	EXPECT_EQ(mem_block_run(100, u64{1} << 40, 63), u64{1} << 40);
+}
+
+/* Empty pieces have no byte: the one behind them has the byte at their end. */
+TEST(MemPieces, EachByteIsInThePieceThatHasIt)
+{
+	const u32 lengths[] = {1, 4096, 0, 0, 511, 3, 1, 70000, 0, 2};
+
+	for (u32 n = 1; n <= std::size(lengths); n++) {
+		mem_piece piece[std::size(lengths)] = {};
+		u64 end = 0;
+
+		for (u32 i = 0; i < n; i++) {
+			end += lengths[i];
+			piece[i].end = end;
+		}
+		EXPECT_EQ(mem_pieces_end(piece, n), end);
+		for (u64 off = 0, i = 0; off < end; off++) {
+			while (off >= piece[i].end)
+				i++;
+			ASSERT_EQ(mem_piece_index(piece, n, off), i) << off << " of " << end;
+		}
+	}
+	EXPECT_EQ(mem_pieces_end(nullptr, 0), 0u);
 }
 
 } // namespace

@@ -265,6 +265,12 @@ bool iw_zc_wanted(const struct iw_qp *qp, const struct sock *sk)
 	       path_takes_pages(sk) && !READ_ONCE(qp->tx.zc->copied);
 }
 
+/* Not from memory that its owner may take back: TCP would go on reading it. Nor from none. */
+static bool may_be_lent(const struct tern_span *span)
+{
+	return span->region && span->region->kind != TERN_REGION_MAPPED;
+}
+
 bool iw_zc_begin(struct iw_qp *qp)
 {
 	struct tern_send_wqe *wqe = tern_sq_wqe(&qp->base.sq, iw_req_next_slot(&qp->req));
@@ -283,6 +289,10 @@ bool iw_zc_begin(struct iw_qp *qp)
 	if (tern_span_get(&qp->base.mem, sge->lkey, sge->addr, sge->length, 0,
 			  &zc->span[zc->spans]))
 		return false;
+	if (!may_be_lent(&zc->span[zc->spans])) {
+		tern_span_put(&zc->span[zc->spans]);
+		return false;
+	}
 	zc->spans++;
 	zc->span_at = at;
 	return true;

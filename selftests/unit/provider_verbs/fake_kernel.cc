@@ -153,6 +153,8 @@ void FakeKernel::reset()
 	events_reported = 0;
 	doorbell_errno = 0;
 	context_errno = 0;
+	dmabuf_errno = 0;
+	dm_errno = 0;
 	fail_command = -1;
 	fail_errno = 0;
 	fail_mmap = false;
@@ -197,6 +199,14 @@ int FakeKernel::ioctl(void *arg)
 		err = failing(IB_USER_VERBS_CMD_CREATE_SRQ) ?: create_srq(args);
 	} else if (hdr->object_id == UVERBS_OBJECT_QP) {
 		err = failing(IB_USER_VERBS_CMD_CREATE_QP) ?: create_qp(args);
+	} else if (hdr->object_id == UVERBS_OBJECT_MR &&
+		   hdr->method_id == UVERBS_METHOD_REG_DMABUF_MR) {
+		err = dmabuf_errno ?: reg_dmabuf_mr(args);
+	} else if (hdr->object_id == UVERBS_OBJECT_MR &&
+		   hdr->method_id == UVERBS_METHOD_DM_MR_REG) {
+		err = dm_errno ?: reg_dm_mr(args);
+	} else if (hdr->object_id == UVERBS_OBJECT_DM) {
+		err = dm_errno ?: device_memory(hdr->method_id, args);
 	} else if (hdr->object_id != UVERBS_OBJECT_DEVICE) {
 		err = EOPNOTSUPP;
 	} else if (hdr->method_id == UVERBS_METHOD_GET_CONTEXT) {
@@ -359,6 +369,82 @@ int FakeKernel::create_qp(Args &args)
 		       bad("create_qp");
 }
 
+int FakeKernel::reg_dmabuf_mr(Args &args)
+{
+	if (!args.get(UVERBS_ATTR_REG_DMABUF_MR_FD, &dmabuf.fd) ||
+	    !args.get(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &dmabuf.offset) ||
+	    !args.get(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &dmabuf.length) ||
+	    !args.get(UVERBS_ATTR_REG_DMABUF_MR_IOVA, &dmabuf.iova) ||
+	    !args.get(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &dmabuf.access))
+		return bad("reg_dmabuf_mr");
+	dmabuf.pd = args.handle(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE);
+	args.attrs.at(UVERBS_ATTR_REG_DMABUF_MR_HANDLE)->data = add("mr", 0);
+	return args.put(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, uint32_t{0x300}) &&
+			       args.put(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, uint32_t{0x301}) ?
+		       0 :
+		       bad("reg_dmabuf_mr");
+}
+
+int FakeKernel::device_memory(uint16_t method, Args &args)
+{
+	switch (method) {
+	case UVERBS_METHOD_DM_ALLOC:
+		return alloc_dm(args);
+	case UVERBS_METHOD_DM_FREE:
+		return destroy(args.handle(UVERBS_ATTR_FREE_DM_HANDLE), "dm");
+	case TERN_METHOD_QUERY_DM:
+		return query_dm(args);
+	default:
+		return bad("dm method");
+	}
+}
+
+int FakeKernel::alloc_dm(Args &args)
+{
+	tern_dm_resp resp = {};
+	uint32_t align;
+
+	if (!args.get(UVERBS_ATTR_ALLOC_DM_LENGTH, &resp.length) ||
+	    !args.get(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &align))
+		return bad("alloc_dm");
+	const uint32_t handle = add("dm", 0);
+
+	objects[handle].ring =
+		std::make_shared<FakeRing>(static_cast<uint32_t>(resp.length / 64 + 1), 64);
+	resp.offset = describe(objects[handle].ring).offset;
+	resp.bytes = objects[handle].ring->bytes;
+	args.attrs.at(UVERBS_ATTR_ALLOC_DM_HANDLE)->data = handle;
+	return args.put(TERN_ATTR_ALLOC_DM_RESP, resp) ? 0 : bad("alloc_dm");
+}
+
+/* It is as long as its mapping. */
+int FakeKernel::query_dm(Args &args)
+{
+	const uint32_t handle = args.handle(TERN_ATTR_QUERY_DM_HANDLE);
+	tern_dm_resp resp = {};
+
+	if (!objects.count(handle) || object(handle).kind != "dm")
+		return ENOENT;
+	resp.offset = describe(object(handle).ring).offset;
+	resp.bytes = resp.length = object(handle).ring->bytes;
+	return args.put(TERN_ATTR_QUERY_DM_RESP, resp) ? 0 : bad("query_dm");
+}
+
+int FakeKernel::reg_dm_mr(Args &args)
+{
+	if (!args.get(UVERBS_ATTR_REG_DM_MR_OFFSET, &dm.offset) ||
+	    !args.get(UVERBS_ATTR_REG_DM_MR_LENGTH, &dm.length) ||
+	    !args.get(UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, &dm.access))
+		return bad("reg_dm_mr");
+	dm.pd = args.handle(UVERBS_ATTR_REG_DM_MR_PD_HANDLE);
+	dm.dm = args.handle(UVERBS_ATTR_REG_DM_MR_DM_HANDLE);
+	args.attrs.at(UVERBS_ATTR_REG_DM_MR_HANDLE)->data = add("mr", 0);
+	return args.put(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, uint32_t{0x400}) &&
+			       args.put(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, uint32_t{0x401}) ?
+		       0 :
+		       bad("reg_dm_mr");
+}
+
 uint32_t FakeKernel::add(const std::string &kind, uint64_t user_handle)
 {
 	FakeObject object;
@@ -410,6 +496,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		resp.base.fw_ver = 0x0001000200030000ull >> 16;
 		resp.base.max_qp = 1000;
 		resp.base.phys_port_cnt = 1;
+		resp.max_dm_size = 1 << 20;
 		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_device");
 	}
 	case IB_USER_VERBS_CMD_QUERY_PORT: {

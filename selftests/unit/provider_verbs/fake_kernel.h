@@ -60,15 +60,30 @@ struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
 	uint32_t state = 0;		/* QP */
-	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP */
+	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP; device memory */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
 };
 
+/* The last device memory that was to be registered. */
+struct FakeDm {
+	uint32_t pd, dm;
+	uint64_t offset, length;
+	uint32_t access;
+};
+
+/* The last dma-buf that was to be registered. */
+struct FakeDmabuf {
+	uint32_t pd;
+	uint64_t offset, length, iova;
+	uint32_t fd, access;
+};
+
 class FakeKernel {
 public:
-	static constexpr uint64_t kAllFeatures =
-		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE;
+	static constexpr uint64_t kAllFeatures = TERN_FEATURE_NO_SYSCALL_ARM |
+						 TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
+						 TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */
@@ -84,6 +99,8 @@ public:
 	size_t count(const std::string &kind);
 
 	std::map<uint32_t, FakeObject> objects;
+	FakeDmabuf dmabuf = {};
+	FakeDm dm = {};
 	std::atomic<int> ioctls{0};
 	std::atomic<int> doorbells{0}; /* on the doorbell file */
 	std::atomic<int> doorbell_commands{0};
@@ -94,6 +111,8 @@ public:
 	uint32_t events_reported = 0; /* by every destroy */
 	int doorbell_errno = 0;
 	int context_errno = 0;
+	int dmabuf_errno = 0;
+	int dm_errno = 0;
 	int fail_command = -1; /* number of the write command that fails... */
 	int fail_errno = 0;    /* ...like this */
 	bool fail_mmap = false;
@@ -109,6 +128,11 @@ private:
 	int create_cq(Args &args);
 	int create_srq(Args &args);
 	int create_qp(Args &args);
+	int reg_dmabuf_mr(Args &args);
+	int alloc_dm(Args &args);
+	int query_dm(Args &args);
+	int reg_dm_mr(Args &args);
+	int device_memory(uint16_t method, Args &args);
 	/* errno, or 0. */
 	int failing(uint32_t command) const;
 	bool is_ours(const Args &args, uint16_t event_fd);

@@ -138,6 +138,7 @@ TEST_F(Objects, DeviceAttributesOfEverySize)
 	EXPECT_EQ(ex.completion_timestamp_mask, UINT64_MAX);
 	EXPECT_EQ(ex.hca_core_clock, 1000000u);
 	EXPECT_EQ(ex.tso_caps.max_tso, 0u);
+	EXPECT_EQ(ex.max_dm_size, 1u << 20);
 	EXPECT_EQ(ibv_query_device_ex(ctx, &input, &ex), EINVAL);
 }
 
@@ -260,12 +261,161 @@ TEST_F(Objects, RegionIsRegisteredReregisteredAndGone)
 	EXPECT_EQ(mr->lkey, 0x200u);
 	EXPECT_EQ(mr->addr, buf + 4096);
 	EXPECT_EQ(ibv_dereg_mr(mr), 0);
-	/* There is no such thing, whatever the descriptor. */
-	for (int fd : {1, -1}) {
-		errno = 0;
-		EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, fd, 0), nullptr);
-		EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, RegionOfADmaBufNamesItsFileAndPlace)
+{
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_mr *mr = ibv_reg_dmabuf_mr(pd, 4096, 100, 0x123000, 0, access);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(mr->lkey, 0x300u);
+	EXPECT_EQ(mr->rkey, 0x301u);
+	EXPECT_EQ(mr->length, 100u);
+	EXPECT_EQ(kernel.dmabuf.pd, pd->handle);
+	EXPECT_EQ(kernel.dmabuf.offset, 4096u);
+	EXPECT_EQ(kernel.dmabuf.length, 100u);
+	EXPECT_EQ(kernel.dmabuf.iova, 0x123000u);
+	EXPECT_EQ(kernel.dmabuf.fd, 0u);
+	EXPECT_EQ(kernel.dmabuf.access, uint32_t{access});
+	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+
+	const int before = kernel.ioctls;
+	errno = 0;
+	EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, -1, 0), nullptr);
+	EXPECT_EQ(errno, EBADF);
+	EXPECT_EQ(kernel.ioctls, before);
+	/* As an older module answers, and one whose exporter cannot be mapped. */
+	kernel.dmabuf_errno = EOPNOTSUPP;
+	EXPECT_EQ(ibv_reg_dmabuf_mr(pd, 0, 4096, 0, 0, 0), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, NullRegionIsAKeyThatTheModuleKnows)
+{
+	static char buf[64];
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	const int before = kernel.ioctls;
+	ibv_mr *mr = ibv_alloc_null_mr(pd);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(mr->lkey, uint32_t{TERN_NULL_LKEY});
+	EXPECT_EQ(mr->length, SIZE_MAX);
+	EXPECT_EQ(mr->pd, pd);
+	EXPECT_NE(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, buf, 64, 0), 0);
+	EXPECT_EQ(ibv_dealloc_pd(pd), EBUSY);
+	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+	EXPECT_EQ(kernel.ioctls, before);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, OlderModuleHasNoNullRegion)
+{
+	kernel.features &= ~uint64_t{TERN_FEATURE_NULL_MR};
+	reopen();
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	errno = 0;
+	EXPECT_EQ(ibv_alloc_null_mr(pd), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+}
+
+TEST_F(Objects, DeviceMemoryIsMappedAndCopiedWithinItsBounds)
+{
+	ibv_alloc_dm_attr attr = {5000, 3, 0};
+	ibv_dm *dm = ibv_alloc_dm(ctx, &attr);
+	char bytes[100], back[100];
+
+	ASSERT_NE(dm, nullptr);
+	EXPECT_EQ(dm->comp_mask, uint32_t{IBV_DM_MASK_HANDLE});
+	memset(bytes, 7, sizeof(bytes));
+	EXPECT_EQ(ibv_memcpy_to_dm(dm, 4900, bytes, 100), 0);
+	EXPECT_EQ(memcmp(reinterpret_cast<char *>(kernel.object(dm->handle).ring->hdr) + 4900,
+			 bytes, 100),
+		  0);
+	EXPECT_EQ(ibv_memcpy_from_dm(back, dm, 4900, 100), 0);
+	EXPECT_EQ(memcmp(back, bytes, 100), 0);
+	for (uint64_t offset : {uint64_t{4901}, uint64_t{5001}, UINT64_MAX - 50}) {
+		EXPECT_EQ(ibv_memcpy_to_dm(dm, offset, bytes, 100), EFAULT);
+		EXPECT_EQ(ibv_memcpy_from_dm(back, dm, offset, 100), EFAULT);
 	}
+	EXPECT_EQ(ibv_memcpy_from_dm(back, dm, 0, SIZE_MAX), EFAULT);
+
+	/* Imported, it is the same memory. Here it is longer, as the kernel says. */
+	ibv_dm *other = ibv_import_dm(ctx, dm->handle);
+	ASSERT_NE(other, nullptr);
+	EXPECT_EQ(other->handle, dm->handle);
+	memset(back, 0, sizeof(back));
+	EXPECT_EQ(ibv_memcpy_from_dm(back, other, 4900, 100), 0);
+	EXPECT_EQ(memcmp(back, bytes, 100), 0);
+	EXPECT_EQ(ibv_memcpy_from_dm(back, other, 5001, 100), 0);
+	ibv_unimport_dm(other);
+	errno = 0;
+	EXPECT_EQ(ibv_import_dm(ctx, 0x7777), nullptr);
+	EXPECT_EQ(errno, ENOENT);
+
+	/* In use, it stays as it is. */
+	kernel.dm_errno = EBUSY;
+	EXPECT_EQ(ibv_free_dm(dm), EBUSY);
+	EXPECT_EQ(ibv_memcpy_from_dm(back, dm, 0, 100), 0);
+	kernel.dm_errno = 0;
+	EXPECT_EQ(ibv_free_dm(dm), 0);
+}
+
+TEST_F(Objects, DeviceMemoryThatCannotBeMadeLeavesNothing)
+{
+	ibv_alloc_dm_attr attr = {5000, 0, 0};
+
+	kernel.fail_mmap = true;
+	errno = 0;
+	EXPECT_EQ(ibv_alloc_dm(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	kernel.fail_mmap = false;
+	kernel.dm_errno = EINVAL;
+	EXPECT_EQ(ibv_alloc_dm(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	kernel.dm_errno = 0;
+	attr.comp_mask = 1;
+	errno = 0;
+	EXPECT_EQ(ibv_alloc_dm(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	attr.comp_mask = 0;
+	kernel.features &= ~uint64_t{TERN_FEATURE_DEVICE_MEMORY};
+	reopen();
+	EXPECT_EQ(ibv_alloc_dm(ctx, &attr), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(Objects, RegionOfDeviceMemoryNamesItAndItsPlace)
+{
+	const unsigned int access = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE;
+	ibv_alloc_dm_attr attr = {5000, 0, 0};
+	ibv_pd *pd = ibv_alloc_pd(ctx);
+	ibv_dm *dm = ibv_alloc_dm(ctx, &attr);
+
+	ASSERT_NE(dm, nullptr);
+	ibv_mr *mr = ibv_reg_dm_mr(pd, dm, 64, 100, access);
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(mr->lkey, 0x400u);
+	EXPECT_EQ(mr->rkey, 0x401u);
+	EXPECT_EQ(mr->addr, nullptr);
+	EXPECT_EQ(mr->length, 100u);
+	EXPECT_EQ(kernel.dm.pd, pd->handle);
+	EXPECT_EQ(kernel.dm.dm, dm->handle);
+	EXPECT_EQ(kernel.dm.offset, 64u);
+	EXPECT_EQ(kernel.dm.length, 100u);
+	EXPECT_EQ(kernel.dm.access, access);
+	EXPECT_EQ(ibv_dereg_mr(mr), 0);
+	kernel.dm_errno = EINVAL;
+	errno = 0;
+	EXPECT_EQ(ibv_reg_dm_mr(pd, dm, 64, 100, access), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	kernel.dm_errno = 0;
+	EXPECT_EQ(ibv_free_dm(dm), 0);
 	EXPECT_EQ(ibv_dealloc_pd(pd), 0);
 }
 

@@ -14,7 +14,8 @@ _MOST = 2 * _LIMIT
 _TOP = "/sys/fs/cgroup"
 _GROUP = _TOP + "/tern-test"
 # How many of each kind to make: uncharged they would take three times the limit, small ones more.
-_KINDS = {"cq": 48, "srq": 42, "qp": 60, "small-qp": 30000, "empty-mr": 400000, "mw": 400000}
+_KINDS = {"cq": 48, "srq": 42, "qp": 60, "small-qp": 30000, "empty-mr": 400000, "mw": 400000,
+          "dm": 200}
 # The OOM killer's lines.
 _KILLED = (r"Call Trace", r"Memory cgroup out of memory")
 # The kernel's lines about failed allocations.

@@ -6,6 +6,7 @@ A pair names the driver of guest a, then that of guest b: "tern-rxe". The names 
 """
 
 import json
+import os
 import re
 import time
 
@@ -182,6 +183,11 @@ class Lab:
             self.add_link(guest, want)
         for guest in self.guests():
             self._remember(guest)
+
+    def push_module(self, guest, name):
+        """Put one of the tests' own modules into a guest: /tern/NAME.ko."""
+        folder = where.module_folder(self.suite, self.release, self._options["kernel"])
+        guest.push([os.path.join(folder, name + ".ko")], "/tern/")
 
     def add_link(self, guest, driver=None, netdev="eth0", name=None, wait=True):
         """Load the driver and add its link, if missing. Returns the device's name."""

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 
-from riglib import RigError, apt, buildroot, debug, kernel, paths, source, tern
+from riglib import RigError, apt, buildroot, debug, kernel, paths, source, tern, umlkernel
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM = os.path.dirname(HERE)
@@ -78,6 +78,34 @@ def siw_file(suite=None, release=None, version=None):
             buildroot.run(suite, "set -- /out %s; %s" % (buildroot.headers(suite, release),
                                                          _MAKE_SIW), folder, what="building siw")
     return module
+
+
+# The sources of the tests' own modules, relative to the checkout.
+_MODULES = "selftests/vm/modules"
+
+
+def module_folder(suite=None, release=None, version=None):
+    """The folder with the tests' own modules, built for that kernel."""
+    suite, release = suite or apt.host_suite(), release or kernel.choose()
+    folder = os.path.join(BUILD, "vmmodules", version or "", release)
+    sources, kdir = os.path.join(TOP, _MODULES), "/lib/modules/%s/build" % release
+    made = None
+    if version == debug.NAME:
+        made = debug.kernel()
+    elif version in umlkernel.NAMES:
+        made = umlkernel.kernel(version)
+    os.makedirs(folder, exist_ok=True)
+    with paths.locked("vmmodules-" + release):
+        if made:
+            made.make(sources, "KDIR=" + made.tree, "OUT=" + folder, what="the tests' modules")
+        elif suite == apt.host_suite() and os.path.exists(kdir):
+            _run_build(["make", "-C", sources, "KDIR=" + kdir, "OUT=" + folder],
+                       "the tests' modules")
+        else:
+            buildroot.run(suite, "make -C /src/%s KDIR=%s OUT=/out" % (
+                _MODULES, buildroot.headers(suite, release)), folder,
+                          what="building the tests' modules")
+    return folder
 
 
 def driver_files(suite=None, release=None, version=None):

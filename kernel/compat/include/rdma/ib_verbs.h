@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * struct ib_device_ops: newer kernels call two of its functions with other
+ * struct ib_device_ops: newer kernels call some of its functions with other
  * arguments. The driver's functions keep one form; these macros make functions
  * for the table from them.
  */
@@ -30,6 +30,33 @@
 				int access, struct ib_udata *udata)			\
 	{										\
 		return fn(pd, start, length, iova, access, udata);			\
+	}
+#endif
+
+/* The same, and from 6.12 on all attributes instead of the driver's input and answer. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define TERN_REG_USER_MR_DMABUF(op, fn)							\
+	static struct ib_mr *op(struct ib_pd *pd, u64 offset, u64 length, u64 iova,	\
+				int fd, int access, struct ib_dmah *dmah,		\
+				struct uverbs_attr_bundle *attrs)			\
+	{										\
+		if (dmah)								\
+			return ERR_PTR(-EOPNOTSUPP);					\
+		return fn(pd, offset, length, iova, fd, access);			\
+	}
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define TERN_REG_USER_MR_DMABUF(op, fn)							\
+	static struct ib_mr *op(struct ib_pd *pd, u64 offset, u64 length, u64 iova,	\
+				int fd, int access, struct uverbs_attr_bundle *attrs)	\
+	{										\
+		return fn(pd, offset, length, iova, fd, access);			\
+	}
+#else
+#define TERN_REG_USER_MR_DMABUF(op, fn)							\
+	static struct ib_mr *op(struct ib_pd *pd, u64 offset, u64 length, u64 iova,	\
+				int fd, int access, struct ib_udata *udata)		\
+	{										\
+		return fn(pd, offset, length, iova, fd, access);			\
 	}
 #endif
 

@@ -41,6 +41,11 @@ std::map<std::string, Make> kinds(ibv_context *context, ibv_pd *pd)
 		{"qp", [=] { return make_qp(8192); }},
 		{"small-qp", [=] { return make_qp(1); }},
 		{"empty-mr", [=] { return ibv_reg_mr(pd, nullptr, 0, 0) != nullptr; }},
+		{"dm",
+		 [=] {
+			 ibv_alloc_dm_attr attr = {size_t{1} << 20, 0, 0};
+			 return ibv_alloc_dm(context, &attr) != nullptr;
+		 }},
 		{"mw", [=] { return ibv_alloc_mw(pd, IBV_MW_TYPE_1) != nullptr; }},
 	};
 }

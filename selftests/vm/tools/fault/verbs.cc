@@ -21,7 +21,7 @@ constexpr int kAccess = kAllAccess | IBV_ACCESS_MW_BIND;
 struct Ground {
 	explicit Ground(const Device &d)
 		: device(d), pd(make_pd(d.context())), arena(pd.get(), kBytes, kAccess),
-		  cq(d, {.entries = 256})
+		  cq(d, {.entries = 256}), dm(make_dm(d.context(), 4096))
 	{}
 	ibv_context *context() const { return device.context(); }
 
@@ -29,6 +29,7 @@ struct Ground {
 	Pd pd;
 	Arena arena;
 	Cq cq;
+	Dm dm;
 };
 using Base = std::shared_ptr<Ground>;
 
@@ -141,6 +142,20 @@ void add_memory(std::vector<Call> *calls, const Base &base)
 			       errno :
 			       0;
 	});
+	add_object<ibv_dm>(
+		calls, "dm",
+		[=] {
+			ibv_alloc_dm_attr attr = {65536, 0, 0};
+			return ibv_alloc_dm(base->context(), &attr);
+		},
+		ibv_free_dm);
+	add_object<ibv_mr>(
+		calls, "dm-mr",
+		[=] {
+			return ibv_reg_dm_mr(pd, base->dm.get(), 0, 4096,
+					     kAccess | IBV_ACCESS_ZERO_BASED);
+		},
+		ibv_dereg_mr);
 	add_object<ibv_mw>(
 		calls, "mw1", [=] { return ibv_alloc_mw(pd, IBV_MW_TYPE_1); }, ibv_dealloc_mw);
 	add_object<ibv_mw>(

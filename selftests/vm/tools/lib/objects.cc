@@ -15,6 +15,22 @@ constexpr size_t kHugePage = 2 << 20;
 // Not the buffer's address, but with the same offset in its page.
 constexpr uint64_t kOddIova = 0x123456789000;
 
+std::optional<DmaBuf> dma_buf_for(MrKind kind, size_t bytes)
+{
+	switch (kind) {
+	case MrKind::kDmaBuf:
+		return DmaBuf::exported(bytes);
+	case MrKind::kMovingDmaBuf:
+		return DmaBuf::exported(bytes, EXPORTER_MOVES);
+	case MrKind::kUdmabuf:
+		return DmaBuf::of_udmabuf(bytes);
+	case MrKind::kHeap:
+		return DmaBuf::of_heap(bytes);
+	default:
+		return std::nullopt;
+	}
+}
+
 } // namespace
 
 Pd make_pd(ibv_context *context)
@@ -22,6 +38,20 @@ Pd make_pd(ibv_context *context)
 	Pd pd(ibv_alloc_pd(context));
 	require(pd != nullptr, "ibv_alloc_pd: %m");
 	return pd;
+}
+
+int free_dm(ibv_dm *dm)
+{
+	return ibv_free_dm(dm);
+}
+
+Dm make_dm(ibv_context *context, size_t bytes)
+{
+	ibv_alloc_dm_attr attr = {bytes, 0, 0};
+	Dm dm(ibv_alloc_dm(context, &attr));
+	if (!dm)
+		refuse("ibv_alloc_dm", errno);
+	return dm;
 }
 
 Buffer::Buffer(size_t bytes, Pages pages) : bytes_(bytes)
@@ -37,6 +67,15 @@ Buffer::Buffer(size_t bytes, Pages pages) : bytes_(bytes)
 	if (p == MAP_FAILED && huge)
 		skip("no huge pages: %m");
 	require(p != MAP_FAILED, "mmap of %zu bytes: %m", mapped_);
+	data_ = static_cast<char *>(p);
+}
+
+Buffer::Buffer(size_t bytes, const DmaBuf &dma_buf, bool writable)
+	: bytes_(bytes), mapped_(dma_buf.size())
+{
+	void *p = mmap(nullptr, mapped_, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
+		       dma_buf.fd(), 0);
+	require(p != MAP_FAILED, "mmap of a dma-buf of %zu bytes: %m", mapped_);
 	data_ = static_cast<char *>(p);
 }
 
@@ -62,7 +101,15 @@ Pages pages_of(MrKind kind)
 
 } // namespace
 
-Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind) : buffer_(bytes, pages_of(kind))
+Mr reg_dma_buf(ibv_pd *pd, const DmaBuf &dma_buf, uint64_t offset, size_t bytes, uint64_t iova,
+	       int access)
+{
+	return Mr(ibv_reg_dmabuf_mr(pd, offset, bytes, iova, dma_buf.fd(), access));
+}
+
+Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind)
+	: dma_buf_(dma_buf_for(kind, bytes)),
+	  buffer_(dma_buf_ ? Buffer(bytes, *dma_buf_) : Buffer(bytes, pages_of(kind)))
 {
 	base_ = reinterpret_cast<uint64_t>(buffer_.data());
 	switch (kind) {
@@ -88,9 +135,20 @@ Arena::Arena(ibv_pd *pd, size_t bytes, int access, MrKind kind) : buffer_(bytes,
 		mr_.reset(ibv_reg_mr(pd, nullptr, SIZE_MAX,
 				     static_cast<unsigned>(access) | IBV_ACCESS_ON_DEMAND));
 		break;
+	case MrKind::kRelaxed:
+		mr_.reset(ibv_reg_mr(pd, buffer_.data(), bytes,
+				     static_cast<unsigned>(access) | IBV_ACCESS_RELAXED_ORDERING));
+		break;
+	case MrKind::kDmaBuf:
+	case MrKind::kMovingDmaBuf:
+	case MrKind::kUdmabuf:
+	case MrKind::kHeap:
+		base_ = kOddIova;
+		mr_ = reg_dma_buf(pd, *dma_buf_, 0, bytes, base_, access);
+		break;
 	}
 	if (!mr_)
-		refuse("ibv_reg_mr", errno);
+		refuse("registering memory", errno);
 }
 
 void Arena::fill_canary() const

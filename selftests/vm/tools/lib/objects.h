@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <infiniband/verbs.h>
 
 #include "control.h"
+#include "dma_buf.h"
 #include "outcome.h"
 
 namespace vt {
@@ -26,6 +28,9 @@ template <auto Destroy> struct Destroyer {
 
 using Pd = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
 using Mr = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
+// Not inline, as ibv_free_dm() is: Dm is known to several files.
+int free_dm(ibv_dm *dm);
+using Dm = std::unique_ptr<ibv_dm, Destroyer<free_dm>>;
 using Mw = std::unique_ptr<ibv_mw, Destroyer<ibv_dealloc_mw>>;
 using Ah = std::unique_ptr<ibv_ah, Destroyer<ibv_destroy_ah>>;
 using Srq = std::unique_ptr<ibv_srq, Destroyer<ibv_destroy_srq>>;
@@ -36,14 +41,17 @@ constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
 Pd make_pd(ibv_context *context);
+// Skip if the device has none.
+Dm make_dm(ibv_context *context, size_t bytes);
 
 // Where a buffer's pages come from. Shared ones stay as they are if the process loses them.
 enum class Pages { kAnonymous, kHuge, kShared };
 
-// Page-aligned memory. Skip if the system has no huge pages.
+// Page-aligned memory, or the beginning of a dma-buf. Skip if the system has no huge pages.
 class Buffer {
 public:
 	explicit Buffer(size_t bytes, Pages pages = Pages::kAnonymous);
+	Buffer(size_t bytes, const DmaBuf &dma_buf, bool writable = true);
 	~Buffer();
 	Buffer(const Buffer &) = delete;
 	Buffer &operator=(const Buffer &) = delete;
@@ -62,8 +70,22 @@ struct Remote {
 	uint32_t rkey, reserved;
 };
 
-// On demand: shared pages, registered by themselves or as a part of the address space.
-enum class MrKind { kPlain, kIova, kZeroBased, kHuge, kOnDemand, kImplicit };
+enum class MrKind {
+	kPlain,
+	kIova,
+	kZeroBased,
+	kHuge,
+	kRelaxed,
+	kDmaBuf,
+	kMovingDmaBuf,
+	kUdmabuf,
+	kHeap,
+	kOnDemand, // shared pages
+	kImplicit  // the same, by a region of all the address space
+};
+
+Mr reg_dma_buf(ibv_pd *pd, const DmaBuf &dma_buf, uint64_t offset, size_t bytes, uint64_t iova,
+	       int access = kAllAccess);
 
 // A buffer and its memory region. at() is a byte's CPU address, va() its address in a WR.
 class Arena {
@@ -84,6 +106,7 @@ public:
 	size_t check_canary(uint64_t offset, size_t bytes) const;
 
 private:
+	std::optional<DmaBuf> dma_buf_;
 	Buffer buffer_;
 	uint64_t base_;
 	Mr mr_;

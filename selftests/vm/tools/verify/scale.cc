@@ -159,10 +159,10 @@ void one_counter(Env &env)
 }
 
 // For a time: batches with random opcode, size, shape and number of QPs, both ways.
-void mixed(Env &env)
+void mixed(Env &env, MrKind kind)
 {
 	constexpr uint32_t kLinks = 16;
-	Bench b(env, {}, 6 << 20, {.entries = 4096});
+	Bench b(env, {}, 6 << 20, {.entries = 4096}, kind);
 	LinkOptions options;
 	options.sges = 8;
 	ManyLinks many(env, &b, kLinks, options);
@@ -263,7 +263,9 @@ void two_gib(Env &env, ibv_wr_opcode opcode)
 Register cases([](Cases &list) {
 	list.push_back({"scale/qps", many_qps});
 	list.push_back({"scale/one-counter", one_counter});
-	list.push_back({"scale/mixed", mixed, true});
+	list.push_back({"scale/mixed", [](Env &env) { mixed(env, MrKind::kPlain); }, true});
+	list.push_back(
+		{"scale/mixed-dma-buf", [](Env &env) { mixed(env, MrKind::kMovingDmaBuf); }, true});
 	list.push_back({"scale/bulk", bulk, true});
 	list.push_back({"scale/plugged", plugged, true});
 	list.push_back(
