@@ -27,7 +27,8 @@ bool env_is_set(const char *name)
 }
 
 constexpr uint64_t kFeatures =
-	TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY;
+	TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY |
+	TERN_FEATURE_CQ_OPTIONS | TERN_FEATURE_IN_ORDER;
 
 /* What the kernel says about a context. */
 struct Answer {
@@ -66,6 +67,8 @@ void take_answer(Context *ctx, const Answer &answer)
 	if (answer.driver.features & TERN_FEATURE_DOORBELL_FILE)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
 	ctx->features = answer.driver.features;
+	ctx->in_order = answer.driver.features & TERN_FEATURE_IN_ORDER;
+	ctx->cq_options = answer.driver.features & TERN_FEATURE_CQ_OPTIONS;
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }

@@ -14,10 +14,28 @@
 namespace tern {
 namespace {
 
+/* What an older module does not know it is not asked for. */
+uint32_t kernel_flags(ibv_context *context, uint32_t flags)
+{
+	return to_context(context)->cq_options && flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN ?
+		       IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN :
+		       0;
+}
+
+uint32_t driver_flags(ibv_context *context, uint64_t wc_flags)
+{
+	return to_context(context)->cq_options &&
+			       wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK ?
+		       TERN_CQ_WALLCLOCK :
+		       0;
+}
+
 /* Create either kind of CQ. libibverbs fills in the rest of the public structure. */
-Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_threaded)
+Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, uint32_t flags,
+	    bool single_threaded)
 {
 	Command cmd(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	const tern_create_cq_req req = {driver_flags(context, attr.wc_flags), 0};
 	tern_create_cq_resp driver{};
 	uint32_t cqe = 0;
 	Cq *cq = alloc_object<Cq>();
@@ -30,8 +48,10 @@ Cq *make_cq(ibv_context *context, const ibv_cq_init_attr_ex &attr, bool single_t
 		      .in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, user_handle(cq))
 		      .fd(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, attr.channel ? attr.channel->fd : -1)
 		      .in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, attr.comp_vector)
+		      .in(UVERBS_ATTR_CREATE_CQ_FLAGS, kernel_flags(context, flags))
 		      .fd(UVERBS_ATTR_CREATE_CQ_EVENT_FD, context->async_fd)
 		      .out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cqe)
+		      .in(UVERBS_ATTR_UHW_IN, req)
 		      .out(UVERBS_ATTR_UHW_OUT, &driver)
 		      .run(context->cmd_fd);
 	if (err)
@@ -75,13 +95,13 @@ ibv_cq *create_cq(ibv_context *context, int cqe, ibv_comp_channel *channel, int 
 	attr.cqe = static_cast<uint32_t>(cqe);
 	attr.channel = channel;
 	attr.comp_vector = static_cast<uint32_t>(comp_vector);
-	cq = make_cq(context, attr, is_single_threaded(context, nullptr));
+	cq = make_cq(context, attr, 0, is_single_threaded(context, nullptr));
 	return cq ? &cq->vcq.cq : nullptr;
 }
 
 /*
- * IGNORE_OVERRUN asks for a check to be left out. tern's costs nothing, so it stays:
- * an application that keeps its promise sees no difference.
+ * An older module knows no IGNORE_OVERRUN, and its CQs end in an overrun: an application
+ * that keeps its promise sees no difference.
  */
 ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 {
@@ -100,7 +120,7 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
 		errno = EINVAL;
 		return nullptr;
 	}
-	cq = make_cq(context, *attr,
+	cq = make_cq(context, *attr, flags,
 		     flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED || is_single_threaded(context, pd));
 	if (!cq)
 		return nullptr;
@@ -137,6 +157,20 @@ int resize_cq(ibv_cq *ibcq, int cqe)
 	if (!err)
 		ibcq->cqe = static_cast<int>(resp.cqe);
 	return err;
+}
+
+/* Attributes that the kernel does not know are EOPNOTSUPP there. */
+int modify_cq(ibv_cq *ibcq, ibv_modify_cq_attr *attr)
+{
+	const ib_uverbs_ex_modify_cq req = {
+		.cq_handle = ibcq->handle,
+		.attr_mask = attr->attr_mask,
+		.attr = {.cq_count = attr->moderate.cq_count,
+			 .cq_period = attr->moderate.cq_period},
+		.reserved = 0};
+
+	return WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_CQ), req)
+		.run(ibcq->context->cmd_fd);
 }
 
 int destroy_cq(ibv_cq *ibcq)

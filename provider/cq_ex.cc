@@ -54,7 +54,7 @@ int start_poll(ibv_cq_ex *ibcq, ibv_poll_cq_attr *attr)
 		cq->lock.unlock();
 		return err;
 	}
-	if (cq->read_wallclock)
+	if (cq->needs_offset)
 		cq->wallclock_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
 	return 0;
 }
@@ -123,7 +123,13 @@ uint64_t read_completion_ts(ibv_cq_ex *ibcq)
 	return current_cqe(ibcq).timestamp_ns;
 }
 
-uint64_t read_completion_wallclock_ns(ibv_cq_ex *ibcq)
+uint64_t read_wallclock(ibv_cq_ex *ibcq)
+{
+	return current_cqe(ibcq).wallclock_ns;
+}
+
+/* By an older module, which stamps no wall clock: a change of it meanwhile falsifies this. */
+uint64_t read_wallclock_by_offset(ibv_cq_ex *ibcq)
 {
 	return current_cqe(ibcq).timestamp_ns + to_cq(ibcq)->wallclock_offset_ns;
 }
@@ -149,10 +155,11 @@ void cq_ex_init(Cq *cq, uint64_t wc_flags)
 	ex->read_dlid_path_bits = read_dlid_path_bits;
 	ex->read_completion_ts = read_completion_ts;
 	ex->read_cvlan = read_field<&tern_cqe::vlan_id>;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
-		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
-		cq->read_wallclock = true;
-	}
+	if (!(wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK))
+		return;
+	cq->needs_offset = !to_context(ex->context)->cq_options;
+	ex->read_completion_wallclock_ns =
+		cq->needs_offset ? read_wallclock_by_offset : read_wallclock;
 }
 
 } // namespace tern

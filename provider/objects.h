@@ -30,6 +30,8 @@ struct Context {
 	int doorbell_fd;      /* ours; -1: none */
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
+	bool cq_options;      /* TERN_FEATURE_CQ_OPTIONS */
+	bool in_order;	      /* TERN_FEATURE_IN_ORDER */
 	/* The library's verbs_context ends with base; how much of this it takes, it decides. */
 	alignas(ibv_context) unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;
@@ -64,11 +66,12 @@ struct Cq {
 	ConsumerRing<tern_cqe> ring;
 	Mapping map;
 	const tern_cqe *current;      /* between start_poll and end_poll */
-	uint64_t wallclock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC_RAW, modulo 2^64 */
+	/* Module without TERN_CQ_WALLCLOCK: CLOCK_REALTIME - CLOCK_MONOTONIC_RAW, modulo 2^64 */
+	uint64_t wallclock_offset_ns;
 
 	Lock arm_lock; /* the ring's place, for arming beside a poller; inside lock */
 
-	bool read_wallclock;
+	bool needs_offset; /* wallclock_offset_ns, in each poll */
 };
 
 struct Srq {

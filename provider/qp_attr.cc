@@ -192,6 +192,25 @@ int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_att
 	return 0;
 }
 
+/*
+ * 1: every byte of a message that arrives is seen only after those before it. 0: only the last
+ * bytes come last. That is all that there is to ask, whatever the flags (newer libraries').
+ */
+int query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode op, uint32_t /*flags*/)
+{
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_RDMA_READ:
+		return to_context(qp->context)->in_order;
+	default:
+		return 0;
+	}
+}
+
 int send_state_error(Qp *qp)
 {
 	return state_error(&qp->vqp.qp, can_send);

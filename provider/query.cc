@@ -68,6 +68,8 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 		in.device_cap_flags_ex ? in.device_cap_flags_ex : in.base.device_cap_flags;
 	out->max_dm_size = in.max_dm_size;
 	out->phys_port_cnt_ex = in.base.phys_port_cnt;
+	out->cq_mod_caps.max_cq_count = in.cq_moderation_caps.max_cq_moderation_count;
+	out->cq_mod_caps.max_cq_period = in.cq_moderation_caps.max_cq_moderation_period;
 }
 
 } // namespace

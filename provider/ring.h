@@ -148,7 +148,10 @@ public:
 		prod_ = next_;
 	}
 
-	/* The oldest entry before advance(), or NULL if empty. */
+	/*
+	 * The oldest entry before advance(), or NULL if empty. In a ring that ignores overruns,
+	 * those that were overwritten are passed by.
+	 */
 	const Entry *peek()
 	{
 		if (next_ == prod_) {
@@ -157,6 +160,7 @@ public:
 			prod_ = load_acquire(mem_.hdr->prod);
 			if (next_ == prod_)
 				return nullptr;
+			next_ = oldest(prod_);
 		}
 		return entry(next_);
 	}
@@ -178,7 +182,7 @@ public:
 			return 0;
 
 		const uint32_t end = load_acquire(mem_.hdr->prod);
-		const uint32_t begin = next_;
+		const uint32_t begin = oldest(end);
 		uint32_t to = end;
 
 		for (uint32_t from = end; from != begin;) {
@@ -221,6 +225,12 @@ public:
 
 private:
 	Entry *entry(uint32_t index) const { return static_cast<Entry *>(mem_.slot(index)); }
+
+	/* Index of the oldest unread entry that is there, by the kernel's index. */
+	uint32_t oldest(uint32_t prod) const
+	{
+		return prod - next_ > mem_.slots ? prod - mem_.slots : next_;
+	}
 
 	RingMemory mem_;
 	uint32_t next_; /* index of the next entry to read */

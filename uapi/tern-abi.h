@@ -60,7 +60,11 @@ enum tern_ring_flags {
 	 * barrier, then reads flags.
 	 */
 	TERN_RING_F_DRAINING	= 1u << 0,
-	/* CQ: overrun. No further CQE comes (IBV_EVENT_CQ_ERR was raised). */
+	/*
+	 * CQ: overrun. No further CQE comes (IBV_EVENT_CQ_ERR was raised). Not if the CQ was
+	 * created to ignore overruns: there prod runs away from cons by more than slots, and each
+	 * slot has the newest CQE that was written to it.
+	 */
 	TERN_RING_F_DEAD	= 1u << 1,
 	/*
 	 * RQ: a message waits for a WQE, or the QP is in the error state, and the kernel will not
@@ -232,7 +236,11 @@ struct tern_cqe {
 	__u8  network_hdr_type;		/* enum tern_network_hdr, if TERN_WC_WITH_NETWORK_HDR */
 	__u8  smac[6];
 	__u8  reserved[4];
-	__aligned_u64 qp_context;	/* kernel CQs: struct ib_qp *; 0 in user CQs */
+	union {
+		__aligned_u64 qp_context;	/* kernel CQs: struct ib_qp * */
+		/* user CQs with TERN_CQ_WALLCLOCK: CLOCK_REALTIME at completion; others: 0 */
+		__aligned_u64 wallclock_ns;
+	};
 };
 #define TERN_CQE_BYTES		64
 
@@ -255,6 +263,10 @@ enum tern_features {
 	TERN_FEATURE_DOORBELL_FILE	= 1u << 3,	/* doorbell_fd is valid */
 	TERN_FEATURE_NULL_MR		= 1u << 4,	/* TERN_NULL_LKEY works */
 	TERN_FEATURE_DEVICE_MEMORY	= 1u << 5,	/* TERN_ATTR_ALLOC_DM_RESP is answered */
+	/* Create CQ takes tern_create_cq_req, and IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN. */
+	TERN_FEATURE_CQ_OPTIONS		= 1u << 6,
+	/* Nothing to use: all bytes of a message are placed in order, not the last ones alone. */
+	TERN_FEATURE_IN_ORDER		= 1u << 7,
 };
 
 /*
@@ -298,6 +310,16 @@ enum tern_dm_ids {
 	TERN_METHOD_QUERY_DM		= 0x1000,
 	TERN_ATTR_QUERY_DM_HANDLE	= 0x1000,
 	TERN_ATTR_QUERY_DM_RESP		= 0x1001,
+};
+
+enum tern_cq_flags {
+	TERN_CQ_WALLCLOCK	= 1u << 0,	/* CQEs have wallclock_ns */
+};
+
+/* None: no flag. */
+struct tern_create_cq_req {
+	__u32 flags;			/* TERN_CQ_* */
+	__u32 reserved;
 };
 
 struct tern_create_cq_resp {

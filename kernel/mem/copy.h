@@ -3,6 +3,7 @@
  * Copies payload by the quickest way of this machine: memcpy(), which x86 does
  * by string moves, or plain loads and stores. It is measured once at load:
  * string moves take several times as long on emulated CPUs, and on some others.
+ * Programs poll the last byte of a message, so that is stored last.
  */
 #ifndef TERN_MEM_COPY_H
 #define TERN_MEM_COPY_H
@@ -11,6 +12,7 @@
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 
 #include "mem/words.h"
 
@@ -38,6 +40,26 @@ static inline void tern_copy(void *dst, const void *src, size_t n)
 	else
 		static_call(tern_copy_quickest)(dst, src, n);
 }
+
+/*
+ * As tern_copy(), n > 0, and the end of it is stored last: who sees the last byte of dst, and then
+ * reads the others, finds all of them there. A string move gives no order to its own stores.
+ */
+static inline void tern_copy_end_last(void *dst, const void *src, size_t n)
+{
+	size_t last = mem_last_store(dst, n), rest = n - last;
+
+	if (TERN_COPY_HAS_WORDS && rest <= TERN_COPY_FEW)
+		mem_copy_in_order(dst, src, rest);
+	else
+		tern_copy(dst, src, rest);
+	/* Also behind earlier pieces of the message. Pairs with the program's order of loads. */
+	smp_wmb();
+	mem_store_last(dst + rest, src + rest, last);
+}
+
+/* Does tern_copy_end_last() let others see every byte only after those before it? */
+bool tern_copy_keeps_order(void);
 
 /* At load, before all users. Sleeps. -ENOMEM. */
 int tern_copy_init(void);

@@ -252,7 +252,10 @@ static __always_inline void span_write(const struct tern_span *span, u64 off, co
 
 		if (unlikely(!run))
 			return;
-		tern_copy(p, src, run);
+		if (run < n)
+			tern_copy(p, src, run);
+		else
+			tern_copy_end_last(p, src, run);
 		src += run;
 		off += run;
 		n -= run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copying by plain loads and stores, and the case in which a CPU's string moves
- * are slow.
+ * Copying by plain loads and stores, the store that ends a copy, and the case in which a CPU's
+ * string moves are slow.
  *
  * Pure: also built into the unit tests.
  */
@@ -16,10 +16,7 @@ struct mem_word {
 };
 #pragma pack(pop)
 
-/*
- * Copies n bytes that do not overlap, from the first to the last. So a program that polls the last
- * byte of a message also finds the others, as far as the CPU keeps the order of stores.
- */
+/* Copies n bytes that do not overlap, from the first to the last. */
 static inline void mem_copy_words(void *dst, const void *src, size_t n)
 {
 	struct mem_word *to = (struct mem_word *)dst;
@@ -38,6 +35,55 @@ static inline void mem_copy_words(void *dst, const void *src, size_t n)
 		WRITE_ONCE(to->v, from->v);
 	for (i = 0; i < n; i++)
 		WRITE_ONCE(((u8 *)to)[i], ((const u8 *)from)[i]);
+}
+
+/* The same by aligned stores: others never see a part of one. */
+static inline void mem_copy_in_order(void *dst, const void *src, size_t n)
+{
+	size_t i, head = -(uintptr_t)dst % sizeof(struct mem_word);
+
+	if (head > n)
+		head = n;
+	for (i = 0; i < head; i++)
+		WRITE_ONCE(((u8 *)dst)[i], ((const u8 *)src)[i]);
+	mem_copy_words((u8 *)dst + head, (const u8 *)src + head, n - head);
+}
+
+/* How many bytes the longest aligned store has that ends at dst + n, within dst: 1, 2, 4 or 8. */
+static inline size_t mem_last_store(const void *dst, size_t n)
+{
+	uintptr_t end = (uintptr_t)dst + n;
+	size_t bytes = sizeof(u64);
+
+	while (bytes > n || end % bytes)
+		bytes /= 2;
+	return bytes;
+}
+
+/* Copies as many bytes as mem_last_store() says, by one store. */
+static inline void mem_store_last(void *dst, const void *src, size_t bytes)
+{
+	u64 v8;
+	u32 v4;
+	u16 v2;
+
+	switch (bytes) {
+	case sizeof(v8):
+		memcpy(&v8, src, sizeof(v8));
+		WRITE_ONCE(*(u64 *)dst, v8);
+		break;
+	case sizeof(v4):
+		memcpy(&v4, src, sizeof(v4));
+		WRITE_ONCE(*(u32 *)dst, v4);
+		break;
+	case sizeof(v2):
+		memcpy(&v2, src, sizeof(v2));
+		WRITE_ONCE(*(u16 *)dst, v2);
+		break;
+	default:
+		WRITE_ONCE(*(u8 *)dst, *(const u8 *)src);
+		break;
+	}
 }
 
 /*

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queue, the producer's side: writes CQEs, detects overrun, raises
- * events as armed, resizes. cq_kernel.c has the kernel consumers' side.
+ * events as armed and moderated, resizes. cq_kernel.c has the kernel consumers' side.
  */
 #include <linux/err.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/ktime.h>
@@ -16,35 +17,18 @@ static_assert(sizeof(struct tern_cqe) == TERN_CQE_BYTES);
 
 DEFINE_PER_CPU(bool, tern_cq_handles);
 
-int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
-{
-	struct tern_ring *ring = tern_ring_create(cqe, TERN_CQE_BYTES);
-
-	if (IS_ERR(ring))
-		return PTR_ERR(ring);
-
-	spin_lock_init(&cq->lock);
-	cq->ring = ring;
-	cq->prod = 0;
-	cq->cons = 0;
-	cq->user = user;
-	cq->dead = false;
-	cq->ibcq.cqe = ring->nslots;
-	return 0;
-}
-
-void tern_cq_uninit(struct tern_cq *cq)
-{
-	tern_ring_destroy(cq->ring);
-	cq->ring = NULL;
-}
-
-/* CQEs not yet polled, by the newest cons. More than nslots if user space wrote nonsense. */
+/*
+ * CQEs not yet polled, by the newest cons. More than nslots if user space wrote nonsense, but never
+ * where overruns are ignored: the others are gone.
+ */
 static u32 cq_unpolled(struct tern_cq *cq)
 {
+	u32 unpolled;
+
 	if (cq->user)
 		cq->cons = smp_load_acquire(&cq->ring->hdr->cons);
-	return cq->prod - cq->cons;
+	unpolled = cq->prod - cq->cons;
+	return cq->ignore_overrun ? min(unpolled, cq->ring->nslots) : unpolled;
 }
 
 /* The last seen cons usually suffices. So user space's cache line is fetched once per lap. */
@@ -52,7 +36,7 @@ static bool cq_has_room(struct tern_cq *cq)
 {
 	u32 nslots = cq->ring->nslots;
 
-	return cq->prod - cq->cons < nslots || cq_unpolled(cq) < nslots;
+	return cq->prod - cq->cons < nslots || cq_unpolled(cq) < nslots || cq->ignore_overrun;
 }
 
 static void cq_append(struct tern_cq *cq, struct tern_cqe *cqe)
@@ -63,25 +47,50 @@ static void cq_append(struct tern_cq *cq, struct tern_cqe *cqe)
 	if (cq->user) {
 		cqe->timestamp_ns = ktime_get_raw_ns();
 		memset(cqe->reserved, 0, sizeof(cqe->reserved));
-		cqe->qp_context = 0;
+		cqe->wallclock_ns = cq->wallclock ? ktime_get_real_ns() : 0;
 	}
 	*slot = *cqe;
 	smp_store_release(&cq->ring->hdr->prod, ++cq->prod);
 }
 
-/* Clears the arming if it matches this completion. */
-static bool cq_disarm(struct tern_cq *cq, bool solicited)
+/* Does the arming match this completion? */
+static bool cq_is_armed(const struct tern_cq *cq, bool solicited)
 {
-	u32 *word = &cq->ring->hdr->arm;
 	u32 arm;
 
 	/* Pairs with the consumer's barrier between arm and its look at prod. */
 	smp_mb();
-	arm = READ_ONCE(*word);
-	if (arm != TERN_CQ_ARM_ANY && !(arm == TERN_CQ_ARM_SOLICITED && solicited))
+	arm = READ_ONCE(cq->ring->hdr->arm);
+	return arm == TERN_CQ_ARM_ANY || (arm == TERN_CQ_ARM_SOLICITED && solicited);
+}
+
+/* If the word changes just now, an additional event does no harm. */
+static bool cq_disarm(struct tern_cq *cq)
+{
+	return xchg(&cq->ring->hdr->arm, TERN_CQ_ARM_NONE) != TERN_CQ_ARM_NONE;
+}
+
+/* Does the event of a completion that the CQ is armed for wait for others, or for the timer? */
+static bool cq_event_waits(struct tern_cq *cq, bool solicited)
+{
+	if (solicited || ++cq->mod_pending >= cq->mod_count) {
+		cq->mod_pending = 0;
 		return false;
-	/* If the word changes just now, an additional event does no harm. */
-	return xchg(word, TERN_CQ_ARM_NONE) != TERN_CQ_ARM_NONE;
+	}
+	if (cq->mod_pending == 1)
+		hrtimer_start(&cq->mod_timer, ns_to_ktime(cq->mod_period_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* A completion was appended: is there an event now? */
+static bool cq_notifies(struct tern_cq *cq, bool solicited)
+{
+	if (!cq_is_armed(cq, solicited))
+		return false;
+	if (unlikely(cq->moderated) && cq_event_waits(cq, solicited))
+		return false;
+	return cq_disarm(cq);
 }
 
 /* Around a consumer's handler. Handlers do not nest. */
@@ -112,6 +121,15 @@ static void cq_raise_overrun(struct tern_cq *cq)
 	cq_handler_end();
 }
 
+static void cq_raise_event(struct tern_cq *cq)
+{
+	if (!cq->ibcq.comp_handler)
+		return;
+	cq_handler_begin();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	cq_handler_end();
+}
+
 bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 {
 	bool overrun = false;
@@ -124,7 +142,7 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 		/* reported already */
 	} else if (cq_has_room(cq)) {
 		cq_append(cq, cqe);
-		notify = cq_disarm(cq, solicited);
+		notify = cq_notifies(cq, solicited);
 		posted = true;
 	} else {
 		WRITE_ONCE(cq->dead, true);
@@ -135,12 +153,71 @@ bool tern_cq_post(struct tern_cq *cq, struct tern_cqe *cqe, bool solicited)
 
 	if (overrun)
 		cq_raise_overrun(cq);
-	if (notify && cq->ibcq.comp_handler) {
-		cq_handler_begin();
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-		cq_handler_end();
-	}
+	if (notify)
+		cq_raise_event(cq);
 	return posted;
+}
+
+static enum hrtimer_restart end_period(struct hrtimer *timer)
+{
+	struct tern_cq *cq = container_of(timer, struct tern_cq, mod_timer);
+	bool notify = false;
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* None: the event came by number, or at once, and the timer was left to run. */
+	if (cq->mod_pending)
+		notify = cq_disarm(cq);
+	cq->mod_pending = 0;
+	spin_unlock_irqrestore(&cq->lock, irq);
+
+	if (notify)
+		cq_raise_event(cq);
+	return HRTIMER_NORESTART;
+}
+
+int tern_cq_moderate(struct ib_cq *ibcq, u16 count, u16 period_us)
+{
+	struct tern_cq *cq = container_of(ibcq, struct tern_cq, ibcq);
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	cq->moderated = count && period_us;
+	cq->mod_count = count;
+	cq->mod_period_us = period_us;
+	if (cq->mod_pending)
+		hrtimer_start(&cq->mod_timer, 0, HRTIMER_MODE_REL_SOFT);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return 0;
+}
+
+int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
+{
+	struct tern_ring *ring = tern_ring_create(cqe, TERN_CQE_BYTES);
+
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+
+	spin_lock_init(&cq->lock);
+	cq->ring = ring;
+	cq->prod = 0;
+	cq->cons = 0;
+	cq->user = user;
+	cq->dead = false;
+	cq->wallclock = false;
+	cq->ignore_overrun = false;
+	cq->moderated = false;
+	cq->mod_pending = 0;
+	hrtimer_setup(&cq->mod_timer, end_period, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	cq->ibcq.cqe = ring->nslots;
+	return 0;
+}
+
+void tern_cq_uninit(struct tern_cq *cq)
+{
+	hrtimer_cancel(&cq->mod_timer);
+	tern_ring_destroy(cq->ring);
+	cq->ring = NULL;
 }
 
 int tern_cq_resize(struct tern_cq *cq, u32 cqe)

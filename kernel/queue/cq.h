@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Completion queue: writes CQEs into the shared ring and raises events as
- * armed. An overrun makes the CQ dead: IB_EVENT_CQ_ERR once, then no CQE.
+ * armed, with moderation if asked. An overrun makes the CQ dead: IB_EVENT_CQ_ERR
+ * once, then no CQE. A program may want the newest CQEs instead.
  */
 #ifndef TERN_QUEUE_CQ_H
 #define TERN_QUEUE_CQ_H
 
+#include <linux/hrtimer.h>
+#include <linux/limits.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
 #include "queue/ring.h"
+
+/* Of moderation: as much as the verb can say. */
+#define TERN_CQ_MAX_COUNT	U16_MAX		/* completions */
+#define TERN_CQ_MAX_PERIOD_US	U16_MAX
 
 struct tern_cq {
 	struct ib_cq ibcq;
@@ -20,6 +27,14 @@ struct tern_cq {
 	u32 cons;		/* kernel CQ: published as hdr->cons; user CQ: last seen there */
 	bool user;
 	bool dead;
+	bool wallclock;		/* user CQ: CQEs have wallclock_ns */
+	bool ignore_overrun;	/* user CQ: the newest CQEs take the place of the oldest */
+	/* An event waits for this many completions that the CQ is armed for, or for this long. */
+	bool moderated;
+	u16 mod_count;
+	u16 mod_period_us;
+	u32 mod_pending;	/* such completions since the last event */
+	struct hrtimer mod_timer;
 };
 
 /*
@@ -56,6 +71,13 @@ static inline bool tern_cq_is_dead(const struct tern_cq *cq)
 {
 	return READ_ONCE(cq->dead);
 }
+
+/*
+ * ib_device_ops.modify_cq: an event waits for count completions, or until period_us after the first
+ * of them, if neither is 0. Solicited completions and errors are events at once. An event that
+ * waits now comes at once. Context: any up to softirq; 0.
+ */
+int tern_cq_moderate(struct ib_cq *ibcq, u16 count, u16 period_us);
 
 /*
  * A new ring of at least cqe entries (ibcq.cqe), with the unpolled CQEs, each at its free-running

@@ -125,6 +125,8 @@ void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp)
 	if (cq->user)
 		return;
 
+	/* The consumer is not told of a CQE that is gone: it may free the CQ next. */
+	hrtimer_cancel(&cq->mod_timer);
 	spin_lock_irqsave(&cq->lock, irq);
 	for (from = to = cq->cons; from != cq->prod; from++) {
 		const struct tern_cqe *cqe = tern_ring_slot(cq->ring, from);
@@ -137,5 +139,9 @@ void tern_cq_clean(struct tern_cq *cq, const struct ib_qp *ibqp)
 	}
 	cq->prod = to;
 	cq->ring->hdr->prod = to;
+	if (to == cq->cons)
+		cq->mod_pending = 0;
+	else if (cq->mod_pending)
+		hrtimer_start(&cq->mod_timer, 0, HRTIMER_MODE_REL_SOFT);
 	spin_unlock_irqrestore(&cq->lock, irq);
 }

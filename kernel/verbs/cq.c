@@ -13,6 +13,10 @@
 #include "verbs/mmap.h"
 #include "verbs/udata.h"
 
+/* Every CQE is stamped anyway. */
+#define CREATE_FLAGS \
+	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
 int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct create_cq_ctx *ctx)
 {
@@ -20,13 +24,18 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct tern_dev *dev = to_tern_dev(ibcq->device);
 	struct tern_cq_obj *obj = to_tern_cq_obj(ibcq);
 	struct tern_create_cq_resp resp = {};
+	struct tern_create_cq_req req;
 	int err;
 
-	err = tern_udata_check(udata, sizeof(resp));
+	err = tern_udata_read(udata, &req, sizeof(req), sizeof(resp));
 	if (err)
 		return err;
-	/* Every CQE is stamped anyway. */
-	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+	if (req.reserved)
+		return -EINVAL;
+	if (req.flags & ~TERN_CQ_WALLCLOCK || attr->flags & ~CREATE_FLAGS)
+		return -EOPNOTSUPP;
+	/* Only a program is trusted to see to it that nothing is lost. */
+	if (attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN && !udata)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > dev->transport->limits->max_cqe ||
 	    attr->comp_vector >= ibcq->device->num_comp_vectors)
@@ -39,6 +48,8 @@ int tern_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = tern_cq_init(&obj->cq, attr->cqe, udata);
 	if (err)
 		goto uncount;
+	obj->cq.wallclock = req.flags & TERN_CQ_WALLCLOCK;
+	obj->cq.ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	if (!udata)
 		return 0;
 

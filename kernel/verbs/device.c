@@ -97,6 +97,10 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = TERN_CLOCK_KHZ,
 		.max_dm_size = TERN_MAX_DM_BYTES,
+		.cq_caps = {
+			.max_cq_moderation_count = TERN_CQ_MAX_COUNT,
+			.max_cq_moderation_period = TERN_CQ_MAX_PERIOD_US,
+		},
 	};
 	return 0;
 }
@@ -179,6 +183,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.map_mr_sg = tern_map_mr_sg,
 	.mmap = tern_mmap,
 	.mmap_free = tern_mmap_free,
+	.modify_cq = tern_cq_moderate,
 	.modify_device = modify_device,
 	.modify_port = tern_modify_port,
 	.modify_qp = tern_modify_qp,

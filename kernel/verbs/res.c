@@ -68,6 +68,8 @@ int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 	const struct res_u32 res[] = {
 		{ "completions", READ_ONCE(cq->prod) },
 		{ "overrun", READ_ONCE(cq->dead) },
+		{ "event_count", READ_ONCE(cq->mod_count) },
+		{ "event_period_us", READ_ONCE(cq->mod_period_us) },
 	};
 
 	return put_table(msg, res, ARRAY_SIZE(res), NULL);

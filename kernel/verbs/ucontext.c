@@ -11,15 +11,20 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "core/device.h"
+#include "mem/copy.h"
 #include "tern-abi.h"
 #include "verbs/doorbell.h"
 #include "verbs/ucontext.h"
 
 static_assert(TERN_ATTR_QUERY_CONTEXT_RESP == 1u << UVERBS_ID_NS_SHIFT);
 
-#define TERN_FEATURES (TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | \
-		       TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | \
-		       TERN_FEATURE_DEVICE_MEMORY)
+static u64 known_features(void)
+{
+	return TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
+	       TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
+	       (tern_copy_keeps_order() ? TERN_FEATURE_IN_ORDER : 0);
+}
+
 /* The length of the answer before it had a doorbell file. */
 #define SHORTEST_RESP offsetof(struct tern_alloc_ucontext_resp, doorbell_fd)
 
@@ -68,7 +73,7 @@ int tern_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 
 	/* Unknown bits come from a newer provider. The answer tells it what it may use. */
-	resp.features = req.features & TERN_FEATURES;
+	resp.features = req.features & known_features();
 	resp.max_inline = TERN_MAX_INLINE;
 	resp.max_sge = TERN_MAX_SGE;
 	resp.doorbell_fd = -1;
@@ -94,7 +99,7 @@ int tern_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *att
 {
 	struct tern_ucontext *uc = container_of(ibuc, struct tern_ucontext, ibuc);
 	struct tern_alloc_ucontext_resp resp = {
-		.features = TERN_FEATURES & ~(u64)TERN_FEATURE_DOORBELL_FILE,
+		.features = known_features() & ~(u64)TERN_FEATURE_DOORBELL_FILE,
 		.max_inline = TERN_MAX_INLINE,
 		.max_sge = TERN_MAX_SGE,
 		.doorbell_fd = -1,

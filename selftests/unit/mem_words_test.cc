@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Copying by words: every short length at every alignment, and nothing beside it; which
-// destinations are close to their source.
+// Copying by words: every short length at every alignment, and nothing beside it; the store that
+// ends a copy; which destinations are close to their source.
 #include "mem/words.h"
 
 #include <gtest/gtest.h>
@@ -34,9 +34,46 @@ TEST(MemWords, CopiesAllOfItAndNothingElse)
 				mem_copy_words(to.data() + dst, source.data(), n);
 				ASSERT_EQ(to, want) << n << " bytes to " << dst;
 				to.fill(kUntouched);
+				mem_copy_in_order(to.data() + dst, source.data(), n);
+				ASSERT_EQ(to, want) << n << " bytes in order to " << dst;
+				to.fill(kUntouched);
 				mem_copy_words(to.data() + dst, from.data() + src, n);
 				ASSERT_EQ(to, want) << n << " bytes from " << src << " to " << dst;
 			}
+		}
+	}
+}
+
+TEST(MemWords, LastStoreIsTheLongestAlignedOne)
+{
+	alignas(16) static const std::array<u8, 64> place{};
+
+	for (size_t at = 0; at < 16; at++) {
+		for (size_t n = 1; n <= 24; n++) {
+			const size_t end = at + n;
+			size_t want = 1;
+
+			for (size_t bytes : {2, 4, 8})
+				if (bytes <= n && end % bytes == 0)
+					want = bytes;
+			EXPECT_EQ(mem_last_store(place.data() + at, n), want) << n << " at " << at;
+		}
+	}
+}
+
+TEST(MemWords, LastStoreEndsACopy)
+{
+	for (size_t src = 0; src < kAlign; src++) {
+		for (size_t bytes : {1, 2, 4, 8}) {
+			alignas(8) std::array<u8, 24> to, want, from;
+
+			for (size_t i = 0; i < from.size(); i++)
+				from[i] = static_cast<u8>(i + 1);
+			to.fill(kUntouched);
+			want.fill(kUntouched);
+			std::memcpy(want.data() + 8, from.data() + src, bytes);
+			mem_store_last(to.data() + 8, from.data() + src, bytes);
+			EXPECT_EQ(to, want) << bytes << " bytes from " << src;
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Polling, extended polling, arming, resizing.
+// Polling, extended polling, arming, moderating, resizing.
 #include <initializer_list>
 
 #include "verbs_test.h"
@@ -73,6 +73,26 @@ TEST_F(Cqs, ArmingIsAStore)
 	EXPECT_EQ(kernel.ioctls, before);
 }
 
+TEST_F(Cqs, ModerationIsTheKernels)
+{
+	ibv_modify_cq_attr attr = {IBV_CQ_ATTR_MODERATE, {17, 99}};
+	ibv_device_attr_ex caps;
+	ib_uverbs_ex_modify_cq seen;
+
+	ASSERT_EQ(ibv_query_device_ex(ctx, nullptr, &caps), 0);
+	EXPECT_EQ(caps.cq_mod_caps.max_cq_count, 300u);
+	EXPECT_EQ(caps.cq_mod_caps.max_cq_period, 400u);
+	ASSERT_EQ(ibv_modify_cq(cq, &attr), 0);
+	memcpy(static_cast<void *>(&seen), kernel.object(cq->handle).request.data(), sizeof(seen));
+	EXPECT_EQ(seen.attr_mask, uint32_t{IBV_CQ_ATTR_MODERATE});
+	EXPECT_EQ(seen.attr.cq_count, 17);
+	EXPECT_EQ(seen.attr.cq_period, 99);
+	kernel.fail_command = IB_USER_VERBS_EX_CMD_MODIFY_CQ;
+	kernel.fail_errno = EOPNOTSUPP;
+	EXPECT_EQ(ibv_modify_cq(cq, &attr), EOPNOTSUPP);
+	kernel.fail_command = -1;
+}
+
 TEST_F(Cqs, ResizeKeepsWhatIsUnpolledAndTheArming)
 {
 	ibv_wc wc[16];
@@ -124,13 +144,11 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	ASSERT_NE(ex, nullptr);
 	ibv_poll_cq_attr attr = {};
 	tern_cqe cqe = {};
-	timespec raw, real;
 
 	EXPECT_EQ(ibv_start_poll(ex, &attr), ENOENT);
-	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
-	clock_gettime(CLOCK_REALTIME, &real);
 	cqe.wr_id = 5;
-	cqe.timestamp_ns = static_cast<uint64_t>(raw.tv_sec * 1000000000 + raw.tv_nsec);
+	cqe.timestamp_ns = 13;
+	cqe.wallclock_ns = 14;
 	cqe.qp_num = 6;
 	cqe.byte_len = 7;
 	cqe.imm = 8;
@@ -161,10 +179,8 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	EXPECT_EQ(ibv_wc_read_slid(ex), 0u);
 	EXPECT_EQ(ibv_wc_read_dlid_path_bits(ex), 0);
 	EXPECT_EQ(ibv_wc_read_vendor_err(ex), 11u);
-	EXPECT_EQ(ibv_wc_read_completion_ts(ex), cqe.timestamp_ns);
-	EXPECT_NEAR(static_cast<double>(ibv_wc_read_completion_wallclock_ns(ex)),
-		    static_cast<double>(real.tv_sec) * 1e9 + static_cast<double>(real.tv_nsec),
-		    1e9);
+	EXPECT_EQ(ibv_wc_read_completion_ts(ex), 13u);
+	EXPECT_EQ(ibv_wc_read_completion_wallclock_ns(ex), 14u);
 	EXPECT_EQ(ring(ibv_cq_ex_to_cq(ex)).cons(), 0u);
 	ASSERT_EQ(ibv_next_poll(ex), 0);
 	EXPECT_EQ(ring(ibv_cq_ex_to_cq(ex)).cons(), 1u);
@@ -176,6 +192,72 @@ TEST_F(Cqs, ExtendedPollReadsEveryField)
 	attr.comp_mask = 1;
 	EXPECT_EQ(ibv_start_poll(ex, &attr), EINVAL);
 	EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+}
+
+TEST_F(Cqs, OptionsGoToTheKernel)
+{
+	for (const bool wanted : {true, false}) {
+		ibv_cq_ex *ex = create_ex(
+			wanted ? uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK} : 0,
+			wanted ? IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN : 0);
+		tern_create_cq_req req;
+
+		ASSERT_NE(ex, nullptr);
+		const FakeObject &object = kernel.object(ibv_cq_ex_to_cq(ex)->handle);
+		memcpy(&req, object.request.data(), sizeof(req));
+		EXPECT_EQ(object.flags, wanted ? uint32_t{IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN} : 0);
+		EXPECT_EQ(req.flags, wanted ? uint32_t{TERN_CQ_WALLCLOCK} : 0);
+		EXPECT_EQ(req.reserved, 0u);
+		EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+	}
+}
+
+/* It refuses flags and input that it does not know. */
+TEST_F(Cqs, AnOlderModuleIsAskedForNoOption)
+{
+	ibv_poll_cq_attr attr = {};
+	timespec raw, real;
+	tern_cqe cqe = {};
+
+	EXPECT_EQ(ibv_destroy_cq(cq), 0);
+	kernel.features &= ~uint64_t{TERN_FEATURE_CQ_OPTIONS};
+	reopen();
+	cq = ibv_create_cq(ctx, 4, nullptr, nullptr, 0);
+	ASSERT_NE(cq, nullptr);
+	ibv_cq_ex *ex = create_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+				  IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
+	ASSERT_NE(ex, nullptr);
+	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
+	clock_gettime(CLOCK_REALTIME, &real);
+	cqe.timestamp_ns = static_cast<uint64_t>(raw.tv_sec * 1000000000 + raw.tv_nsec);
+	ring(ibv_cq_ex_to_cq(ex)).complete(cqe);
+	ASSERT_EQ(ibv_start_poll(ex, &attr), 0);
+	EXPECT_NEAR(static_cast<double>(ibv_wc_read_completion_wallclock_ns(ex)),
+		    static_cast<double>(real.tv_sec) * 1e9 + static_cast<double>(real.tv_nsec),
+		    1e9);
+	ibv_end_poll(ex);
+	EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+}
+
+TEST_F(Cqs, OverwrittenEntriesArePassedBy)
+{
+	ibv_cq_ex *ex = create_ex(0, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
+	ASSERT_NE(ex, nullptr);
+	ibv_cq *lapped = ibv_cq_ex_to_cq(ex);
+	FakeRing &entries = ring(lapped);
+	ibv_wc wc[8];
+
+	ASSERT_EQ(entries.slots, 4u);
+	for (uint64_t id = 0; id < 11; id++) {
+		entries.slot<tern_cqe>(static_cast<uint32_t>(id))->wr_id = id;
+		entries.set_prod(static_cast<uint32_t>(id) + 1);
+	}
+	ASSERT_EQ(ibv_poll_cq(lapped, 8, wc), 4);
+	EXPECT_EQ(wc[0].wr_id, 7u);
+	EXPECT_EQ(wc[3].wr_id, 10u);
+	EXPECT_EQ(entries.cons(), 11u);
+	EXPECT_EQ(ibv_poll_cq(lapped, 8, wc), 0);
+	EXPECT_EQ(ibv_destroy_cq(lapped), 0);
 }
 
 TEST_F(Cqs, EndOfPollGivesBackTheEntryInHand)

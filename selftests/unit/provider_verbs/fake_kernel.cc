@@ -281,16 +281,24 @@ bool FakeKernel::is_ours(const Args &args, uint16_t event_fd)
 int FakeKernel::create_cq(Args &args)
 {
 	tern_create_cq_resp driver = {};
+	tern_create_cq_req req;
 	uint64_t user_handle;
-	uint32_t cqe, vector;
+	uint32_t cqe, vector, flags;
 
 	if (!args.get(UVERBS_ATTR_CREATE_CQ_CQE, &cqe) ||
 	    !args.get(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &user_handle) ||
 	    !args.get(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector) ||
+	    !args.get(UVERBS_ATTR_CREATE_CQ_FLAGS, &flags) || !args.get(UVERBS_ATTR_UHW_IN, &req) ||
 	    !is_ours(args, UVERBS_ATTR_CREATE_CQ_EVENT_FD))
 		return bad("create_cq");
+	/* As an older module, which knows neither. */
+	if (!(features & TERN_FEATURE_CQ_OPTIONS) && (flags || req.flags || req.reserved))
+		return EINVAL;
 	const uint32_t handle = add("cq", user_handle);
 
+	objects[handle].flags = flags;
+	objects[handle].request.assign(args.in(UVERBS_ATTR_UHW_IN),
+				       args.in(UVERBS_ATTR_UHW_IN) + sizeof(req));
 	objects[handle].ring = std::make_shared<FakeRing>(cqe, TERN_CQE_BYTES);
 	driver.ring = describe(objects[handle].ring);
 	args.attrs.at(UVERBS_ATTR_CREATE_CQ_HANDLE)->data = handle;
@@ -497,6 +505,7 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		resp.base.max_qp = 1000;
 		resp.base.phys_port_cnt = 1;
 		resp.max_dm_size = 1 << 20;
+		resp.cq_moderation_caps = {300, 400, 0};
 		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("query_device");
 	}
 	case IB_USER_VERBS_CMD_QUERY_PORT: {
@@ -600,6 +609,16 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 				       args.put(UVERBS_ATTR_UHW_OUT, driver) ?
 			       0 :
 			       bad("resize_cq");
+	}
+	case kEx | IB_USER_VERBS_EX_CMD_MODIFY_CQ: {
+		ib_uverbs_ex_modify_cq req;
+
+		if (!args.core(&req) || req.reserved)
+			return bad("modify_cq");
+		object(req.cq_handle)
+			.request.assign(args.in(UVERBS_ATTR_CORE_IN),
+					args.in(UVERBS_ATTR_CORE_IN) + core_bytes);
+		return 0;
 	}
 	case IB_USER_VERBS_CMD_DESTROY_CQ: {
 		ib_uverbs_destroy_cq req;

@@ -60,6 +60,7 @@ struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
 	uint32_t state = 0;		/* QP */
+	uint32_t flags = 0;		/* CQ: of the kernel's attribute */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP; device memory */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
@@ -83,7 +84,8 @@ class FakeKernel {
 public:
 	static constexpr uint64_t kAllFeatures = TERN_FEATURE_NO_SYSCALL_ARM |
 						 TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
-						 TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY;
+						 TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY |
+						 TERN_FEATURE_CQ_OPTIONS;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */

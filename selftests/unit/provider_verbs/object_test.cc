@@ -468,7 +468,23 @@ TEST_F(Objects, ModifyTellsTheKernelWhatTheMaskNames)
 	EXPECT_EQ(attr.qp_state, IBV_QPS_RTS);
 	EXPECT_EQ(attr.dest_qp_num, 0x4242u);
 	EXPECT_EQ(init.send_cq, q.scq);
-	EXPECT_EQ(ibv_query_qp_data_in_order(q.qp, IBV_WR_RDMA_WRITE, 0), 0);
+}
+
+TEST_F(Objects, DataIsInOrderIfTheModuleSaysSo)
+{
+	for (const int in_order : {0, 1}) {
+		kernel.features = FakeKernel::kAllFeatures;
+		if (in_order)
+			kernel.features |= TERN_FEATURE_IN_ORDER;
+		reopen();
+		Queues q;
+
+		make(&q);
+		for (ibv_wr_opcode op : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+					 IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_READ})
+			EXPECT_EQ(ibv_query_qp_data_in_order(q.qp, op, 0), in_order) << op;
+		EXPECT_EQ(ibv_query_qp_data_in_order(q.qp, IBV_WR_BIND_MW, 0), 0);
+	}
 }
 
 TEST_F(Objects, FailedCommandsLeaveNothingBehind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""NVMe over fabrics: a target in b, the host in a, and fio with verification."""
+"""NVMe over fabrics: a target in b, the host in a, with moderated CQs, and fio with verification."""
 
 import re
 
@@ -58,6 +58,12 @@ def _check_kernel_qps(t):
            result.out + result.err)
 
 
+def _check_moderation(t):
+    """ib_core's moderation has set what it wants at a CQ of the host's."""
+    shown = t.run(t.a, "rdma -dd resource show cq").out
+    t.case("CQs are moderated", re.search(r"drv_event_period_us [1-9]", shown), shown)
+
+
 def run(t):
     seconds = SECONDS[t.pair]
     words = {"nqn": NQN, "addr": t.b.address}
@@ -65,6 +71,7 @@ def run(t):
               lambda: t.a.run("rmmod nvme_rdma nvme_fabrics; true", timeout=30)]
     t.check_run("target", t.b, _TARGET % words, 60)
     t.run(t.a, "modprobe -a nvme-rdma", check=True)
+    t.run(t.a, "rdma dev set %s adaptive-moderation on" % t.dev(t.a), check=True)
     connect = t.check_run(
         "nvme connect", t.a, "nvme connect -t rdma -a %(addr)s -s 4420 -n %(nqn)s -i 2 "
         "--hostnqn=nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab27391 "
@@ -83,6 +90,7 @@ def run(t):
             t.note("read %s KiB/s, write %s KiB/s" % (fields[6], fields[47]))
         t.check_run("dd reads the disk", t.a,
                     "dd if=%s of=/dev/null bs=1M count=16 iflag=direct" % disk, 60)
+        _check_moderation(t)
     finally:
         t.check_run("nvme disconnect", t.a, "nvme disconnect -n " + NQN, 60)
         t.undo_now()

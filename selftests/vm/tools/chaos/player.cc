@@ -12,12 +12,12 @@ namespace {
 constexpr size_t kMemory = 256 * 1024;
 constexpr size_t kMost = 12; // objects of a kind
 
-const char *const kActNames[kActs] = {"make_pd", "drop_pd",   "make_mr",  "drop_mr",   "rereg",
-				      "make_mw", "drop_mw",   "make_cq",  "drop_cq",   "resize_cq",
-				      "poll_cq", "make_srq",  "drop_srq", "post_srq",  "make_qp",
-				      "drop_qp", "modify_qp", "connect",  "post_recv", "post_send",
-				      "make_ah", "drop_ah",   "mcast",	  "reopen",    "call",
-				      "hang_up", "drop_call", "listen"};
+const char *const kActNames[kActs] = {
+	"make_pd",   "drop_pd",	  "make_mr", "drop_mr",	  "rereg",     "make_mw",
+	"drop_mw",   "make_cq",	  "drop_cq", "resize_cq", "moderate_cq", "poll_cq",
+	"make_srq",  "drop_srq",  "post_srq", "make_qp",  "drop_qp",   "modify_qp",
+	"connect",   "post_recv", "post_send", "make_ah", "drop_ah",   "mcast",
+	"reopen",    "call",	  "hang_up", "drop_call", "listen"};
 
 bool has(const Device &device, Act act)
 {
@@ -375,6 +375,15 @@ void Player::act(Act what)
 		if (!cqs_.empty())
 			note(what, !ibv_resize_cq(cqs_[below(cqs_.size())],
 						  1 + static_cast<int>(below(600))));
+		break;
+	case kModerateCq:
+		if (!cqs_.empty()) {
+			ibv_cq *cq = cqs_[below(cqs_.size())];
+			ibv_modify_cq_attr attr = {IBV_CQ_ATTR_MODERATE,
+						   {static_cast<uint16_t>(below(8)),
+						    static_cast<uint16_t>(below(500))}};
+			note(what, !ibv_modify_cq(cq, &attr) && !ibv_req_notify_cq(cq, 0));
+		}
 		break;
 	case kPollCq:
 		for (ibv_cq *cq : cqs_)

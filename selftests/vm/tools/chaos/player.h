@@ -26,6 +26,7 @@ enum Act {
 	kMakeCq,
 	kDropCq,
 	kResizeCq,
+	kModerateCq,
 	kPollCq,
 	kMakeSrq,
 	kDropSrq,

@@ -216,7 +216,17 @@ void last_wqe(Env &env)
 	env.control.sync();
 }
 
-// More completions than the CQ holds: the CQ raises an event, and nothing else fails.
+// Client: READs until there are more completions than the CQ holds, or the QP takes no more.
+uint32_t read_too_many(ErrorBench *b)
+{
+	uint32_t id = 0, room = static_cast<uint32_t>(b->bench.cq.get()->cqe);
+	while (id < room + 64 && !try_post(b->bench.link, b->to_target(IBV_WR_RDMA_READ, id)))
+		id++;
+	return id;
+}
+
+// More completions than the CQ holds: the CQ raises an event, the QP whose completion has no room
+// ends, and a QP with a CQ of its own does not notice.
 void cq_overrun(Env &env)
 {
 	LinkOptions options = impatient();
@@ -224,15 +234,49 @@ void cq_overrun(Env &env)
 	CqOptions tiny;
 	tiny.entries = 8;
 	ErrorBench b(env, options, kAllAccess, tiny);
+	Bench other(env, {}, 65536);
 	if (env.client) {
 		uint32_t room = static_cast<uint32_t>(b.bench.cq.get()->cqe);
-		for (uint32_t id = 0; id < 200 && id < room + 64; id++)
-			if (try_post(b.bench.link, b.to_target(IBV_WR_RDMA_READ, id)))
-				break;
+		read_too_many(&b);
 		expect_event(env.device, IBV_EVENT_CQ_ERR, env.limit_s);
-		// Completions that fitted can still be polled.
-		for (uint32_t id = 0; id < room && id < 8; id++)
+		expect_event(env.device, IBV_EVENT_QP_FATAL, env.limit_s);
+		require(b.bench.link.state() == IBV_QPS_ERR, "the QP is in state %d",
+			b.bench.link.state());
+		// Completions that fitted can still be polled. Then polling says what is wrong.
+		for (uint32_t id = 0; id < room; id++)
 			b.bench.cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
+		ibv_wc wc = {};
+		require(ibv_poll_cq(b.bench.cq.get(), 1, &wc) < 0, "polling goes on");
+	}
+	other.run({});
+	env.control.sync();
+}
+
+// Created to ignore that: the newest completions take the place of the oldest, without an event, and
+// the QP goes on.
+void cq_overrun_ignored(Env &env)
+{
+	need_tern(env, "a CQ that ignores overruns");
+	LinkOptions options = impatient();
+	options.send_wr = 256;
+	CqOptions tiny;
+	tiny.entries = 8;
+	tiny.extended = true;
+	tiny.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	ErrorBench b(env, options, kAllAccess, tiny);
+	if (env.client) {
+		uint32_t room = static_cast<uint32_t>(b.bench.cq.get()->cqe);
+		uint32_t posted = read_too_many(&b);
+		// Time enough for all of them to complete.
+		std::optional<ibv_event_type> event = next_event(env.device, 0.5 * slow());
+		require(!event, "event '%s'", event ? ibv_event_type_str(*event) : "");
+		require(b.bench.link.state() == IBV_QPS_RTS, "the QP is in state %d",
+			b.bench.link.state());
+		for (uint32_t id = posted - room; id < posted; id++)
+			b.bench.cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
+		b.bench.cq.expect_none(0.1);
+		post(b.bench.link, b.to_target(IBV_WR_RDMA_READ, posted));
+		b.bench.cq.expect(IBV_WC_SUCCESS, posted, env.limit_s);
 	}
 	env.control.sync();
 }
@@ -274,6 +318,7 @@ Register cases([](Cases &list) {
 	list.push_back({"state/sqd-drains", drain});
 	list.push_back({"event/last-wqe-reached", last_wqe});
 	list.push_back({"event/cq-overrun", cq_overrun});
+	list.push_back({"event/cq-overrun-ignored", cq_overrun_ignored});
 	list.push_back({"ud/wrong-qkey", wrong_qkey});
 });
 

@@ -18,19 +18,28 @@ Cq::Cq(const Device &device, const CqOptions &options)
 		require(channel_ != nullptr, "ibv_create_comp_channel: %m");
 	}
 	if (!options.extended) {
-		cq_ = ibv_create_cq(device.context(), options.entries, nullptr, channel_.get(), 0);
+		cq_ = ibv_create_cq(device.context(), options.entries, nullptr, channel_.get(),
+				    options.vector);
 		if (!cq_)
 			refuse("ibv_create_cq", errno);
 		return;
 	}
 	stamps_ = options.timestamps;
+	wallclock_ = options.wallclock;
 	ibv_cq_init_attr_ex attr = {};
 	attr.cqe = static_cast<uint32_t>(options.entries);
 	attr.channel = channel_.get();
+	attr.comp_vector = static_cast<uint32_t>(options.vector);
 	attr.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM |
 			IBV_WC_EX_WITH_SRC_QP;
 	if (stamps_)
 		attr.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+	if (wallclock_)
+		attr.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	if (options.flags) {
+		attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+		attr.flags = options.flags;
+	}
 	ex_ = ibv_create_cq_ex(device.context(), &attr);
 	if (!ex_)
 		refuse("ibv_create_cq_ex", errno);
@@ -62,6 +71,8 @@ Completion Cq::read_extended() const
 		c.inv_rkey = ibv_wc_read_invalidated_rkey(ex_);
 	if (stamps_)
 		c.stamp = ibv_wc_read_completion_ts(ex_);
+	if (wallclock_)
+		c.wall_ns = ibv_wc_read_completion_wallclock_ns(ex_);
 	return c;
 }
 

@@ -21,13 +21,17 @@ struct Completion {
 	uint32_t imm;	   // host order, if IBV_WC_WITH_IMM
 	uint32_t inv_rkey; // if IBV_WC_WITH_INV
 	uint64_t stamp;	   // extended CQ with timestamps
+	uint64_t wall_ns;  // extended CQ with wallclock
 };
 
 struct CqOptions {
 	int entries = 512;
 	bool extended = false;
 	bool timestamps = false;
+	bool wallclock = false;
 	bool events = false;
+	int vector = 0;
+	uint32_t flags = 0; // extended: IBV_CREATE_CQ_ATTR_*
 };
 
 class Cq {
@@ -58,7 +62,7 @@ private:
 	Channel channel_;
 	ibv_cq *cq_ = nullptr;
 	ibv_cq_ex *ex_ = nullptr;
-	bool stamps_ = false;
+	bool stamps_ = false, wallclock_ = false;
 };
 
 // Requires success; names the WR in the failure.

@@ -6,7 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <poll.h>
+#include <thread>
 #include <unistd.h>
 
 #include "pattern.h"
@@ -128,6 +130,30 @@ void arm_then_poll(Env &env)
 	env.control.sync();
 }
 
+// A CQ by each completion vector has its events; there is no vector behind the last one.
+void vectors(Env &env)
+{
+	const int n = env.device.context()->num_comp_vectors;
+	for (int vector : {0, n / 2, n - 1}) {
+		CqOptions options;
+		options.events = true;
+		options.vector = vector;
+		Bench b(env, {}, 65536, options);
+		if (!env.client)
+			post_recv(b.link, 0, {b.arena.sge(4096, 128)});
+		b.cq.arm(false);
+		env.control.sync();
+		if (env.client)
+			send_one(&b, 0);
+		require(b.cq.wait_event(env.limit_s), "no event by vector %d", vector);
+		b.cq.expect(IBV_WC_SUCCESS, 0, env.limit_s);
+	}
+	ibv_cq *beyond = ibv_create_cq(env.device.context(), 1, nullptr, nullptr, n);
+	int error = errno;
+	require(!beyond && error == EINVAL, "vector %d of %d: %s", n, n, strerror(error));
+	env.control.sync();
+}
+
 // Growing and shrinking a CQ keeps its completions, in order.
 void resize(Env &env)
 {
@@ -164,6 +190,57 @@ void resize(Env &env)
 	env.control.sync();
 }
 
+// The CQ grows and shrinks while completions come, while they are polled and while it is armed. None
+// is lost, doubled or out of order, and no event is lost.
+void resize_busy(Env &env)
+{
+	constexpr uint64_t kMessages = 3000, kPosted = 200;
+	constexpr std::array<int, 5> kSizes = {1024, 300, 4096, 512, 2000};
+	LinkOptions options;
+	options.recv_wr = kPosted;
+	CqOptions with_events;
+	with_events.events = true;
+	Bench b(env, options, 65536, with_events);
+	int error = ibv_resize_cq(b.cq.get(), kSizes[0]);
+	env.both_need(!means_unsupported(error), "ibv_resize_cq");
+	require(!error, "ibv_resize_cq: %s", strerror(error));
+	uint64_t posted = 0;
+	auto post_recvs = [&](uint64_t until) {
+		for (; !env.client && posted < until; posted++)
+			post_recv(b.link, posted, {b.arena.sge(4096, 128)});
+	};
+	post_recvs(kPosted);
+	env.control.sync();
+	{
+		std::jthread resizer([&](const std::stop_token &stop) {
+			for (size_t i = 0; !error && !stop.stop_requested(); i++) {
+				error = ibv_resize_cq(b.cq.get(), kSizes[i % kSizes.size()]);
+				usleep(2000);
+			}
+		});
+		for (uint64_t i = 0, done = 0; env.client && done < kMessages; done++) {
+			for (; i < std::min(done + options.send_wr, kMessages); i++)
+				send_one(&b, i);
+			b.cq.expect(IBV_WC_SUCCESS, done, env.limit_s);
+		}
+		for (uint64_t seen = 0; !env.client && seen < kMessages;) {
+			b.cq.arm(false);
+			uint64_t before = seen;
+			Completion c;
+			while (b.cq.poll(&c)) {
+				require_success(c, "receive");
+				require(c.wr_id == seen++, "order");
+				post_recvs(seen + kPosted);
+			}
+			if (seen == before)
+				require(b.cq.wait_event(env.limit_s), "a wake-up was lost after %lu",
+					seen);
+		}
+	}
+	require(!error, "ibv_resize_cq: %s", strerror(error));
+	env.control.sync();
+}
+
 // Shrinking below the number of completions is refused and changes nothing.
 void resize_too_small(Env &env)
 {
@@ -188,22 +265,51 @@ void resize_too_small(Env &env)
 	env.control.sync();
 }
 
+uint64_t clock_ns(clockid_t clock)
+{
+	timespec now = {};
+	clock_gettime(clock, &now);
+	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t raw_clock(const Device &device)
+{
+	ibv_values_ex values = {};
+	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	int error = ibv_query_rt_values_ex(device.context(), &values);
+	require(!error && values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK, "raw clock: %s",
+		strerror(error));
+	return static_cast<uint64_t>(values.raw_clock.tv_sec) * 1000000000 +
+	       static_cast<uint64_t>(values.raw_clock.tv_nsec);
+}
+
+// Of the device's clock, and of the wall clock: both are those of the completion, however late it
+// is polled.
 void timestamps(Env &env)
 {
 	env.both_need(env.device.attr_ex().completion_timestamp_mask, "completion timestamps");
 	CqOptions stamped;
-	stamped.extended = stamped.timestamps = true;
+	stamped.extended = stamped.timestamps = stamped.wallclock = true;
 	Bench b(env, {}, 65536, stamped);
 	for (uint64_t i = 0; !env.client && i < 10; i++)
 		post_recv(b.link, i, {b.arena.sge(4096, 128)});
+	uint64_t last = raw_clock(env.device), last_wall = clock_ns(CLOCK_REALTIME);
 	env.control.sync();
-	uint64_t last = 0;
-	for (uint64_t i = 0; i < 10; i++) {
-		if (env.client)
+	if (env.client)
+		for (uint64_t i = 0; i < 10; i++)
 			send_one(&b, i);
+	// The last one is here, and so are the others.
+	usleep(100000);
+	env.control.sync();
+	const uint64_t end = raw_clock(env.device), end_wall = clock_ns(CLOCK_REALTIME);
+	usleep(200000);
+	for (uint64_t i = 0; i < 10; i++) {
 		Completion c = b.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
-		require(c.stamp >= last && c.stamp, "time runs backwards");
+		require(c.stamp >= last && c.wall_ns >= last_wall, "time runs backwards");
+		require(c.stamp <= end && c.wall_ns <= end_wall, "the time of polling, %lu, %lu",
+			c.stamp - end, c.wall_ns - end_wall);
 		last = c.stamp;
+		last_wall = c.wall_ns;
 	}
 	env.control.sync();
 }
@@ -357,7 +463,9 @@ Register cases([](Cases &list) {
 	list.push_back({"cq/events", events});
 	list.push_back({"cq/solicited", solicited});
 	list.push_back({"cq/arm-then-poll", arm_then_poll});
+	list.push_back({"cq/vectors", vectors});
 	list.push_back({"cq/resize", resize});
+	list.push_back({"cq/resize-busy", resize_busy});
 	list.push_back({"cq/resize-too-small", resize_too_small});
 	list.push_back({"cq/timestamps", timestamps});
 	list.push_back({"srq/one-qp", [](Env &env) { srq(env, 1, 5000); }});
