@@ -28,7 +28,8 @@ bool env_is_set(const char *name)
 
 constexpr uint64_t kFeatures =
 	TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY |
-	TERN_FEATURE_CQ_OPTIONS | TERN_FEATURE_IN_ORDER;
+	TERN_FEATURE_CQ_OPTIONS | TERN_FEATURE_IN_ORDER | TERN_FEATURE_ATOMIC_WRITE |
+	TERN_FEATURE_FLUSH;
 
 /* What the kernel says about a context. */
 struct Answer {
@@ -60,6 +61,18 @@ int query_context(int cmd_fd, Answer *answer)
 		.run(cmd_fd);
 }
 
+/* Of the ibv_wr_* operations that came after the first ones. */
+uint64_t absent_ops(uint64_t features)
+{
+	uint64_t absent = 0;
+
+	if (!(features & TERN_FEATURE_ATOMIC_WRITE) || !abi::has_wr_op(abi::kWrAtomicWriteAt))
+		absent |= abi::kWithAtomicWrite;
+	if (!(features & TERN_FEATURE_FLUSH) || !abi::has_wr_op(abi::kWrFlushAt))
+		absent |= abi::kWithFlush;
+	return absent;
+}
+
 void take_answer(Context *ctx, const Answer &answer)
 {
 	ctx->base.num_comp_vectors = static_cast<int>(answer.num_comp_vectors);
@@ -69,6 +82,7 @@ void take_answer(Context *ctx, const Answer &answer)
 	ctx->features = answer.driver.features;
 	ctx->in_order = answer.driver.features & TERN_FEATURE_IN_ORDER;
 	ctx->cq_options = answer.driver.features & TERN_FEATURE_CQ_OPTIONS;
+	ctx->absent_ops = absent_ops(answer.driver.features);
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");
 	ctx->allow_disassoc = getenv("RDMAV_ALLOW_DISASSOC_DESTROY") != nullptr;
 }

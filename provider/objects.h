@@ -32,6 +32,7 @@ struct Context {
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
 	bool cq_options;      /* TERN_FEATURE_CQ_OPTIONS */
 	bool in_order;	      /* TERN_FEATURE_IN_ORDER */
+	uint64_t absent_ops;  /* IBV_QP_EX_WITH_* that the module or the library does not know */
 	/* The library's verbs_context ends with base; how much of this it takes, it decides. */
 	alignas(ibv_context) unsigned char library_part[abi::kMaxContextOffset];
 	ibv_context base;

@@ -9,8 +9,14 @@
 namespace tern {
 namespace {
 
+/* The ibv_wr_* operations asked for. */
+uint64_t asked_ops(const ibv_qp_init_attr_ex &attr)
+{
+	return attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? attr.send_ops_flags : 0;
+}
+
 /* Refuse what is not understood, before anything is done. 0 or errno. */
-int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
+int check_attr(ibv_context *context, const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t kMasks = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -23,8 +29,8 @@ int check_attr(const ibv_context *context, const ibv_qp_init_attr_ex &attr)
 		return EOPNOTSUPP;
 	if (attr.qp_type != IBV_QPT_RC && attr.qp_type != IBV_QPT_UC && attr.qp_type != IBV_QPT_UD)
 		return EOPNOTSUPP;
-	if (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
-	    attr.send_ops_flags & ~send_ops_of(attr.qp_type, is_iwarp(context)))
+	if (asked_ops(attr) & (to_context(context)->absent_ops |
+			       ~send_ops_of(attr.qp_type, is_iwarp(context))))
 		return EOPNOTSUPP;
 	if (!attr.send_cq || !attr.recv_cq)
 		return EINVAL;
@@ -39,12 +45,22 @@ struct Created {
 	tern_create_qp_resp driver;
 };
 
+/* ATOMIC WRITE's data is inline. */
+uint32_t inline_bytes(const ibv_qp_init_attr_ex &attr)
+{
+	constexpr uint32_t kValueBytes = sizeof(uint64_t);
+
+	if (asked_ops(attr) & abi::kWithAtomicWrite && attr.cap.max_inline_data < kValueBytes)
+		return kValueBytes;
+	return attr.cap.max_inline_data;
+}
+
 int command_create(Qp *qp, const ibv_qp_init_attr_ex &attr, Created *made)
 {
 	const ibv_context *context = attr.pd->context;
 	const ib_uverbs_qp_cap cap = {attr.cap.max_send_wr, attr.cap.max_recv_wr,
 				      attr.cap.max_send_sge, attr.cap.max_recv_sge,
-				      attr.cap.max_inline_data};
+				      inline_bytes(attr)};
 	const uint32_t flags = attr.sq_sig_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0;
 	Command cmd(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	int err;

@@ -17,6 +17,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "abi/release.h"
 #include "ah.h"
 #include "tern-abi.h"
 
@@ -36,6 +37,9 @@ static_assert(static_cast<int>(TERN_SEND_SIGNALED) == IBV_SEND_SIGNALED);
 static_assert(static_cast<int>(TERN_SEND_SOLICITED) == IBV_SEND_SOLICITED);
 static_assert(static_cast<int>(TERN_SEND_INLINE) == IBV_SEND_INLINE);
 
+/* IBV_ACCESS_FLUSH_GLOBAL and _PERSISTENT, which older headers lack. */
+inline constexpr uint32_t kAccessFlush = 1u << 8 | 1u << 9;
+
 /* Largest message (IBTA 9.7.2: 2^31 bytes). */
 inline constexpr uint64_t kMaxMessageBytes = 1ull << 31;
 
@@ -49,7 +53,7 @@ struct SendLimits {
 };
 
 /* What may follow the header of a WQE. */
-enum class SendBody : uint8_t { kNone, kData, kSges, kAtomic };
+enum class SendBody : uint8_t { kNone, kData, kSges, kAtomic, kValue };
 
 struct SendRule {
 	uint8_t qp_types; /* bits of 1 << enum ibv_qp_type, and kIwarp */
@@ -62,8 +66,9 @@ inline constexpr uint8_t kUc = 1u << IBV_QPT_UC;
 inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
 
 /*
- * By enum ibv_wr_opcode. IBTA 10.8.3.2 says which operation goes on which service. iWARP has the
- * messages of RFC 5040 and 7306; none of them is a Send with immediate data.
+ * By enum tern_wr_opcode, which begins as enum ibv_wr_opcode does. IBTA 10.8.3.2 says which
+ * operation goes on which service. iWARP has the messages of RFC 5040 and 7306; none of them is a
+ * Send with immediate data, a FLUSH or an ATOMIC WRITE.
  */
 inline constexpr SendRule kSendRules[] = {
 	/* RDMA_WRITE */ {kIwarp | kRc | kUc, SendBody::kData},
@@ -76,7 +81,12 @@ inline constexpr SendRule kSendRules[] = {
 	/* LOCAL_INV */ {kIwarp | kRc | kUc, SendBody::kNone},
 	/* BIND_MW */ {kIwarp | kRc | kUc, SendBody::kNone},
 	/* SEND_WITH_INV */ {kIwarp | kRc, SendBody::kData},
+	/* REG_MR */ {0, SendBody::kNone},
+	/* RDMA_READ_WITH_INV */ {0, SendBody::kNone},
+	/* FLUSH */ {kRc, SendBody::kNone},
+	/* ATOMIC_WRITE */ {kRc, SendBody::kValue},
 };
+static_assert(sizeof(kSendRules) / sizeof(kSendRules[0]) == TERN_WR_OPCODES);
 inline constexpr uint32_t kSendOpcodes = sizeof(kSendRules) / sizeof(kSendRules[0]);
 
 /* The bit of SendRule.qp_types for a kind of QP, or 0. */
@@ -97,6 +107,20 @@ constexpr const SendRule *send_rule(uint32_t opcode, ibv_qp_type type, bool iwar
 	return &kSendRules[opcode];
 }
 
+/* Those of ibv_post_send(). The others are posted by ibv_wr_* only. */
+constexpr bool is_classic(uint32_t opcode)
+{
+	return opcode <= IBV_WR_SEND_WITH_INV;
+}
+
+/* The IBV_QP_EX_WITH_* bit of an opcode. */
+constexpr uint64_t send_op_of(uint32_t opcode)
+{
+	if (is_classic(opcode))
+		return 1ull << opcode;
+	return opcode == TERN_WR_FLUSH ? abi::kWithFlush : abi::kWithAtomicWrite;
+}
+
 /* IBV_QP_EX_WITH_* bits of the ibv_wr_* operations that a kind of QP has. */
 constexpr uint64_t send_ops_of(ibv_qp_type type, bool iwarp)
 {
@@ -104,7 +128,7 @@ constexpr uint64_t send_ops_of(ibv_qp_type type, bool iwarp)
 
 	for (uint32_t opcode = 0; opcode < kSendOpcodes; opcode++)
 		if (send_rule(opcode, type, iwarp))
-			ops |= 1ull << opcode;
+			ops |= send_op_of(opcode);
 	return ops;
 }
 static_assert(IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV);
@@ -167,6 +191,30 @@ inline int wqe_add_inline(tern_send_wqe *wqe, const SendLimits &lim, const void 
 	return 0;
 }
 
+/* ATOMIC WRITE has 8 bytes, which are taken at once. EINVAL if the queue has no room for them. */
+inline int wqe_set_value(tern_send_wqe *wqe, const SendLimits &lim, const void *value)
+{
+	return wqe_add_inline(wqe, lim, value, sizeof(uint64_t));
+}
+
+/* FLUSH of a range of at most 2^31 bytes, or of a region. EINVAL for what does not exist. */
+inline int wqe_set_flush(tern_send_wqe *wqe, uint32_t rkey, uint64_t remote_addr, size_t bytes,
+			 uint8_t placement, uint8_t selectivity)
+{
+	if (!placement || placement & ~(TERN_FLUSH_GLOBAL | TERN_FLUSH_PERSISTENT))
+		return EINVAL;
+	if (selectivity > TERN_FLUSH_REGION)
+		return EINVAL;
+	if (selectivity == TERN_FLUSH_RANGE && bytes > kMaxMessageBytes)
+		return EINVAL;
+	wqe->flush.remote_addr = remote_addr;
+	wqe->flush.rkey = rkey;
+	wqe->flush.bytes = selectivity == TERN_FLUSH_RANGE ? static_cast<uint32_t>(bytes) : 0;
+	wqe->flush.placement = placement;
+	wqe->flush.selectivity = selectivity;
+	return 0;
+}
+
 /* Atomics have exactly one SGE of 8 bytes. */
 inline int wqe_check_atomic(tern_send_wqe *wqe)
 {
@@ -187,7 +235,8 @@ inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
 	constexpr uint32_t kAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
 	constexpr uint32_t kIgnored = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
-				      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+				      IBV_ACCESS_HUGETLB | kAccessFlush |
+				      IBV_ACCESS_OPTIONAL_RANGE;
 
 	if (!mw || (mw->rkey ^ new_rkey) >> 8)
 		return EINVAL;
@@ -247,7 +296,7 @@ inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_
 	const SendRule *rule = send_rule(wr.opcode, lim.qp_type, lim.iwarp);
 	int err;
 
-	if (!rule)
+	if (!rule || !is_classic(wr.opcode))
 		return EINVAL;
 	err = wqe_begin(wqe, lim, wr.wr_id, wr.opcode, wr.send_flags);
 	if (err)

@@ -35,7 +35,7 @@ void seal_wqe(Qp *qp)
 }
 
 /* Begin a request; NULL after an error of this batch. */
-tern_send_wqe *begin_wqe(ibv_qp_ex *ibqp, ibv_wr_opcode opcode)
+tern_send_wqe *begin_wqe(ibv_qp_ex *ibqp, uint32_t opcode)
 {
 	Qp *qp = to_qp(ibqp);
 	tern_send_wqe *wqe;
@@ -110,6 +110,29 @@ void wr_atomic_cmp_swp(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint6
 void wr_atomic_fetch_add(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t add)
 {
 	begin_atomic(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
+}
+
+/* libibverbs asks for no setter after it. */
+void wr_atomic_write(ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr, const void *value)
+{
+	tern_send_wqe *wqe = begin_wqe(ibqp, TERN_WR_ATOMIC_WRITE);
+	Qp *qp = to_qp(ibqp);
+
+	if (!wqe)
+		return;
+	wqe->rdma.remote_addr = remote_addr;
+	wqe->rdma.rkey = rkey;
+	if (wqe_set_value(wqe, qp->limits, value))
+		set_error(qp, EINVAL);
+}
+
+void wr_flush(ibv_qp_ex *ibqp, uint32_t rkey, uint64_t remote_addr, size_t bytes, uint8_t placement,
+	      uint8_t selectivity)
+{
+	tern_send_wqe *wqe = begin_wqe(ibqp, TERN_WR_FLUSH);
+
+	if (wqe && wqe_set_flush(wqe, rkey, remote_addr, bytes, placement, selectivity))
+		set_error(to_qp(ibqp), EINVAL);
 }
 
 void wr_send(ibv_qp_ex *qp)
@@ -268,6 +291,10 @@ void wr_init(Qp *qp, uint64_t ops)
 		ex->wr_bind_mw = wr_bind_mw;
 	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
 		ex->wr_send_inv = wr_send_inv;
+	if (ops & abi::kWithAtomicWrite)
+		abi::set_wr_op(&qp->vqp, abi::kWrAtomicWriteAt, wr_atomic_write);
+	if (ops & abi::kWithFlush)
+		abi::set_wr_op(&qp->vqp, abi::kWrFlushAt, wr_flush);
 	if (qp->limits.qp_type == IBV_QPT_UD)
 		ex->wr_set_ud_addr = wr_set_ud_addr;
 	ex->wr_set_sge = wr_set_sge;

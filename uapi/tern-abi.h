@@ -112,6 +112,8 @@ enum tern_wr_opcode {
 	TERN_WR_SEND_WITH_INV		= 9,
 	TERN_WR_REG_MR			= 10,	/* kernel consumers only */
 	TERN_WR_RDMA_READ_WITH_INV	= 11,	/* kernel consumers only (iWARP) */
+	TERN_WR_FLUSH			= 12,	/* TERN_FEATURE_FLUSH; user space only */
+	TERN_WR_ATOMIC_WRITE		= 13,	/* TERN_FEATURE_ATOMIC_WRITE */
 	TERN_WR_OPCODES
 };
 
@@ -125,7 +127,8 @@ enum tern_send_flags {
 
 /*
  * Send WQE: this header, then num_sge SGEs, or with TERN_SEND_INLINE inline_bytes of data (num_sge
- * is 0 then). LOCAL_INV, BIND_MW and REG_MR have neither. Atomics have exactly one SGE of 8 bytes.
+ * is 0 then). LOCAL_INV, BIND_MW, REG_MR and FLUSH have neither. Atomics have exactly one SGE of 8
+ * bytes. ATOMIC_WRITE has 8 bytes, as one SGE or inline.
  */
 struct tern_send_wqe {
 	__aligned_u64 wr_id;
@@ -171,10 +174,30 @@ struct tern_send_wqe {
 			__u32 access;
 			__u32 reserved;
 		} reg;
+		struct {
+			__aligned_u64 remote_addr;
+			__u32 rkey;
+			__u32 bytes;		/* TERN_FLUSH_RANGE: at most 2^31 */
+			__u8  placement;	/* TERN_FLUSH_GLOBAL, _PERSISTENT or both */
+			__u8  selectivity;	/* enum tern_flush_selectivity */
+			__u16 reserved0;
+			__u32 reserved;
+		} flush;
 		__aligned_u64 reserved[5];
 	};
 };
 #define TERN_SEND_WQE_BYTES	64
+
+/* The values of enum ibv_placement_type and enum ibv_selectivity_level. */
+enum tern_flush_placement {
+	TERN_FLUSH_GLOBAL	= 1u << 0,
+	TERN_FLUSH_PERSISTENT	= 1u << 1,
+};
+
+enum tern_flush_selectivity {
+	TERN_FLUSH_RANGE	= 0,
+	TERN_FLUSH_REGION	= 1,	/* all of it; remote_addr and bytes are ignored */
+};
 
 struct tern_recv_wqe {
 	__aligned_u64 wr_id;
@@ -195,7 +218,9 @@ enum tern_wc_opcode {
 	TERN_WC_FETCH_ADD	= 4,
 	TERN_WC_BIND_MW		= 5,
 	TERN_WC_LOCAL_INV	= 6,
-	TERN_WC_REG_MR		= 9,	/* kernel consumers only: IB_WC_REG_MR */
+	TERN_WC_FLUSH		= 8,
+	TERN_WC_ATOMIC_WRITE	= 9,
+	TERN_WC_REG_MR		= 127,	/* kernel consumers only, in no ring of a program */
 	TERN_WC_RECV		= 128,
 	TERN_WC_RECV_RDMA_WITH_IMM = 129,
 };
@@ -267,6 +292,8 @@ enum tern_features {
 	TERN_FEATURE_CQ_OPTIONS		= 1u << 6,
 	/* Nothing to use: all bytes of a message are placed in order, not the last ones alone. */
 	TERN_FEATURE_IN_ORDER		= 1u << 7,
+	TERN_FEATURE_ATOMIC_WRITE	= 1u << 8,	/* TERN_WR_ATOMIC_WRITE, on RoCE */
+	TERN_FEATURE_FLUSH		= 1u << 9,	/* TERN_WR_FLUSH, on RoCE */
 };
 
 /*

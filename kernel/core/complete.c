@@ -22,6 +22,8 @@ static const u8 send_wc_opcode[TERN_WR_OPCODES] = {
 	[TERN_WR_SEND_WITH_INV] = TERN_WC_SEND,
 	[TERN_WR_REG_MR] = TERN_WC_REG_MR,
 	[TERN_WR_RDMA_READ_WITH_INV] = TERN_WC_RDMA_READ,
+	[TERN_WR_FLUSH] = TERN_WC_FLUSH,
+	[TERN_WR_ATOMIC_WRITE] = TERN_WC_ATOMIC_WRITE,
 };
 
 /* A CQE names its QP by number, and for kernel consumers by pointer. */

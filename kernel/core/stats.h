@@ -36,6 +36,7 @@
 	X(RDMA_WRITES,		"rx_write_requests")				\
 	X(RDMA_READS,		"rx_read_requests")				\
 	X(RDMA_ATOMICS,		"rx_atomic_requests")				\
+	X(RDMA_FLUSHES,		"rx_flush_requests")				\
 	X(RDMA_SENDS,		"rx_send_requests")				\
 	X(DUP_REQUEST,		"duplicate_request")				\
 	X(OUT_OF_SEQ,		"out_of_sequence")				\

@@ -161,7 +161,9 @@ static int fast_reg(const struct tern_mem_ctx *ctx, struct tern_region *region, 
 	unsigned long irq;
 	int err;
 
-	if (access & IB_ACCESS_ON_DEMAND || access & ~TERN_ACCESS_KNOWN)
+	/* Whether its pages are persistent memory cannot be asked for here. */
+	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT) ||
+	    access & ~TERN_ACCESS_KNOWN)
 		return -EINVAL;
 	if (access & TERN_ACCESS_ALTERS && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EACCES;

@@ -30,7 +30,8 @@ struct tern_odp;
 #define TERN_ACCESS_ALTERS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 /* Flags that a region may be registered with; the optional range is hints. */
 #define TERN_ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | TERN_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
-				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_ON_DEMAND | \
+				 IB_ZERO_BASED | IB_ACCESS_HUGETLB | IB_ACCESS_FLUSH_GLOBAL | \
+				 IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_ON_DEMAND | \
 				 IB_ACCESS_OPTIONAL)
 
 enum tern_region_kind {

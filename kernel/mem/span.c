@@ -181,6 +181,18 @@ int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u
 	return span_get(ctx, key, va, length, need, span);
 }
 
+int tern_span_get_region(const struct tern_mem_ctx *ctx, u32 key, u32 need, struct tern_span *span)
+{
+	const struct tern_region *region;
+
+	lockdep_assert(in_softirq() || irqs_disabled());
+	region = tern_key_lookup(ctx->keys, key);
+	if (!region)
+		return -EINVAL;
+	/* What has changed since is found when the bounds are checked. */
+	return span_get(ctx, key, READ_ONCE(region->iova), READ_ONCE(region->length), need, span);
+}
+
 void tern_span_put(struct tern_span *span)
 {
 	span_let_go(span);
@@ -365,18 +377,34 @@ int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn 
 	return ret;
 }
 
+/* Eight aligned bytes lie in one block. Unaligned ones, which may cross a block's end: NULL. */
+static atomic64_t *span_word(const struct tern_span *span)
+{
+	void *p;
+
+	if (span_chunk(span, 0, &p) < sizeof(atomic64_t) ||
+	    !IS_ALIGNED((uintptr_t)p, sizeof(atomic64_t)))
+		return NULL;
+	return p;
+}
+
+int tern_span_store(const struct tern_span *span, u64 value)
+{
+	atomic64_t *target = span_word(span);
+
+	if (!target)
+		return -EINVAL;
+	atomic64_set_release(target, value);
+	return 0;
+}
+
 int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig)
 {
-	atomic64_t *target;
-	void *p;
+	atomic64_t *target = span_word(span);
 	s64 old;
 
-	/* Eight aligned bytes lie in one block. Unaligned ones may cross a block's end. */
-	if (span_chunk(span, 0, &p) < sizeof(*target) ||
-	    !IS_ALIGNED((uintptr_t)p, sizeof(*target)))
+	if (!target)
 		return -EINVAL;
-
-	target = p;
 	if (!atomic_op_is_plain(op)) {
 		old = atomic64_read(target);
 		while (!atomic64_try_cmpxchg(target, &old, atomic_op_result(op, old)))

@@ -35,7 +35,7 @@ struct tern_span {
 };
 
 /*
- * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC}
+ * Resolve. need: IB_ACCESS_{LOCAL_WRITE,REMOTE_WRITE,REMOTE_READ,REMOTE_ATOMIC,FLUSH_*}
  * bits that the key must grant (0: local read; DMA regions and local access use
  * the lkey). length 0 succeeds without looking at the key (IBTA C9-88).
  * TERN_NULL_LKEY grants local access to nothing: reads give zeros, writes are dropped.
@@ -45,6 +45,8 @@ struct tern_span {
  */
 int tern_span_get(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 		  struct tern_span *span);
+/* The same, of all that the key names. */
+int tern_span_get_region(const struct tern_mem_ctx *ctx, u32 key, u32 need, struct tern_span *span);
 void tern_span_put(struct tern_span *span);
 
 /*
@@ -76,6 +78,8 @@ int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 len
  */
 typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);
+/* Store the span's first 8 bytes at once, behind all earlier writes. Aligned, or -EINVAL; present. */
+int tern_span_store(const struct tern_span *span, u64 value);
 /* 8-byte aligned, or -EINVAL. Present. Atomic against the CPU's own 64-bit atomics. */
 int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig);
 

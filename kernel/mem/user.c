@@ -5,9 +5,11 @@
  */
 #include <linux/bits.h>
 #include <linux/err.h>
+#include <linux/ioport.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -48,6 +50,24 @@ static int user_fill_blocks(struct tern_region *region, struct ib_umem *umem, un
 }
 
 /*
+ * May the pinned pages be registered so? Only persistent memory can promise what FLUSH_PERSISTENT
+ * does.
+ */
+static int user_pages_suit(struct ib_umem *umem, int access)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	if (!(access & IB_ACCESS_FLUSH_PERSISTENT))
+		return 0;
+	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i)
+		if (region_intersects(sg_phys(sg), sg->length, IORESOURCE_MEM,
+				      IORES_DESC_PERSISTENT_MEMORY) != REGION_INTERSECTS)
+			return -EINVAL;
+	return 0;
+}
+
+/*
  * Pins length bytes at start. Blocks are laid out along the first byte's kernel address, not along
  * the iova, which may have any alignment.
  */
@@ -67,6 +87,9 @@ static int user_map(struct tern_region *region, struct ib_device *ibdev, u64 sta
 	umem = ib_umem_get_va(ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
+	err = user_pages_suit(umem, access);
+	if (err)
+		goto release;
 
 	layout = sg_dma_address(umem->sgt_append.sgt.sgl) + ib_umem_offset(umem);
 	layout &= BIT_ULL(USER_BLOCK_MAX_SHIFT) - 1;
@@ -162,6 +185,9 @@ static int rereg_map(struct tern_region *new, struct ib_device *ibdev, const str
 		return user_map(new, ibdev, umem->address, umem->length, new->access);
 	}
 
+	err = umem ? user_pages_suit(old->umem, new->access) : 0;
+	if (err)
+		return err;
 	*pinned = false;
 	new->block_shift = old->block_shift;
 	new->block_off = old->block_off;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of BTH opcodes (IBTA table 38 and RoCEv2 annex A17.9.3): which opcodes each service
+ * The table of BTH opcodes (IBTA table 38, annexes A17.9.3 and A19): which opcodes each service
  * has, and which headers and payload they have. Rows of RD and XRC are empty: tern does not support
  * them.
  */
@@ -15,7 +15,8 @@
 /* Length of a header if flags f require it. */
 #define HDR(f, flag, bytes)	(((f) & (flag)) ? (bytes) : 0)
 #define HDR_BYTES(f)							\
-	(BTH_BYTES + HDR(f, OPF_RETH, RETH_BYTES) +			\
+	(BTH_BYTES + HDR(f, OPF_FETH, FETH_BYTES) +			\
+	 HDR(f, OPF_RETH, RETH_BYTES) +					\
 	 HDR(f, OPF_AETH, AETH_BYTES) + HDR(f, OPF_DETH, DETH_BYTES) +	\
 	 HDR(f, OPF_ATOMICETH, ATOMICETH_BYTES) +			\
 	 HDR(f, OPF_ATOMICACK, ATOMICACKETH_BYTES) +			\
@@ -47,6 +48,8 @@ const struct opcode_info opcode_infos[256] = {
 	ROW(BTH_RC | OP_READ_REQUEST, REQ | OPF_READ | FIRST_LAST | OPF_RETH),
 	ROW(BTH_RC | OP_CMP_SWAP, REQ | OPF_ATOMIC | FIRST_LAST | OPF_ATOMICETH),
 	ROW(BTH_RC | OP_FETCH_ADD, REQ | OPF_ATOMIC | FIRST_LAST | OPF_ATOMICETH),
+	ROW(BTH_RC | OP_FLUSH, REQ | OPF_FLUSH | FIRST_LAST | OPF_FETH | OPF_RETH),
+	ROW(BTH_RC | OP_ATOMIC_WRITE, REQ_DATA | OPF_ATOMIC_WRITE | FIRST_LAST | OPF_RETH),
 	ROW(BTH_RC | OP_READ_RESP_FIRST, RESP_DATA | OPF_FIRST | OPF_AETH),
 	ROW(BTH_RC | OP_READ_RESP_MIDDLE, RESP_DATA),
 	ROW(BTH_RC | OP_READ_RESP_LAST, RESP_DATA | OPF_LAST | OPF_AETH),

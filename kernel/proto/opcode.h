@@ -22,6 +22,7 @@ enum {
 	ATOMICACKETH_BYTES	= 8,
 	IMMDT_BYTES		= 4,
 	IETH_BYTES		= 4,
+	FETH_BYTES		= 4,
 	ICRC_BYTES		= 4,
 	CNP_RESERVED_BYTES	= 16,
 	GRH_BYTES		= 40,
@@ -65,6 +66,8 @@ enum bth_op {
 	OP_FETCH_ADD		= 0x14,
 	OP_SEND_LAST_INV	= 0x16,
 	OP_SEND_ONLY_INV	= 0x17,
+	OP_FLUSH		= 0x1c,		/* IBTA annex A19, as the next */
+	OP_ATOMIC_WRITE		= 0x1d,
 	BTH_OP_MASK		= 0x1f,
 };
 
@@ -88,6 +91,12 @@ enum opcode_flags {
 	OPF_IETH	= 1u << 15,
 	OPF_PAYLOAD	= 1u << 16,	/* may carry payload */
 	OPF_CNP		= 1u << 17,
+	OPF_FETH	= 1u << 18,
+	OPF_FLUSH	= 1u << 19,
+	OPF_ATOMIC_WRITE = 1u << 20,
+
+	/* requests of which max_rd_atomic limits the number, or their answers */
+	OPF_LIMITED	= OPF_READ | OPF_ATOMIC | OPF_FLUSH | OPF_ATOMIC_WRITE,
 };
 
 struct opcode_info {

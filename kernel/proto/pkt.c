@@ -49,6 +49,7 @@ static void bth_parse(const u8 *p, struct pkt *k)
 static void eth_clear(struct pkt *k)
 {
 	k->syndrome = 0;
+	k->feth = 0;
 	k->msn = 0;
 	k->va = 0;
 	k->rkey = 0;
@@ -84,6 +85,10 @@ static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 		k->qkey = get_unaligned_be32(p);
 		k->sqpn = get_unaligned_be32(p + 4) & LOW_24;
 		p += DETH_BYTES;
+	}
+	if (flags & OPF_FETH) {
+		k->feth = get_unaligned_be32(p) & (FETH_PLACEMENT_MASK | FETH_SELECTIVITY_MASK);
+		p += FETH_BYTES;
 	}
 	if (flags & OPF_RETH) {
 		k->va = get_unaligned_be64(p);
@@ -121,6 +126,10 @@ static void eth_build(u8 *p, u32 flags, const struct pkt *k)
 		put_unaligned_be32(k->qkey, p);
 		put_unaligned_be32(k->sqpn & LOW_24, p + 4);
 		p += DETH_BYTES;
+	}
+	if (flags & OPF_FETH) {
+		put_unaligned_be32(k->feth, p);
+		p += FETH_BYTES;
 	}
 	if (flags & OPF_RETH) {
 		put_unaligned_be64(k->va, p);

@@ -38,6 +38,19 @@ enum aeth_syndrome {
 };
 
 /*
+ * FETH (IBTA annex A19): how far what was written is to go, and of which memory. The other bits of
+ * its 32 are reserved.
+ */
+enum feth_bits {
+	FETH_GLOBAL		= 0x01,	/* placement type: visible to all that access the memory */
+	FETH_PERSISTENT		= 0x02,	/* placement type: survives a loss of power */
+	FETH_PLACEMENT_MASK	= 0x0f,
+	FETH_RANGE		= 0x00,	/* selectivity: the RETH's range */
+	FETH_REGION		= 0x10,	/* selectivity: all of the region; the range is ignored */
+	FETH_SELECTIVITY_MASK	= 0x30,
+};
+
+/*
  * Fields beyond the BTH are valid only if the opcode carries them. To build, the opcode decides
  * what is written, so callers fill only that.
  */
@@ -53,6 +66,7 @@ struct pkt {
 	u32 psn;
 
 	u8  syndrome;		/* AETH */
+	u8  feth;		/* FETH: enum feth_bits */
 	u32 msn;
 	u64 va;			/* RETH, AtomicETH */
 	u32 rkey;

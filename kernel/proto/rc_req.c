@@ -81,7 +81,7 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 
 /* ---- sending ---- */
 
-/* With a max_rd_atomic of 0 (IBTA 10.2.4.2) a READ or atomic would wait for ever. */
+/* With a max_rd_atomic of 0 (IBTA 10.2.4.2) a request that it limits would wait for ever. */
 static bool may_never_begin(const struct rc_req *q, const struct rc_sqe *s)
 {
 	return q->state == RC_REQ_READY && wr_has_response(&s->wr) && !q->cfg.max_rd_atomic;
@@ -143,7 +143,17 @@ static u32 until_ackreq(const struct rc_req *q)
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }
 
-/* One request packet, for the responses that cur_pkt belongs to (IBTA 9.4.4). */
+/* The part of a READ that cur_pkt belongs to (IBTA 9.4.4). */
+static void run_asks_to_read(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
+{
+	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
+	u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
+
+	run->va = s->wr.va + offset;
+	run->dma_bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
+}
+
+/* One request packet that asks for a response. */
 static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
 {
 	run->offset = 0;
@@ -153,11 +163,12 @@ static void run_asks(const struct rc_req *q, const struct rc_sqe *s, struct run 
 	run->ack_req = true;
 	run->dma_bytes = 0;
 	if (s->wr.op == WR_READ) {
-		u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
-		u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
-
-		run->va = s->wr.va + offset;
-		run->dma_bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
+		run_asks_to_read(q, s, run);
+	} else if (s->wr.op == WR_FLUSH) {
+		run->dma_bytes = s->wr.flush_bytes;
+	} else if (s->wr.op == WR_ATOMIC_WRITE) {
+		run->bytes = s->wr.length;
+		run->dma_bytes = s->wr.length;
 	}
 }
 
@@ -187,6 +198,7 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	run->has_imm = s->wr.flags & WR_F_IMM;
 	run->has_inv = s->wr.flags & WR_F_INV;
 	run->op = s->wr.op;
+	run->feth = s->wr.feth;
 	run->slot = q->cur;
 	run->dqpn = q->cfg.dqpn;
 	run->pkey = q->cfg.pkey;
@@ -527,14 +539,15 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	u32 pkt, left, end;
 	bool ends;
 
-	if (q->una == q->head || s->state != RC_SQE_ACTIVE || s->wr.op != WR_READ) {
+	if (q->una == q->head || s->state != RC_SQE_ACTIVE ||
+	    (s->wr.op != WR_READ && !wr_is_placement(&s->wr))) {
 		/* A response where an ACK or an atomic's result belongs. */
 		rx_bad_response(q, act);
 		return;
 	}
 	/* psn == psn_una here, and psn_una lies within s */
 	pkt = (u32)psn_diff(k->psn, s->first_psn);
-	left = s->wr.length - pkt * q->cfg.pmtu;
+	left = s->wr.op == WR_READ ? s->wr.length - pkt * q->cfg.pmtu : 0;
 	end = pkt + k->npkts;
 	ends = end == s->npkts || end % s->read_pkts == 0;
 	/*

@@ -43,8 +43,8 @@ struct rc_sqe {
 	u8  status;		/* enum wr_status */
 	u32 first_psn;
 	u32 npkts;
-	u32 asked_pkts;		/* READ, atomic: responses asked for at least once */
-	u32 rd_held;		/* READ, atomic: of max_rd_atomic, how many it holds */
+	u32 asked_pkts;		/* wr_has_response(): responses asked for at least once */
+	u32 rd_held;		/* wr_has_response(): of max_rd_atomic, how many it holds */
 	u32 read_pkts;		/* READ: responses that one READ request asks for */
 };
 
@@ -108,7 +108,7 @@ struct rc_req {
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 	struct rc_window window;
 
-	u32 rd_out;		/* READ and atomic requests on the wire */
+	u32 rd_out;		/* requests on the wire that max_rd_atomic limits */
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;
@@ -312,7 +312,7 @@ static inline void rc_req_set_peer_timeout(struct rc_req *q, u64 all_ns)
 	q->cfg.ack_timeout.all_ns = all_ns;
 }
 
-/* Set cfg's max_rd_atomic, for READs and atomics that go out from now on. */
+/* Set cfg's max_rd_atomic, for requests that go out from now on. */
 static inline void rc_req_set_max_rd_atomic(struct rc_req *q, u8 max_rd_atomic)
 {
 	q->cfg.max_rd_atomic = max_rd_atomic;

@@ -2,9 +2,9 @@
 /*
  * Responder of a connected QP; the contract is in rc_resp.h.
  *
- * Everything leaves through rc_resp_next(), in PSN order: first READ responses and atomic results
- * from the resource table, then the newest ACK or the NAK. Either would tell the requester that all
- * responses before it were sent.
+ * Everything leaves through rc_resp_next(), in PSN order: first READ responses (those of FLUSH and
+ * ATOMIC WRITE are of 0 bytes) and atomic results from the resource table, then the newest ACK or
+ * the NAK. Either would tell the requester that all responses before it were sent.
  */
 #include "rc_resp.h"
 
@@ -105,7 +105,7 @@ static bool access_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	u8 need = 0;
 
-	if (k->op_flags & OPF_WRITE)
+	if (k->op_flags & (OPF_WRITE | OPF_ATOMIC_WRITE))
 		need = RC_ACCESS_WRITE;
 	else if (k->op_flags & OPF_READ)
 		need = RC_ACCESS_READ;
@@ -150,6 +150,16 @@ static void commit_payload(struct rc_resp *r, const struct pkt *k, const struct 
 	r->epsn = psn_add(r->epsn, k->npkts);
 }
 
+/* Which of those that max_rd_atomic limits? */
+static u8 limited_kind(const struct pkt *k)
+{
+	if (k->op_flags & OPF_READ)
+		return RC_ACT_READ;
+	if (k->op_flags & OPF_ATOMIC)
+		return RC_ACT_ATOMIC;
+	return k->op_flags & OPF_FLUSH ? RC_ACT_FLUSH : RC_ACT_ATOMIC_WRITE;
+}
+
 /* ---- duplicates ---- */
 
 /* Newest first: a resource from 2^24 PSNs ago may still be in the table. */
@@ -173,7 +183,7 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	struct rc_res *res = find_res(r, k->psn);
 	u32 pkt, offset;
 
-	if (!res || res->is_atomic || k->rkey != res->rkey)
+	if (!res || res->kind != RC_ACT_READ || k->rkey != res->rkey)
 		return;
 	pkt = (k->psn - res->first_psn) & PSN_MASK;
 	offset = pkt * r->cfg.pmtu;
@@ -189,12 +199,12 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	res_pend(r, res);
 }
 
-static void replay_atomic(struct rc_resp *r, const struct pkt *k)
+/* An atomic or ATOMIC WRITE is never executed twice: unknown ones stay unanswered. */
+static void replay_answer(struct rc_resp *r, const struct pkt *k)
 {
 	struct rc_res *res = find_res(r, k->psn);
 
-	/* An atomic is never executed twice: unknown ones stay unanswered. */
-	if (!res || !res->is_atomic)
+	if (!res || res->kind != limited_kind(k))
 		return;
 	res->next_pkt = 0;
 	res->end_pkt = 1;
@@ -206,65 +216,92 @@ static void rx_duplicate(struct rc_resp *r, const struct pkt *k, struct rc_act *
 	act->event = RC_EV_DUPLICATE;
 	if (k->op_flags & OPF_READ)
 		replay_read(r, k);
-	else if (k->op_flags & OPF_ATOMIC)
-		replay_atomic(r, k);
+	else if (k->op_flags & OPF_LIMITED)
+		replay_answer(r, k);
 	else if (!r->nak_due)
 		r->ack_due = true;	/* of the newest packet, never of this one alone */
 }
 
-/* ---- READ and atomic ---- */
+/* ---- READ, atomics, FLUSH, ATOMIC WRITE ---- */
 
-static void rx_resource_request(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
+/* One placement type at least, and a selectivity that exists (IBTA annex A19). */
+static bool feth_ok(u8 feth)
+{
+	u8 placement = feth & FETH_PLACEMENT_MASK;
+
+	return placement && !(placement & ~(FETH_GLOBAL | FETH_PERSISTENT)) &&
+	       (feth & FETH_SELECTIVITY_MASK) <= FETH_REGION;
+}
+
+/* Do lengths and alignment suit the operation? */
+static bool limited_ok(const struct pkt *k)
+{
+	switch (limited_kind(k)) {
+	case RC_ACT_READ:
+		return k->dma_bytes <= MESSAGE_MAX_BYTES;
+	case RC_ACT_FLUSH:
+		return k->dma_bytes <= MESSAGE_MAX_BYTES && feth_ok(k->feth);
+	case RC_ACT_ATOMIC_WRITE:
+		return k->dma_bytes == 8 && k->payload_bytes == 8 && !(k->va & 7);
+	default:
+		return !(k->va & 7);
+	}
+}
+
+static void rx_limited_request(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 {
 	const struct rc_res *res = &r->res[r->res_next];
 
 	/*
-	 * More requests than negotiated, or larger than a message may be. If the slot has a replay,
-	 * a late duplicate asked for it: the requester sends this request only when it has that
-	 * whole answer.
+	 * More requests than negotiated, or malformed. If the slot has a replay, a late duplicate
+	 * asked for it: the requester sends this request only when it has that whole answer.
 	 */
 	if (!r->cfg.max_rd_atomic || (res->state == RC_RES_PENDING && !res->answered) ||
-	    ((k->op_flags & OPF_READ) && k->dma_bytes > MESSAGE_MAX_BYTES) ||
-	    ((k->op_flags & OPF_ATOMIC) && (k->va & 7))) {
+	    !limited_ok(k)) {
 		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
+	act->kind = limited_kind(k);
 	act->begin = true;
 	act->end = true;
 	act->va = k->va;
 	act->rkey = k->rkey;
-	if (k->op_flags & OPF_READ) {
-		act->kind = RC_ACT_READ;
-		act->length = k->dma_bytes;
-		return;
+	act->bytes = k->payload_bytes;
+	act->length = k->dma_bytes;
+	act->feth = k->feth;
+	if (act->kind == RC_ACT_ATOMIC) {
+		act->length = 8;
+		act->cmp_swap = (k->opcode & BTH_OP_MASK) == OP_CMP_SWAP;
+		act->compare = k->compare;
+		act->swap_add = k->swap_add;
 	}
-	act->kind = RC_ACT_ATOMIC;
-	act->length = 8;
-	act->cmp_swap = (k->opcode & BTH_OP_MASK) == OP_CMP_SWAP;
-	act->compare = k->compare;
-	act->swap_add = k->swap_add;
+}
+
+/* The bytes of its answer. FLUSH and ATOMIC WRITE have that of a READ of none. */
+static u32 answer_bytes(const struct rc_act *act)
+{
+	return act->kind == RC_ACT_READ || act->kind == RC_ACT_ATOMIC ? act->length : 0;
 }
 
 static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act *act,
 			    u64 orig)
 {
 	struct rc_res *res = &r->res[r->res_next];
-	bool is_atomic = act->kind == RC_ACT_ATOMIC;
-	u32 npkts = is_atomic ? 1 : psn_message_pkts(act->length, r->cfg.pmtu);
+	u32 npkts = psn_message_pkts(answer_bytes(act), r->cfg.pmtu);
 
 	r->msn = psn_add(r->msn, 1);
 	if (res->state == RC_RES_PENDING)
 		r->npending--;
 	*res = (struct rc_res){
 		.state = RC_RES_FREE,
-		.is_atomic = is_atomic,
+		.kind = act->kind,
 		.first_psn = k->psn,
 		.npkts = npkts,
 		.end_pkt = npkts,
 		.msn = r->msn,
 		.va = act->va,
 		.rkey = act->rkey,
-		.length = act->length,
+		.length = answer_bytes(act),
 		.orig = orig,
 	};
 	res_pend(r, res);
@@ -349,8 +386,8 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 		refuse_request(r, act, AETH_NAK_INVALID_REQ);
 		return;
 	}
-	if (k->op_flags & (OPF_READ | OPF_ATOMIC))
-		rx_resource_request(r, k, act);
+	if (k->op_flags & OPF_LIMITED)
+		rx_limited_request(r, k, act);
 	else
 		place_payload(r, k, act);
 }
@@ -420,7 +457,7 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 		    u64 atomic_orig)
 {
 	r->recv_since_ns = 0;
-	if (act->kind == RC_ACT_READ || act->kind == RC_ACT_ATOMIC) {
+	if (k->op_flags & OPF_LIMITED) {
 		resource_commit(r, k, act, atomic_orig);
 		return;
 	}
@@ -515,7 +552,7 @@ bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
 	if (res) {
 		run->slot = slot;
 		run->msn = res->msn;
-		if (!res->is_atomic) {
+		if (res->kind != RC_ACT_ATOMIC) {
 			run_read_resp(r, res, max_pkts, run);
 			return true;
 		}

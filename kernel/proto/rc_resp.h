@@ -44,10 +44,10 @@ enum rc_res_state {
 	RC_RES_SENT,		/* kept for duplicates */
 };
 
-/* One READ or atomic that the responder executed and may have to replay. */
+/* One OPF_LIMITED request that the responder executed and may have to answer again. */
 struct rc_res {
 	u8  state;		/* enum rc_res_state */
-	bool is_atomic;
+	u8  kind;		/* enum rc_act_kind */
 	bool answered;		/* was answered completely once: what is pending now is a replay */
 	u32 first_psn;
 	u32 npkts;
@@ -57,7 +57,7 @@ struct rc_res {
 	u32 msn;
 	u64 va;			/* of packet 0 */
 	u32 rkey;
-	u32 length;
+	u32 length;		/* bytes of the answer; atomic: 8 */
 	u64 orig;		/* atomic: value before */
 };
 
@@ -66,7 +66,7 @@ struct rc_res {
 struct rc_resp {
 	struct rc_resp_cfg cfg;
 	struct rc_res *res;	/* caller's array of at least max(1, cfg.max_rd_atomic) */
-	u32 res_next;		/* slot of the next READ or atomic */
+	u32 res_next;		/* slot of the next OPF_LIMITED request */
 	u32 npending;		/* entries in RC_RES_PENDING */
 	u32 epsn;
 	u32 msn;
@@ -93,6 +93,8 @@ enum rc_act_kind {
 	RC_ACT_WRITE,		/* payload to rkey at va + offset */
 	RC_ACT_READ,		/* check that rkey allows reading va .. va + length */
 	RC_ACT_ATOMIC,		/* execute on the 8 bytes at va; commit with the old value */
+	RC_ACT_ATOMIC_WRITE,	/* the 8 bytes of payload to va in one store, after all before */
+	RC_ACT_FLUSH,		/* what was written to va .. va + length goes on, as feth says */
 	RC_ACT_FATAL,		/* request refused, NAK queued: the QP goes to error */
 };
 
@@ -105,10 +107,11 @@ struct rc_act {
 	bool complete_recv;	/* after commit: generate the receive completion */
 	bool restart;		/* UC: the previous message was cut off; reuse its receive WQE */
 	bool cmp_swap;		/* ATOMIC: compare and swap; else fetch and add */
+	u8  feth;		/* FLUSH: enum feth_bits, legal */
 	u32 offset;		/* of this payload in the message */
 	u32 bytes;		/* payload of this packet or stretch */
 	u32 length;		/* of the message: announced (WRITE: check all of it at begin), */
-				/* requested (READ), received (at end) */
+				/* requested (READ, FLUSH), received (at end) */
 	u32 rkey;
 	u64 va;			/* of offset 0 */
 	u64 compare;

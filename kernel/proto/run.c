@@ -46,6 +46,10 @@ static u8 request_opcode(const struct run *run, bool first, bool last)
 		return OP_READ_REQUEST;
 	case WR_CMP_SWAP:
 		return OP_CMP_SWAP;
+	case WR_FLUSH:
+		return OP_FLUSH;
+	case WR_ATOMIC_WRITE:
+		return OP_ATOMIC_WRITE;
 	default:
 		return OP_FETCH_ADD;
 	}
@@ -84,6 +88,7 @@ static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts
 	k->dqpn = run->dqpn;
 	k->psn = psn_add(run->psn, i);
 	k->syndrome = run->syndrome;
+	k->feth = run->feth;
 	k->msn = run->msn;
 	k->va = run->va;
 	k->rkey = run->rkey;

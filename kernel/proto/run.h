@@ -31,6 +31,7 @@ struct run {
 	bool has_imm;
 	bool has_inv;
 	u8  op;			/* RUN_REQUEST: enum wr_op; RUN_CONTROL: enum bth_op */
+	u8  feth;
 	u32 slot;		/* send queue index (free-running) or responder resource */
 	u32 dqpn;
 	u16 pkey;

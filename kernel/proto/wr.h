@@ -14,6 +14,8 @@ enum wr_op {
 	WR_READ,
 	WR_CMP_SWAP,
 	WR_FETCH_ADD,
+	WR_FLUSH,		/* RoCE, as the next */
+	WR_ATOMIC_WRITE,
 	WR_LOCAL,		/* executed by the caller in send queue order */
 };
 
@@ -21,7 +23,7 @@ enum wr_flags {
 	WR_F_IMM	= 1u << 0,	/* SEND (RoCE), WRITE: with immediate data */
 	WR_F_INV	= 1u << 1,	/* SEND: the peer invalidates inv_rkey */
 	WR_F_SOLICITED	= 1u << 2,
-	WR_F_FENCE	= 1u << 3,	/* wait for all prior READs and atomics (IBTA 10.8.3.3) */
+	WR_F_FENCE	= 1u << 3,	/* wait for all prior wr_has_response() (IBTA 10.8.3.3) */
 	WR_F_WAIT_ALL	= 1u << 4,	/* LOCAL: wait until every prior request is complete */
 };
 
@@ -44,19 +46,28 @@ enum wr_status {
 struct wr {
 	u8  op;			/* enum wr_op */
 	u8  flags;		/* enum wr_flags */
-	u32 length;		/* bytes, at most 2^31; 8 for atomics */
-	u32 rkey;		/* WRITE: of the sink; READ, atomics: of the source */
+	u8  feth;		/* FLUSH: enum feth_bits */
+	u32 length;		/* bytes, at most 2^31; 8 for atomics and ATOMIC_WRITE; FLUSH: 0 */
+	u32 rkey;		/* of the memory at the peer */
 	__be32 imm;
 	u64 va;			/* in rkey's memory */
 	u64 compare;		/* CMP_SWAP */
 	u64 swap_add;		/* atomics */
 	u32 inv_rkey;
+	u32 flush_bytes;	/* FLUSH: of the range, at most 2^31 */
 };
 
-/* READs and atomics: complete when the response is placed, and limited in number. */
+/* FLUSH and ATOMIC_WRITE: answered as a READ of 0 bytes is. */
+static inline bool wr_is_placement(const struct wr *wr)
+{
+	return wr->op == WR_FLUSH || wr->op == WR_ATOMIC_WRITE;
+}
+
+/* READs, atomics, FLUSH, ATOMIC_WRITE: complete with the response, and limited in number. */
 static inline bool wr_has_response(const struct wr *wr)
 {
-	return wr->op == WR_READ || wr->op == WR_CMP_SWAP || wr->op == WR_FETCH_ADD;
+	return wr->op == WR_READ || wr->op == WR_CMP_SWAP || wr->op == WR_FETCH_ADD ||
+	       wr_is_placement(wr);
 }
 
 /* SENDs and WRITEs: the request carries payload. */

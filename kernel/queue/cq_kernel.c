@@ -31,6 +31,11 @@ static enum ib_wc_opcode cq_wc_opcode(u8 opcode)
 		break;
 	case TERN_WC_LOCAL_INV:
 		return IB_WC_LOCAL_INV;
+	case TERN_WC_FLUSH:
+		/* Their work requests cannot say what is to be flushed. */
+		break;
+	case TERN_WC_ATOMIC_WRITE:
+		return IB_WC_ATOMIC_WRITE;
 	case TERN_WC_REG_MR:
 		return IB_WC_REG_MR;
 	case TERN_WC_RECV:

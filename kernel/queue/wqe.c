@@ -11,6 +11,7 @@ enum wqe_body {
 	BODY_SGES,	/* SGEs for writing */
 	BODY_ONE_SGE,
 	BODY_ATOMIC,	/* one SGE of 8 bytes */
+	BODY_VALUE,	/* one SGE of 8 bytes, or 8 inline bytes */
 };
 
 enum wqe_args {
@@ -19,6 +20,7 @@ enum wqe_args {
 	ARGS_ATOMIC,
 	ARGS_MW,
 	ARGS_REG,
+	ARGS_FLUSH,
 };
 
 #define RC	(1u << TERN_WQE_QPT_RC)
@@ -48,6 +50,8 @@ static const struct wqe_rule wqe_rules[TERN_WR_OPCODES] = {
 	[TERN_WR_SEND_WITH_INV]		= { RC, RC, BODY_DATA, ARGS_NONE },
 	[TERN_WR_REG_MR]		= { 0, RC | UC, BODY_NONE, ARGS_REG },
 	[TERN_WR_RDMA_READ_WITH_INV]	= { 0, RC, BODY_ONE_SGE, ARGS_RDMA },
+	[TERN_WR_FLUSH]			= { RC, 0, BODY_NONE, ARGS_FLUSH },
+	[TERN_WR_ATOMIC_WRITE]		= { RC, RC, BODY_VALUE, ARGS_RDMA },
 };
 
 static bool wqe_type_legal(const struct wqe_rule *rule, int qp_type, bool user)
@@ -58,11 +62,19 @@ static bool wqe_type_legal(const struct wqe_rule *rule, int qp_type, bool user)
 	       types & (1u << qp_type);
 }
 
+static bool wqe_inline_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
+			     const struct tern_wqe_limits *lim)
+{
+	if (body != BODY_DATA && (body != BODY_VALUE || wqe->inline_bytes != sizeof(u64)))
+		return false;
+	return !wqe->num_sge && wqe->inline_bytes <= lim->max_inline;
+}
+
 static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 			   const struct tern_wqe_limits *lim)
 {
 	if (wqe->flags & TERN_SEND_INLINE)
-		return body == BODY_DATA && !wqe->num_sge && wqe->inline_bytes <= lim->max_inline;
+		return wqe_inline_legal(wqe, body, lim);
 
 	if (wqe->inline_bytes || wqe->num_sge > lim->max_sge)
 		return false;
@@ -76,6 +88,7 @@ static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 	case BODY_ONE_SGE:
 		return wqe->num_sge == 1 && tern_wqe_sge_bytes(wqe) <= TERN_WQE_MAX_BYTES;
 	case BODY_ATOMIC:
+	case BODY_VALUE:
 		return wqe->num_sge == 1 && tern_wqe_sges(wqe)->length == sizeof(u64);
 	}
 	return false;
@@ -87,6 +100,16 @@ static bool wqe_ud_legal(const struct tern_send_wqe *wqe, int qp_type, bool user
 	if (wqe->ud.remote_qpn >> 24)
 		return false;
 	return qp_type == TERN_WQE_QPT_GSI || !user || !wqe->ud.pkey_index;
+}
+
+static bool wqe_flush_legal(const struct tern_send_wqe *wqe)
+{
+	u8 placement = wqe->flush.placement;
+
+	return placement && !(placement & ~(TERN_FLUSH_GLOBAL | TERN_FLUSH_PERSISTENT)) &&
+	       wqe->flush.selectivity <= TERN_FLUSH_REGION &&
+	       wqe->flush.bytes <= TERN_WQE_MAX_BYTES &&
+	       !wqe->flush.reserved0 && !wqe->flush.reserved;
 }
 
 static bool wqe_args_legal(const struct tern_send_wqe *wqe, enum wqe_args args, bool user)
@@ -102,6 +125,8 @@ static bool wqe_args_legal(const struct tern_send_wqe *wqe, enum wqe_args args, 
 		return !(wqe->mw.access & ~TERN_WQE_BIND_ACCESS);
 	case ARGS_REG:
 		return true;
+	case ARGS_FLUSH:
+		return wqe_flush_legal(wqe);
 	}
 	return false;
 }

@@ -20,6 +20,10 @@
 #include "roce/wire/sysfs.h"
 #include "roce/wire/tx.h"
 
+/* Without instructions that write caches back nothing is made persistent. */
+#define FLUSH_CAPS (IB_DEVICE_FLUSH_GLOBAL |						\
+		    (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
+
 static const struct tern_limits limits = {
 	.max_qp = 65536,
 	.max_cq = 65536,
@@ -40,7 +44,8 @@ static const struct tern_limits limits = {
 	.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 			    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE |
 			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
-			    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+			    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_ATOMIC_WRITE |
+			    (TERN_CORE_HAS_FLUSH ? FLUSH_CAPS : 0),
 	.odp_rc = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE |
 				IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
 				IB_ODP_SUPPORT_SRQ_RECV),

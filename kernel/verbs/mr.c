@@ -24,7 +24,7 @@
 
 #define MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ZERO_BASED |		\
-		   IB_ACCESS_HUGETLB)
+		   IB_ACCESS_HUGETLB | IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 static struct tern_mr *to_tern_mr(struct ib_mr *ibmr)
 {
@@ -92,6 +92,9 @@ struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	int err;
 
 	err = tern_udata_check(udata, 0) ?: clean_access(&access, MR_ACCESS | IB_ACCESS_ON_DEMAND);
+	/* What is persistent is known of pinned pages only. */
+	if (!err && access & IB_ACCESS_ON_DEMAND && access & IB_ACCESS_FLUSH_PERSISTENT)
+		err = -EOPNOTSUPP;
 	if (!err && access & IB_ACCESS_ON_DEMAND) {
 		pager = &rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->pager;
 		err = dev->transport->limits->odp_rc ? tern_pager_start(pager) : -EOPNOTSUPP;
@@ -207,7 +210,7 @@ struct ib_mr *tern_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm, struct ib_d
 	struct tern_mr *mr;
 	int err;
 
-	err = clean_access(&access, MR_ACCESS);
+	err = clean_access(&access, MR_ACCESS & ~IB_ACCESS_FLUSH_PERSISTENT);
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(dev);

@@ -70,6 +70,11 @@ static int fill_header(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 	wqe->wr_id = wr->wr_id;
 	wqe->flags = wr->send_flags;
 	wqe->num_sge = wr->num_sge;
+	if (ib_wr_is_atomic_write(wr)) {
+		wqe->opcode = TERN_WR_ATOMIC_WRITE;
+		fill_rdma(wqe, wr);
+		return 0;
+	}
 	switch (wr->opcode) {
 	case IB_WR_SEND_WITH_IMM:
 		wqe->imm = wr->ex.imm_data;

@@ -10,8 +10,10 @@
 #include "verbs/qp_modify.h"
 #include "verbs/udata.h"
 
+/* Only regions grant FLUSH: of a QP it is not asked. */
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
-		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_FLUSH_GLOBAL |	\
+		   IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_OPTIONAL)
 
 /* Refuses attributes that no QP can have here. */
 static int check_supported(const struct ib_qp_attr *attr, int mask)

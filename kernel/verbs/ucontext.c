@@ -22,7 +22,8 @@ static u64 known_features(void)
 {
 	return TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
 	       TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
-	       (tern_copy_keeps_order() ? TERN_FEATURE_IN_ORDER : 0);
+	       (tern_copy_keeps_order() ? TERN_FEATURE_IN_ORDER : 0) |
+	       TERN_FEATURE_ATOMIC_WRITE | (TERN_CORE_HAS_FLUSH ? TERN_FEATURE_FLUSH : 0);
 }
 
 /* The length of the answer before it had a doorbell file. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Send WQEs into requests of the engines, for both transports. */
 #include "core/qp.h"
+#include "proto/pkt.h"
 #include "queue/sq.h"
 #include "wr/request.h"
 
@@ -36,6 +37,7 @@ static void fill_wr(struct wr *wr, u8 op, const struct tern_send_wqe *wqe)
 	switch (op) {
 	case WR_WRITE:
 	case WR_READ:
+	case WR_ATOMIC_WRITE:
 		wr->va = wqe->rdma.remote_addr;
 		wr->rkey = wqe->rdma.rkey;
 		break;
@@ -49,6 +51,14 @@ static void fill_wr(struct wr *wr, u8 op, const struct tern_send_wqe *wqe)
 		wr->va = wqe->atomic.remote_addr;
 		wr->rkey = wqe->atomic.rkey;
 		wr->swap_add = wqe->atomic.compare_add;
+		break;
+	case WR_FLUSH:
+		wr->va = wqe->flush.remote_addr;
+		wr->rkey = wqe->flush.rkey;
+		wr->flush_bytes = wqe->flush.bytes;
+		wr->feth = wqe->flush.placement;
+		if (wqe->flush.selectivity == TERN_FLUSH_REGION)
+			wr->feth |= FETH_REGION;
 		break;
 	default:
 		break;

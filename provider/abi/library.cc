@@ -190,6 +190,12 @@ const char *set_ops(ibv_context *context, const verbs_context_ops &ops)
 	return ops_arrived(*context, ops) ? nullptr : "it has its operations in another order";
 }
 
+/* Whatever comes before comp_mask is a member. */
+bool has_wr_op(size_t offset)
+{
+	return offset < library.qp_comp_mask;
+}
+
 void set_qp_ex(verbs_qp *qp)
 {
 	const uint32_t mask = VERBS_QP_EX;

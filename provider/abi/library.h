@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "abi/release.h"
 #include "abi/verbs_private.h"
@@ -64,6 +65,15 @@ verbs_context *context_of(ibv_context *context);
  * not put them where it should: then it is not the release that it seemed to be.
  */
 const char *set_ops(ibv_context *context, const verbs_context_ops &ops);
+
+/* Has the library's ibv_qp_ex the operation at this offset? */
+bool has_wr_op(size_t offset);
+
+/* Put op there. */
+template <typename Function> void set_wr_op(verbs_qp *qp, size_t offset, Function *op)
+{
+	memcpy(&qp->room[offset], &op, sizeof(op));
+}
 
 /* Mark the QP as one with the ibv_wr_* interface, for ibv_qp_to_qp_ex(). */
 void set_qp_ex(verbs_qp *qp);

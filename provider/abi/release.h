@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tern::abi {
 
@@ -54,6 +55,15 @@ inline constexpr size_t kMutexMore = sizeof(pthread_mutex_t) - 40;
  */
 inline constexpr size_t kQpCompMaskOffsets[] = {344 + kMutexMore, 352 + kMutexMore,
 						360 + kMutexMore};
+
+/*
+ * The members by which it grew, in 44 and in 45, and their bits of ibv_qp_init_attr_ex's
+ * send_ops_flags. The public header that tern is built with may be older.
+ */
+inline constexpr size_t kWrAtomicWriteAt = 344 + kMutexMore;
+inline constexpr size_t kWrFlushAt = 352 + kMutexMore;
+inline constexpr uint64_t kWithFlush = 1u << 11;
+inline constexpr uint64_t kWithAtomicWrite = 1u << 12;
 
 } // namespace tern::abi
 

@@ -86,6 +86,8 @@ public:
 		bool room = q.head - q.tail < kEntries;
 
 		wr.op = static_cast<u8>(in_.below(WR_LOCAL + 1));
+		if (wr_is_placement(&wr)) // RoCE's
+			wr.op = WR_WRITE;
 		wr.flags = in_.byte() & 0x1f;
 		wr.length = draw_length(in_, q.cfg.max_ulpdu);
 		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD)

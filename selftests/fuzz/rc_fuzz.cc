@@ -68,6 +68,7 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 	k.va = in.below(16) * 8 + (in.below(16) == 0);
 	k.rkey = in.below(2);
 	k.swap_add = 1;
+	k.feth = in.below(8) ? FETH_GLOBAL : in.byte() & 0x3f;
 	k.dma_bytes = draw_length(in, pmtu);
 	if (k.op_flags & OPF_PAYLOAD) {
 		u32 n = draw_length(in, pmtu);
@@ -75,7 +76,7 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 		// Usually what a correct peer sends.
 		if (in.below(2))
 			n = (k.op_flags & OPF_LAST) ? in.byte() : pmtu;
-		if ((how & 6) == 6) {
+		if ((how & 6) == 6 && !(k.op_flags & OPF_ATOMIC_WRITE)) {
 			// A stretch, usually of as many packets as its payload needs.
 			if (n > 64 * pmtu)
 				n = 64 * pmtu + (n & 1);
@@ -90,6 +91,8 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 		}
 		if (in.below(4) && (k.op_flags & OPF_FIRST) && (k.op_flags & OPF_LAST))
 			k.dma_bytes = k.payload_bytes;
+		if (k.op_flags & OPF_ATOMIC_WRITE && in.below(4))
+			k.dma_bytes = k.payload_bytes = 8;
 	}
 	return k;
 }
@@ -173,10 +176,14 @@ private:
 		wr.length = draw_length(in_, q_.cfg.pmtu);
 		if (wr.length > 0x80000000u)
 			wr.length = 0x80000000u;
-		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD)
+		if (wr.op == WR_CMP_SWAP || wr.op == WR_FETCH_ADD || wr.op == WR_ATOMIC_WRITE)
 			wr.length = 8;
-		if (wr.op == WR_LOCAL)
+		if (wr.op == WR_LOCAL || wr.op == WR_FLUSH)
 			wr.length = 0;
+		if (wr.op == WR_FLUSH) {
+			wr.feth = in_.byte() & 0x3f;
+			wr.flush_bytes = draw_length(in_, q_.cfg.pmtu);
+		}
 		REQUIRE(rc_req_post(&q_, &wr) == room);
 		if (room)
 			local_runs_[(q_.head - 1) & (kEntries - 1)] = 0;
@@ -285,9 +292,12 @@ private:
 
 		REQUIRE(s.state == RC_SQE_ACTIVE);
 		if (act.kind == RC_REQ_PLACE) {
-			REQUIRE(s.wr.op == WR_READ && act.bytes == k.payload_bytes);
+			const u32 length = s.wr.op == WR_READ ? s.wr.length : 0;
+
+			REQUIRE(s.wr.op == WR_READ || wr_is_placement(&s.wr));
+			REQUIRE(act.bytes == k.payload_bytes);
 			REQUIRE(act.npkts == k.npkts && act.npkts);
-			REQUIRE(act.offset <= s.wr.length && act.bytes <= s.wr.length - act.offset);
+			REQUIRE(act.offset <= length && act.bytes <= length - act.offset);
 		} else {
 			REQUIRE(act.kind == RC_REQ_PLACE_ATOMIC);
 			REQUIRE(s.wr.op == WR_CMP_SWAP || s.wr.op == WR_FETCH_ADD);
@@ -313,10 +323,11 @@ private:
 		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
 			return;
 		k.psn = q_.psn_una;
-		k.opcode = s.wr.op == WR_READ	   ? OP_READ_RESP_MIDDLE :
-			   s.wr.op == WR_CMP_SWAP  ? OP_ATOMIC_ACK :
-			   s.wr.op == WR_FETCH_ADD ? OP_ATOMIC_ACK :
-						     OP_ACK;
+		k.opcode = s.wr.op == WR_READ	     ? OP_READ_RESP_MIDDLE :
+			   s.wr.op == WR_CMP_SWAP    ? OP_ATOMIC_ACK :
+			   s.wr.op == WR_FETCH_ADD   ? OP_ATOMIC_ACK :
+			   wr_is_placement(&s.wr)    ? OP_READ_RESP_ONLY :
+						       OP_ACK;
 		if (s.wr.op == WR_READ) {
 			left = s.wr.length - i * q_.cfg.pmtu;
 			end = i - i % s.read_pkts + s.read_pkts;
@@ -329,6 +340,7 @@ private:
 			k.payload_bytes = i + k.npkts == s.npkts ? left : k.npkts * q_.cfg.pmtu;
 		} else {
 			k.npkts = 1;
+			k.payload_bytes = 0;
 		}
 		k.op_flags = opcode_info(k.opcode)->flags;
 	}
@@ -498,7 +510,7 @@ private:
 	static bool is_same(const rc_res &a, const rc_res &b)
 	{
 		auto all = [](const rc_res &r) {
-			return std::tuple(r.state, r.is_atomic, r.answered, r.first_psn, r.npkts,
+			return std::tuple(r.state, r.kind, r.answered, r.first_psn, r.npkts,
 					  r.start_pkt, r.next_pkt, r.end_pkt, r.msn, r.va, r.rkey,
 					  r.length, r.orig);
 		};
@@ -548,7 +560,8 @@ private:
 	void rx()
 	{
 		static const u8 ops[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
-					 0x09, 0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x16, 0x17};
+					 0x09, 0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x16, 0x17,
+					 0x1c, 0x1d};
 		u8 opcode = static_cast<u8>(r_.cfg.service | ops[in_.below(sizeof(ops))]);
 		pkt k = draw_packet(in_, opcode, draw_psn(in_, r_.epsn), r_.cfg.pmtu);
 		const rc_resp before = r_;
@@ -572,9 +585,10 @@ private:
 			for (u32 i = 0; i < count(); i++) {
 				const rc_res &res = (*res_)[i];
 
-				if (!res.is_atomic && (kept[i].state != res.state ||
-						       kept[i].next_pkt != res.next_pkt ||
-						       kept[i].end_pkt != res.end_pkt))
+				if (res.kind == RC_ACT_READ &&
+				    (kept[i].state != res.state ||
+				     kept[i].next_pkt != res.next_pkt ||
+				     kept[i].end_pkt != res.end_pkt))
 					check_replay(k, res);
 			}
 			return;
@@ -594,11 +608,12 @@ private:
 				REQUIRE(r_.epsn == k.psn);
 			return;
 		}
-		if (act.kind == RC_ACT_READ || act.kind == RC_ACT_ATOMIC)
+		if (k.op_flags & OPF_LIMITED)
 			answered_[r_.res_next] = false;
 		rc_resp_commit(&r_, &k, &act, in_.byte());
 		took = act.kind == RC_ACT_READ ? (act.length + (u64)r_.cfg.pmtu - 1) / r_.cfg.pmtu :
-						 k.npkts;
+		       k.op_flags & OPF_LIMITED ? 1 :
+						  k.npkts;
 		REQUIRE(r_.epsn == psn_add(k.psn, took ? took : 1));
 		in_msg_ = !act.end;
 		if (in_msg_) {
@@ -618,14 +633,17 @@ private:
 		REQUIRE((end < res.length ? end : res.length) - begin == k.dma_bytes);
 	}
 
-	// An earlier READ or atomic again: the whole, a part, or something beside it.
+	// An earlier request with an answer again: the whole, a part, or something beside it.
 	pkt duplicate()
 	{
 		const rc_res &res = (*res_)[in_.below(count())];
 		u32 at = in_.below(4) ? 0 : in_.below(res.npkts < 255 ? res.npkts + 1 : 255);
 		pkt k = {};
 
-		k.opcode = res.is_atomic ? OP_FETCH_ADD : OP_READ_REQUEST;
+		k.opcode = res.kind == RC_ACT_ATOMIC	   ? OP_FETCH_ADD :
+			   res.kind == RC_ACT_ATOMIC_WRITE ? OP_ATOMIC_WRITE :
+			   res.kind == RC_ACT_FLUSH	   ? OP_FLUSH :
+							     OP_READ_REQUEST;
 		k.op_flags = opcode_info(k.opcode)->flags;
 		k.psn = psn_add(res.first_psn, at);
 		k.npkts = 1;
@@ -657,6 +675,12 @@ private:
 		case RC_ACT_READ:
 			REQUIRE(act.length <= 0x80000000u);
 			break;
+		case RC_ACT_FLUSH:
+			REQUIRE(act.length <= 0x80000000u && act.feth & 3 && !(act.feth & 0xec));
+			break;
+		case RC_ACT_ATOMIC_WRITE:
+			REQUIRE(act.length == 8 && act.bytes == 8 && !(act.va & 7));
+			break;
 		default:
 			REQUIRE(act.kind == RC_ACT_ATOMIC && !(act.va & 7));
 			break;
@@ -681,7 +705,7 @@ private:
 				REQUIRE(r.slot < count());
 				const rc_res &res = (*res_)[r.slot];
 
-				REQUIRE(!res.is_atomic);
+				REQUIRE(res.kind != RC_ACT_ATOMIC);
 				REQUIRE(r.rkey == res.rkey && r.va == res.va);
 				REQUIRE(r.offset + r.bytes <= res.length);
 				for (u32 i = 0; i < r.npkts; i++) {
@@ -709,7 +733,8 @@ private:
 			if (r.kind == RUN_READ_RESP && r.last && n == r.npkts)
 				answered_[r.slot] = true;
 			for (u32 i = 0; i < count(); i++)
-				if (before[i].is_atomic && before[i].state != (*res_)[i].state)
+				if (before[i].kind == RC_ACT_ATOMIC &&
+				    before[i].state != (*res_)[i].state)
 					answered_[i] = true;
 		}
 	}

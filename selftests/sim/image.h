@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "pattern.h"
 #include "rng.h"
 
 namespace sim {
@@ -122,6 +123,15 @@ public:
 		w.wr.compare = rng.below(4) ? *v : rng.next();
 		if (*v == w.wr.compare)
 			*v = w.wr.swap_add;
+	}
+
+	/* 8 bytes of the pattern of w's key to a counter that this connection has alone. */
+	template <class Work> void aim_store(Rng &rng, Work &w)
+	{
+		uint32_t i = rng.below(COUNTERS - 1);
+
+		aim(w, layout_.counters_at() + 8 * i);
+		counter_[i] = pattern_word(w.key, 0);
 	}
 
 	uint64_t va_base = 0;

@@ -43,7 +43,7 @@ enum Fault {
 struct Work {
 	uint64_t number;     /* as posted, from 0 */
 	uint64_t net;	     /* among those that reach the network */
-	uint64_t rd_before;  /* READs and atomics posted before */
+	uint64_t rd_before;  /* requests with a response posted before */
 	uint64_t key;	     /* contents: what is sent, or what is read */
 	uint32_t key_offset; /* READ: where in that string */
 	uint64_t orig;	     /* atomics: value before, unless shared */
@@ -64,9 +64,20 @@ inline bool is_atomic(uint8_t op)
 	return op == WR_CMP_SWAP || op == WR_FETCH_ADD;
 }
 
-inline bool is_rd(uint8_t op)
+inline bool is_placement(uint8_t op)
+{
+	return op == WR_FLUSH || op == WR_ATOMIC_WRITE;
+}
+
+/* Does the answer bring something? */
+inline bool has_sink(uint8_t op)
 {
 	return op == WR_READ || is_atomic(op);
+}
+
+inline bool is_rd(uint8_t op)
+{
+	return has_sink(op) || is_placement(op);
 }
 
 class Ledger : public Image {

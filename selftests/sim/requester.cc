@@ -82,7 +82,7 @@ void Requester::begin(Work &w)
 		fail(ep_, "fenced work request %" PRIu64 " begun before a prior READ is complete",
 		     w.number);
 	if (is_rd(w.wr.op) && ++rd_begun_ - ledger.rd_reaped > cfg.max_rd_atomic)
-		fail(ep_, "more than max_rd_atomic READs and atomics outstanding");
+		fail(ep_, "more than max_rd_atomic requests outstanding");
 	if (w.fault)
 		first_sent_ns = world_.now_ns;
 }
@@ -265,10 +265,10 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 		bool gone = false;
 
 		if (act.kind == RC_REQ_PLACE) {
-			if (w.wr.op != WR_READ)
+			if (w.wr.op != WR_READ && !is_placement(w.wr.op))
 				fail(ep_, "READ response placed for operation %u", w.wr.op);
 			if (act.bytes != k.payload_bytes || act.offset != w.placed ||
-			    act.bytes > w.wr.length - w.placed)
+			    act.bytes > (w.wr.op == WR_READ ? w.wr.length : 0) - w.placed)
 				fail(ep_, "%u bytes placed at %u of %u, expected at %u", act.bytes,
 				     act.offset, w.wr.length, w.placed);
 			gone = w.fault == FAULT_SINK && (act.offset >= w.wr.length / 2 ||

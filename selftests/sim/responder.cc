@@ -250,6 +250,45 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 	rc_resp_commit(&r, &k, &act, old);
 }
 
+void Responder::store(const struct pkt &k, const Packet &p, const struct rc_act &act)
+{
+	Work &w = expected(p);
+
+	if (w.wr.op != WR_ATOMIC_WRITE || act.va != w.wr.va || act.rkey != w.wr.rkey ||
+	    act.length != 8 || act.bytes != 8 || !pattern_matches(w.key, 0, p.payload(k), 8))
+		fail(ep_, "ATOMIC WRITE %" PRIu64 " is wrong", w.number);
+	if (w.fault == FAULT_ACCESS) {
+		refuse(k, w.fault);
+		return;
+	}
+	memcpy(at(act.va, 8, act.rkey), p.payload(k), 8);
+	executed(w);
+	res_work_[r.res_next] = w.number;
+	rc_resp_commit(&r, &k, &act, 0);
+}
+
+/* In parts: until it is done, nothing behind it is executed. */
+void Responder::flush(const struct pkt &k, const Packet &p, const struct rc_act &act)
+{
+	Work &w = expected(p);
+
+	if (w.wr.op != WR_FLUSH || act.va != w.wr.va || act.rkey != w.wr.rkey ||
+	    act.length != w.wr.flush_bytes || act.feth != w.wr.feth)
+		fail(ep_, "FLUSH %" PRIu64 " with wrong headers", w.number);
+	if (w.fault == FAULT_ACCESS) {
+		refuse(k, w.fault);
+		return;
+	}
+	if (!rng_.one_in(2)) {
+		waits_ = true;
+		again_ns_ = world_.now_ns + 1 + rng_.below(500);
+		return;
+	}
+	executed(w);
+	res_work_[r.res_next] = w.number;
+	rc_resp_commit(&r, &k, &act, 0);
+}
+
 bool Responder::rx(const struct pkt &k, Packet *p)
 {
 	if (kept_.empty()) {
@@ -269,7 +308,7 @@ void Responder::resume()
 		judge(k, *p);
 		if (waits_)
 			return;
-		waited += !r.nak_due;
+		waited += !r.nak_due && k.op_flags & (OPF_SEND | OPF_WRITE);
 		kept_.pop_front();
 		world_.pool.put(p);
 	}
@@ -278,6 +317,7 @@ void Responder::resume()
 void Responder::judge(const struct pkt &k, const Packet &p)
 {
 	waits_ = false;
+	again_ns_ = 0;
 	struct rc_act act;
 
 	if (ledger_.failed)
@@ -309,6 +349,12 @@ void Responder::judge(const struct pkt &k, const Packet &p)
 	case RC_ACT_ATOMIC:
 		atomic(k, p, act);
 		break;
+	case RC_ACT_ATOMIC_WRITE:
+		store(k, p, act);
+		break;
+	case RC_ACT_FLUSH:
+		flush(k, p, act);
+		break;
 	default:
 		fail(ep_, "packet of work request %" PRIu64 " refused", p.number);
 	}
@@ -330,7 +376,7 @@ void Responder::hand_over(Wire &wire, const struct run &run)
 /* Is a READ's memory gone? Either taken away during the READ, or the READ is complete. */
 bool Responder::is_gone(const struct run &run) const
 {
-	if (run.kind != RUN_READ_RESP)
+	if (run.kind != RUN_READ_RESP || !run.bytes)
 		return false;
 	return (cfg_.forget && !ledger_.live(res_work_[run.slot])) ||
 	       (run.last && psn_within(run.psn, gone_psn_, gone_pkts_));

@@ -24,14 +24,17 @@ public:
 	Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed);
 
 	/*
-	 * False: p belongs to the caller again. True: it waits for a receive WQE, or behind one
-	 * that waits.
+	 * False: p belongs to the caller again. True: it waits for a receive WQE, is not done, or
+	 * is behind such a one.
 	 */
 	bool rx(const struct pkt &k, Packet *p);
 	/* Waiting requests go on as far as they can. */
 	void resume();
 	/* When to call it; 0: nothing waits. */
-	uint64_t look_ns() const { return kept_.empty() ? 0 : rc_resp_recv_look_ns(&r); }
+	uint64_t look_ns() const
+	{
+		return kept_.empty() ? 0 : again_ns_ ? again_ns_ : rc_resp_recv_look_ns(&r);
+	}
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void refill();
 	void check_end();
@@ -53,6 +56,8 @@ private:
 	void finish(Work &w, const struct pkt &k, const struct rc_act &act);
 	void read(const struct pkt &k, const Packet &p, const struct rc_act &act);
 	void atomic(const struct pkt &k, const Packet &p, const struct rc_act &act);
+	void store(const struct pkt &k, const Packet &p, const struct rc_act &act);
+	void flush(const struct pkt &k, const Packet &p, const struct rc_act &act);
 	void executed(Work &w);
 	void refuse(const struct pkt &k, uint8_t fault);
 	bool take_recv(const Work &w);
@@ -72,7 +77,8 @@ private:
 	std::vector<uint64_t> res_work_; /* work request numbers of the resources */
 	uint32_t recvs_ = 0;
 	std::deque<std::pair<struct pkt, Packet *>> kept_;
-	bool waits_ = false; /* of the last verdict */
+	bool waits_ = false;	/* of the last verdict */
+	uint64_t again_ns_ = 0; /* when a FLUSH goes on that is not done; 0: there is none */
 	bool holding_recv_ = false;
 	bool refilling_ = false;
 

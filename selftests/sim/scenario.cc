@@ -412,6 +412,8 @@ const Scenario scenarios[] = {
 	{"writes", "RDMA WRITE only", only<WR_WRITE>},
 	{"reads", "RDMA READ only", only<WR_READ>},
 	{"atomics", "FETCH_ADD only", only<WR_FETCH_ADD>},
+	{"flushes", "FLUSH only", only<WR_FLUSH>},
+	{"atomic-writes", "ATOMIC WRITE only", only<WR_ATOMIC_WRITE>},
 	{"drain", "SQD and back under load", drain},
 	{"read-forgotten", "memory is gone after a READ; late duplicates ask for it",
 	 read_forgotten},

@@ -22,9 +22,13 @@ uint8_t Workload::draw_op()
 		return WR_SEND;
 	if (r < 58)
 		return WR_WRITE;
-	if (r < 78)
+	if (r < 75)
 		return WR_READ;
-	if (r < 86)
+	if (r < 79)
+		return WR_FLUSH;
+	if (r < 83)
+		return WR_ATOMIC_WRITE;
+	if (r < 89)
 		return WR_CMP_SWAP;
 	if (r < 95 || !cfg_.locals)
 		return WR_FETCH_ADD;
@@ -36,9 +40,9 @@ uint32_t Workload::draw_length(uint8_t op)
 	uint32_t most = op == WR_READ ? cfg_.read_max : cfg_.write_max;
 	uint32_t r = rng_.below(1000), n;
 
-	if (op == WR_LOCAL)
+	if (op == WR_LOCAL || op == WR_FLUSH)
 		return 0;
-	if (is_atomic(op))
+	if (is_atomic(op) || op == WR_ATOMIC_WRITE)
 		return 8;
 	if (r < 80)
 		return 0;
@@ -71,7 +75,7 @@ bool Workload::fault_fits(uint8_t op) const
 	case FAULT_SINK:
 		return op == WR_READ;
 	case FAULT_GATHER:
-		return op == WR_SEND || op == WR_WRITE;
+		return op == WR_SEND || op == WR_WRITE || op == WR_ATOMIC_WRITE;
 	case FAULT_LOCAL:
 		return op == WR_LOCAL;
 	default:
@@ -97,11 +101,11 @@ Work *Workload::draw()
 	w.key = mix64(ledger_.static_key + 1 + w.number);
 	if (!faulted_ && cfg_.fault && w.number >= cfg_.fault_from && fault_fits(op)) {
 		w.fault = cfg_.fault;
-		if (!w.wr.length && op != WR_LOCAL)
+		if (!w.wr.length && op != WR_LOCAL && op != WR_FLUSH)
 			w.wr.length = 100;
 	}
 	if (op != WR_LOCAL) {
-		int pieces = arena_.cut(rng_, w.wr.length, is_rd(op), w.key, w.piece, &w.arena_end);
+		int pieces = arena_.cut(rng_, w.wr.length, has_sink(op), w.key, w.piece, &w.arena_end);
 
 		if (!pieces)
 			return nullptr;
@@ -134,6 +138,15 @@ Work *Workload::draw()
 	case WR_CMP_SWAP:
 	case WR_FETCH_ADD:
 		ledger_.aim_atomic(rng_, w, WR_FETCH_ADD);
+		break;
+	case WR_ATOMIC_WRITE:
+		ledger_.aim_store(rng_, w);
+		break;
+	case WR_FLUSH:
+		w.wr.va = rng_.next();
+		w.wr.rkey = ledger_.rkey;
+		w.wr.flush_bytes = rng_.below(1u << 31);
+		w.wr.feth = (uint8_t)rng_.range(1, 3) | (rng_.one_in(2) ? FETH_REGION : FETH_RANGE);
 		break;
 	default:
 		if (rng_.one_in(2))

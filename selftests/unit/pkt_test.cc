@@ -18,11 +18,12 @@
 namespace {
 
 struct Spec {
-	const char *headers; // R reth, A aeth, D deth, T atomic, K atomic ack, I imm, V ieth, C cnp
+	// R reth, A aeth, D deth, T atomic, K atomic ack, I imm, V ieth, F feth, C cnp
+	const char *headers;
 	bool payload;
 };
 
-// IBTA table 38, by service.
+// IBTA table 38 and annex A19, by service.
 const std::map<u8, Spec> &spec()
 {
 	static const std::map<u8, Spec> table = [] {
@@ -53,6 +54,8 @@ const std::map<u8, Spec> &spec()
 		t[0x14] = {"T", false};
 		t[0x16] = {"V", true};
 		t[0x17] = {"V", true};
+		t[0x1c] = {"FR", false};
+		t[0x1d] = {"R", true};
 		t[0x64] = {"D", true};
 		t[0x65] = {"DI", true};
 		t[0x81] = {"C", false};
@@ -87,6 +90,9 @@ u32 spec_hdr_bytes(const Spec &s)
 			n += 4;
 			break;
 		case 'V':
+			n += 4;
+			break;
+		case 'F':
 			n += 4;
 			break;
 		case 'C':
@@ -154,6 +160,7 @@ pkt random_pkt(u8 opcode, std::mt19937_64 &rng)
 	k.dqpn = rng() & 0xffffff;
 	k.psn = rng() & 0xffffff;
 	k.syndrome = static_cast<u8>(rng());
+	k.feth = rng() & 0x3f;
 	k.msn = rng() & 0xffffff;
 	k.va = rng();
 	k.rkey = static_cast<u32>(rng());
@@ -182,6 +189,7 @@ void expect_same_fields(const pkt &in, const pkt &out, const std::string &header
 	EXPECT_EQ(in.dqpn, out.dqpn);
 	EXPECT_EQ(in.psn, out.psn);
 	EXPECT_EQ(out.syndrome, has('A') ? in.syndrome : 0);
+	EXPECT_EQ(out.feth, has('F') ? in.feth : 0);
 	EXPECT_EQ(out.msn, has('A') ? in.msn : 0);
 	EXPECT_EQ(out.va, has('R') || has('T') ? in.va : 0);
 	EXPECT_EQ(out.rkey, has('R') || has('T') ? in.rkey : 0);
@@ -233,6 +241,8 @@ TEST(Opcode, PositionInMessageFollowsTheName)
 		{OP_WRITE_ONLY, OPF_FIRST | OPF_LAST},
 		{OP_WRITE_ONLY_IMM, OPF_FIRST | OPF_LAST},
 		{OP_READ_REQUEST, OPF_FIRST | OPF_LAST},
+		{OP_FLUSH, OPF_FIRST | OPF_LAST},
+		{OP_ATOMIC_WRITE, OPF_FIRST | OPF_LAST},
 		{OP_READ_RESP_FIRST, OPF_FIRST},
 		{OP_READ_RESP_MIDDLE, 0},
 		{OP_READ_RESP_LAST, OPF_LAST},
@@ -252,9 +262,10 @@ TEST(Opcode, RequestsAndResponsesAreToldApart)
 	}
 }
 
-TEST(Opcode, KindIsOneOfSix)
+TEST(Opcode, KindIsOneOfEight)
 {
-	const u32 kinds = OPF_SEND | OPF_WRITE | OPF_READ | OPF_ATOMIC | OPF_ACK | OPF_CNP;
+	const u32 kinds = OPF_SEND | OPF_WRITE | OPF_READ | OPF_ATOMIC | OPF_ACK | OPF_CNP |
+			  OPF_FLUSH | OPF_ATOMIC_WRITE;
 
 	for (const auto &[op, s] : spec())
 		EXPECT_EQ(__builtin_popcount(opcode_info(op)->flags & kinds), 1) << int(op);
@@ -325,6 +336,30 @@ TEST(Pkt, ParseSetsEveryMember)
 		ASSERT_EQ(pkt_parse(hdr, n, bytes, &ones), PKT_OK);
 		EXPECT_EQ(pkt_members(zeros), pkt_members(ones)) << int(op);
 	}
+}
+
+// IBTA annex A19: FETH before RETH; placement type in bits 3:0, selectivity in bits 5:4.
+TEST(Pkt, FlushIsLaidOutAsInTheAnnex)
+{
+	pkt k = {};
+	u8 hdr[PKT_HDR_MAX_BYTES];
+
+	k.opcode = OP_FLUSH;
+	k.feth = FETH_GLOBAL | FETH_PERSISTENT | FETH_REGION;
+	k.va = 0x1122334455667788;
+	k.rkey = 0x99aabbcc;
+	k.dma_bytes = 0x0dd00ee0;
+	ASSERT_EQ(pkt_build(hdr, &k), 32u);
+	const u8 expected[] = {0,    0,	   0,	 0x13, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66,
+			       0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0x0d, 0xd0, 0x0e, 0xe0};
+	EXPECT_EQ(memcmp(hdr + BTH_BYTES, expected, sizeof(expected)), 0);
+
+	// Reserved bits are ignored.
+	hdr[BTH_BYTES] = hdr[BTH_BYTES + 1] = hdr[BTH_BYTES + 2] = 0xff;
+	hdr[BTH_BYTES + 3] |= 0xc0;
+	pkt out;
+	ASSERT_EQ(pkt_parse(hdr, 32, 36, &out), PKT_OK);
+	EXPECT_EQ(out.feth, k.feth);
 }
 
 TEST(Pkt, BuildWritesNothingBehindTheHeaders)

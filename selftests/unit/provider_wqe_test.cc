@@ -138,14 +138,15 @@ TEST(ProviderWqe, IwarpHasAllOfRcButSendsWithImmediateData)
 			<< op;
 	}
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, true),
-		  tern::send_ops_of(IBV_QPT_RC, false) & ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM});
+		  0x3ffu & ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM});
 	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
 		EXPECT_EQ(tern::send_ops_of(type, true), 0u);
 }
 
 TEST(ProviderWqe, SendOpsOfEachTypeAreThoseThatCanBePosted)
 {
-	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, false), 0x3ffu);
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, false),
+		  0x3ffu | tern::abi::kWithFlush | tern::abi::kWithAtomicWrite);
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UC, false),
 		  uint64_t{IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 			   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
@@ -181,6 +182,60 @@ TEST(ProviderWqe, WriteWithImmediateFillsEveryField)
 	EXPECT_EQ(slot.sge()[1].length, 8u);
 	EXPECT_EQ(slot.sge()[1].lkey, 0x101u);
 	EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
+}
+
+TEST(ProviderWqe, AtomicWriteTakesEightBytesAtOnce)
+{
+	const uint64_t value = 0x1122334455667788;
+	Slot slot;
+
+	ASSERT_EQ(tern::wqe_begin(&slot.h, kRcLimits, 1, TERN_WR_ATOMIC_WRITE, 0), 0);
+	ASSERT_EQ(tern::wqe_set_value(&slot.h, kRcLimits, &value), 0);
+	EXPECT_EQ(slot.h.inline_bytes, 8u);
+	EXPECT_EQ(memcmp(slot.tail, &value, 8), 0);
+	EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
+	EXPECT_TRUE(slot.intact());
+
+	constexpr tern::SendLimits few = {kMaxSge, 7, IBV_QPT_RC, false, false};
+	ASSERT_EQ(tern::wqe_begin(&slot.h, few, 1, TERN_WR_ATOMIC_WRITE, 0), 0);
+	EXPECT_EQ(tern::wqe_set_value(&slot.h, few, &value), EINVAL);
+}
+
+TEST(ProviderWqe, FlushNamesARangeOrARegion)
+{
+	const struct {
+		size_t bytes;
+		uint8_t placement, selectivity;
+		int err;
+	} rows[] = {
+		{0, 1, 0, 0},
+		{4096, 2, 0, 0},
+		{1u << 31, 3, 0, 0},
+		{(1u << 31) + 1ul, 1, 0, EINVAL},
+		{SIZE_MAX, 1, 0, EINVAL},
+		{SIZE_MAX, 1, 1, 0},
+		{4096, 0, 0, EINVAL},
+		{4096, 4, 0, EINVAL},
+		{4096, 1, 2, EINVAL},
+	};
+
+	for (const auto &row : rows) {
+		Slot slot;
+
+		ASSERT_EQ(tern::wqe_begin(&slot.h, kRcLimits, 1, TERN_WR_FLUSH, 0), 0);
+		ASSERT_EQ(tern::wqe_set_flush(&slot.h, 0x55, 0x9000, row.bytes, row.placement,
+					      row.selectivity),
+			  row.err);
+		EXPECT_TRUE(slot.intact());
+		if (row.err)
+			continue;
+		EXPECT_EQ(slot.h.flush.remote_addr, 0x9000u);
+		EXPECT_EQ(slot.h.flush.rkey, 0x55u);
+		EXPECT_EQ(slot.h.flush.bytes, row.selectivity ? 0 : row.bytes);
+		EXPECT_EQ(slot.h.flush.placement, row.placement);
+		EXPECT_EQ(slot.h.flush.selectivity, row.selectivity);
+		EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
+	}
 }
 
 TEST(ProviderWqe, AtomicsTakeOneSgeOfEightBytes)
@@ -356,7 +411,8 @@ TEST(ProviderWqe, BindTakesTheFlagsOfARegistrationAndKeepsTheWindowsOwn)
 
 	r.wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
 						 IBV_ACCESS_HUGETLB | IBV_ACCESS_RELAXED_ORDERING |
-						 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED;
+						 tern::kAccessFlush | IBV_ACCESS_REMOTE_WRITE |
+						 IBV_ACCESS_ZERO_BASED;
 	ASSERT_EQ(encode(&slot, r), 0);
 	EXPECT_EQ(slot.h.mw.access, unsigned{IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED});
 	EXPECT_EQ(slot.kernel_check(IBV_QPT_RC), 0);
@@ -368,7 +424,7 @@ TEST(ProviderWqe, BindsThatCannotBeAreRefused)
 	ibv_pd other = {};
 	Slot slot;
 
-	r.wr.bind_mw.bind_info.mw_access_flags = 1 << 8; // nothing yet
+	r.wr.bind_mw.bind_info.mw_access_flags = 1 << 10; // nothing yet
 	EXPECT_EQ(encode(&slot, r), EINVAL);
 	r.wr.bind_mw.bind_info.mw_access_flags = 0;
 	r.wr.bind_mw.bind_info.mr = nullptr;

@@ -39,8 +39,12 @@ Wqe plain(u8 opcode)
 	switch (opcode) {
 	case TERN_WR_ATOMIC_CMP_AND_SWP:
 	case TERN_WR_ATOMIC_FETCH_AND_ADD:
+	case TERN_WR_ATOMIC_WRITE:
 		w.h.num_sge = 1;
 		w.sge[0].length = 8;
+		break;
+	case TERN_WR_FLUSH:
+		w.h.flush.placement = TERN_FLUSH_GLOBAL;
 		break;
 	case TERN_WR_RDMA_WRITE:
 	case TERN_WR_RDMA_WRITE_WITH_IMM:
@@ -79,6 +83,8 @@ const Operation kOperations[] = {
 	{TERN_WR_SEND_WITH_INV, "send_inv", "R", "R", true, true},
 	{TERN_WR_REG_MR, "reg_mr", "", "RC", false, false},
 	{TERN_WR_RDMA_READ_WITH_INV, "read_inv", "", "R", false, false},
+	{TERN_WR_FLUSH, "flush", "R", "", false, false},
+	{TERN_WR_ATOMIC_WRITE, "atomic_write", "R", "R", false, false},
 };
 static_assert(sizeof(kOperations) / sizeof(kOperations[0]) == TERN_WR_OPCODES);
 
@@ -277,6 +283,57 @@ TEST(WqeCheck, AtomicsAreOfEightBytes)
 			w.sge[0].length = length;
 			EXPECT_EQ(w.check(TERN_WQE_QPT_RC), -EINVAL) << length;
 		}
+	}
+}
+
+TEST(WqeCheck, AtomicWritesAreOfEightBytesInAnyForm)
+{
+	Wqe w = plain(TERN_WR_ATOMIC_WRITE);
+
+	for (u32 length : {0u, 1u, 7u, 9u, 16u, 0xffffffffu}) {
+		w.sge[0].length = length;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), -EINVAL) << length;
+	}
+	w.h.num_sge = 0;
+	w.h.flags = TERN_SEND_INLINE;
+	for (u32 bytes : {0u, 1u, 7u, 8u, 9u, 16u, kMaxInline}) {
+		w.h.inline_bytes = bytes;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), bytes == 8 ? 0 : -EINVAL) << bytes;
+	}
+	const tern_wqe_limits few = {kMaxSge, 7, true};
+	w.h.inline_bytes = 8;
+	EXPECT_EQ(w.check(TERN_WQE_QPT_RC, few), -EINVAL);
+}
+
+TEST(WqeCheck, FlushSaysWhatAndHowFar)
+{
+	for (u32 placement = 0; placement < 256; placement++) {
+		Wqe w = plain(TERN_WR_FLUSH);
+
+		w.h.flush.placement = static_cast<u8>(placement);
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), placement >= 1 && placement <= 3 ? 0 : -EINVAL)
+			<< placement;
+	}
+	for (u32 selectivity = 0; selectivity < 256; selectivity++) {
+		Wqe w = plain(TERN_WR_FLUSH);
+
+		w.h.flush.selectivity = static_cast<u8>(selectivity);
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), selectivity <= 1 ? 0 : -EINVAL) << selectivity;
+	}
+	for (u32 bytes : {0u, 1u, 0x80000000u, 0x80000001u, 0xffffffffu}) {
+		Wqe w = plain(TERN_WR_FLUSH);
+
+		w.h.flush.bytes = bytes;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), bytes <= 0x80000000u ? 0 : -EINVAL) << bytes;
+		EXPECT_EQ(tern_wqe_bytes(&w.h), 0u);
+	}
+	for (int which : {0, 1, 2}) {
+		Wqe w = plain(TERN_WR_FLUSH);
+
+		w.h.reserved0 = which == 0;
+		w.h.flush.reserved0 = which == 1;
+		w.h.flush.reserved = which == 2;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), -EINVAL) << which;
 	}
 }
 

@@ -22,6 +22,8 @@ static const u8 iw_op_of[TERN_WR_OPCODES] = {
 	[TERN_WR_SEND_WITH_INV] = WR_SEND,
 	[TERN_WR_REG_MR] = WR_LOCAL,
 	[TERN_WR_RDMA_READ_WITH_INV] = WR_READ,
+	[TERN_WR_FLUSH] = TERN_WR_NO_OP,	/* nor have RFC 5040 and 7306 these two */
+	[TERN_WR_ATOMIC_WRITE] = TERN_WR_NO_OP,
 };
 
 void iw_wqe_take_posted(struct iw_qp *qp)

@@ -95,6 +95,7 @@ enum roce_step roce_backlog_take(struct roce_qp *qp, u32 *budget)
 enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
 {
 	struct roce_rx rx TERN_UNCLEARED;
+	u32 half = *budget / 2;
 
 	if (qp->local.peer_waits)
 		roce_resume_peer(qp);
@@ -110,6 +111,9 @@ enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
 		napi_consume_skb(skb, 1);
 		if (rc_resp_recv_look_ns(&qp->resp) || tern_fault_is_pending(&qp->base))
 			return ROCE_BLOCKED;
+		/* A long FLUSH leaves some for the QP's own requests and answers. */
+		if (qp->flushed && *budget <= half)
+			return ROCE_MORE;
 	}
 	roce_recv_found(qp);
 	return ROCE_DONE;

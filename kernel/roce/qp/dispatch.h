@@ -34,7 +34,7 @@ static inline bool roce_backlog_has_some(const struct roce_qp *qp)
 /* Run lock held, BHs off, as the next two. */
 enum roce_step roce_backlog_take(struct roce_qp *qp, u32 *budget);
 
-/* Does a request, or a peer of this host with one, wait for a receive WQE? */
+/* Does a request, or a peer of this host with one, wait for a receive WQE? Or is one not done? */
 static inline bool roce_kept_has_some(const struct roce_qp *qp)
 {
 	return unlikely(!skb_queue_empty(&qp->kept) || qp->local.peer_waits);
@@ -42,6 +42,12 @@ static inline bool roce_kept_has_some(const struct roce_qp *qp)
 
 /* Those go on as far as they can. */
 enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget);
+
+/* Is a request kept that waits for nothing? Then it is not done, and the next run goes on. */
+static inline bool roce_kept_goes_on(const struct roce_qp *qp)
+{
+	return unlikely(!skb_queue_empty(&qp->kept)) && !rc_resp_recv_look_ns(&qp->resp);
+}
 
 /* Both queues. Run lock held, or the QP is stopped. */
 void roce_backlog_purge(struct roce_qp *qp);

@@ -62,7 +62,7 @@ static int deliver_request(struct roce_qp *qp, const struct run *run, struct roc
 	u64 now_ns = roce_ack_timer_from(qp);
 	struct roce_qp *to = qp->local.to;
 
-	if (rc_req_is_resent(&qp->req, run) && !qp->local.waits_for_recv)
+	if (rc_req_is_resent(&qp->req, run) && !qp->local.brings_again)
 		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
 	/* Before it is answered. UC: complete when sent, so only if it could be read. */
 	if (reliable)
@@ -76,10 +76,12 @@ static int deliver_request(struct roce_qp *qp, const struct run *run, struct roc
 			rc_req_unsend(&qp->req, run->psn);
 		return rx->src->refused;
 	}
-	qp->local.waits_for_recv = rx->src->waits;
-	if (unlikely(rx->src->waits)) {
-		look_again(qp, to);
+	qp->local.brings_again = rx->src->waits || rx->src->unfinished;
+	if (unlikely(qp->local.brings_again)) {
 		rc_req_unsend(&qp->req, run->psn);
+		if (rx->src->unfinished)
+			return 0;
+		look_again(qp, to);
 		return -EAGAIN;
 	}
 	if (!reliable)

@@ -56,9 +56,9 @@ static inline void roce_local_source(struct roce_source *src, struct roce_qp *qp
 }
 
 /*
- * All of a run to the peer. 0: it is sent, and its answers are still to be fetched. -EFAULT:
- * the WQE's memory refuses. -EAGAIN: the peer has no receive WQE, and qp is run when it may
- * have one.
+ * All of a run to the peer. 0: it is sent, and its answers are still to be fetched; or the peer
+ * has done a part of it, and it is sent again for the next. -EFAULT: the WQE's memory refuses.
+ * -EAGAIN: the peer has no receive WQE, and qp is run when it may have one.
  */
 int roce_local_request(struct roce_qp *qp, const struct run *run, struct roce_source *src);
 /* All of a run of answers to the peer. */

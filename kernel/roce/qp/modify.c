@@ -89,6 +89,7 @@ static void start_responder(struct roce_qp *qp)
 	};
 
 	rc_resp_init(&qp->resp, qp->res, &cfg);
+	qp->flushed = 0;
 	ack_hold_init(&qp->hold);
 	qp->resp_ready = true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive WQEs taken, and requests kept until there is one. dispatch.c tries kept
- * requests again; when they must not wait any longer is the engine's decision.
+ * Receive WQEs taken, and requests kept until there is one, or until they are done. dispatch.c
+ * tries kept requests again; when they must not wait any longer is the engine's decision.
  */
 #include "core/complete.h"
 #include "core/fault.h"
@@ -34,16 +34,10 @@ static void call_for_recv(struct roce_qp *qp, bool on)
 	tern_rq_kick_wanted(&qp->base.rq, on);
 }
 
-static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first)
 {
 	struct sk_buff *skb;
 
-	if (roce_rx_is_local(rx)) {
-		/* The sender brings it again. */
-		rx->src->waits = true;
-		qp->local.peer_waits = !qp->base.srq || tern_fault_is_pending(&qp->base);
-		return;
-	}
 	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
 	if (!skb)
 		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
@@ -51,6 +45,18 @@ static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool firs
 		__skb_queue_head(&qp->kept, skb);
 	else
 		__skb_queue_tail(&qp->kept, skb);
+}
+
+/* For a receive WQE, or pages. */
+static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+{
+	if (!roce_rx_is_local(rx)) {
+		keep_packet(qp, rx, first);
+		return;
+	}
+	/* The sender brings it again. */
+	rx->src->waits = true;
+	qp->local.peer_waits = !qp->base.srq || tern_fault_is_pending(&qp->base);
 }
 
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
@@ -61,6 +67,14 @@ void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	keep_request(qp, rx, false);
+}
+
+void roce_keep_unfinished(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	if (roce_rx_is_local(rx))
+		rx->src->unfinished = true;
+	else
+		keep_packet(qp, rx, true);
 }
 
 int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)

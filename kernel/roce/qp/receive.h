@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive WQEs, and requests that wait for one, or for pages on demand. Such a request is kept,
- * with those that come behind it; answers go past. Each run of the QP tries the first of them
- * again (dispatch.c), and the timer sees to it that there is one. Everything here: run
- * lock held, BHs off.
+ * Receive WQEs, and requests that are kept: one that finds no receive WQE, waits for pages on demand
+ * or is executed in parts, and those that come behind it. Answers go past. Each run of the QP tries
+ * the first of them again (dispatch.c), and the timer sees to it that there is one. Everything here:
+ * run lock held, BHs off.
  */
 #ifndef TERN_ROCE_QP_RECEIVE_H
 #define TERN_ROCE_QP_RECEIVE_H
@@ -33,6 +33,8 @@ void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
 
 /* A request comes while qp->kept is not empty: it waits behind those. */
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx);
+/* A request is not done yet: it goes on when the QP is run next, and all behind it wait. */
+void roce_keep_unfinished(struct roce_qp *qp, const struct roce_rx *rx);
 /* A QP of this host waits to bring its request again: call it if that may help. */
 void roce_resume_peer(struct roce_qp *qp);
 /* Nothing waits any more: posters of receives need not ring. */

@@ -11,6 +11,7 @@
 #include "mem/span.h"
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
+#include "roce/qp/placement.h"
 #include "roce/qp/receive.h"
 #include "roce/qp/resp.h"
 #include "roce/qp/time.h"
@@ -26,9 +27,11 @@ static void count_request(struct roce_qp *qp, const struct pkt *k)
 		tern_count(dev, TERN_CNT_RDMA_READS);
 	else if (k->op_flags & OPF_ATOMIC)
 		tern_count(dev, TERN_CNT_RDMA_ATOMICS);
+	else if (k->op_flags & OPF_FLUSH)
+		tern_count(dev, TERN_CNT_RDMA_FLUSHES);
 	else if (!(k->op_flags & OPF_LAST))
 		return;
-	else if (k->op_flags & OPF_WRITE)
+	else if (k->op_flags & (OPF_WRITE | OPF_ATOMIC_WRITE))
 		tern_count(dev, TERN_CNT_RDMA_WRITES);
 	else
 		tern_count(dev, TERN_CNT_RDMA_SENDS);
@@ -223,6 +226,37 @@ static void carry_out_atomic(struct roce_qp *qp, const struct roce_rx *rx, const
 	rc_resp_commit(&qp->resp, k, act, orig);
 }
 
+static void carry_out_flush(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	int ret = roce_place_flush(qp, act);
+
+	if (ret < 0) {
+		if (!await_pages(qp, rx, ret))
+			fail_request(qp, &rx->k, RC_FAIL_ACCESS);
+		return;
+	}
+	if (!ret) {
+		roce_keep_unfinished(qp, rx);
+		return;
+	}
+	count_request(qp, &rx->k);
+	rc_resp_commit(&qp->resp, &rx->k, act, 0);
+}
+
+static void carry_out_atomic_write(struct roce_qp *qp, const struct roce_rx *rx,
+				   const struct rc_act *act)
+{
+	int err = roce_place_value(qp, rx, act);
+
+	if (err) {
+		if (!await_pages(qp, rx, err))
+			fail_request(qp, &rx->k, RC_FAIL_ACCESS);
+		return;
+	}
+	count_request(qp, &rx->k);
+	rc_resp_commit(&qp->resp, &rx->k, act, 0);
+}
+
 void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	const struct pkt *k = &rx->k;
@@ -248,6 +282,12 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		break;
 	case RC_ACT_ATOMIC:
 		carry_out_atomic(qp, rx, &act);
+		break;
+	case RC_ACT_FLUSH:
+		carry_out_flush(qp, rx, &act);
+		break;
+	case RC_ACT_ATOMIC_WRITE:
+		carry_out_atomic_write(qp, rx, &act);
 		break;
 	case RC_ACT_FATAL:
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);

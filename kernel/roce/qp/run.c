@@ -70,6 +70,7 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 		more = roce_kept_resume(qp, &budget) == ROCE_MORE;
 	if (roce_backlog_has_some(qp))
 		more |= roce_backlog_take(qp, &budget) == ROCE_MORE;
+	more |= roce_kept_goes_on(qp);
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;
 		qp->retry_tx_ns = 0;

@@ -26,7 +26,7 @@ struct roce_local {
 	bool open;		/* deliver to `to`, locked besides this QP; NULL: there is none */
 	struct roce_qp *to;
 	bool peer_waits;	/* with a request, for a receive WQE or pages */
-	bool waits_for_recv;	/* the peer has none for ours */
+	bool brings_again;	/* the peer had no receive WQE for our request, or is not done with it */
 	bool short_held;	/* the holder of this QP's run lock delivers something short to it */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
 	struct rc_window wire_window;	/* while req: the window to go back to */
@@ -57,11 +57,12 @@ struct roce_qp {
 
 	struct roce_local local;
 	struct list_head memberships;	/* of multicast groups; mcast.c's */
+	u64 flushed;			/* responder: bytes of the FLUSH that is being executed */
 	bool comm_est;
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy; any context adds to it */
-	struct sk_buff_head kept;	/* a request that waits (receive.h), and those behind it */
+	struct sk_buff_head kept;	/* a request that waits or is not done (receive.h), and those behind it */
 	bool recv_called;		/* TERN_RING_F_KICK is set for them */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */

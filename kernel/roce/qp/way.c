@@ -16,7 +16,7 @@ void roce_way_reset(struct roce_qp *qp)
 	qp->local.req = false;
 	qp->local.resp = false;
 	qp->local.peer_waits = false;
-	qp->local.waits_for_recv = false;
+	qp->local.brings_again = false;
 }
 
 static void change_way(struct roce_qp *qp, bool local)

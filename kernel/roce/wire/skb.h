@@ -106,6 +106,11 @@ void roce_skb_to_span(struct sk_buff *skb, u32 at, const struct tern_span *span,
 		      u32 n);
 int roce_skb_to_sgl(struct sk_buff *skb, u32 at, struct tern_sgl *sgl, u64 sgl_off, u32 n);
 
+static inline void roce_skb_read(const struct sk_buff *skb, u32 at, void *dst, u32 n)
+{
+	WARN_ON_ONCE(skb_copy_bits(skb, at, dst, n));
+}
+
 /*
  * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header
  * in the last 20, RoCEv2 annex A17.4.5.2), and the L2/L3 fields of a CQE.

@@ -6,4 +6,5 @@ LIMIT = 240
 
 def run(t):
     t.tool("verrors", "-t 10 -x 'rnic/*'", timeout=220)
-    t.tool("verrors", "-t 10 -m 'remote/*' -m 'local/*'", timeout=100, prefix="same-host/", at=t.a)
+    t.tool("verrors", "-t 10 -m 'remote/*' -m 'local/*' -m 'placement/*'", timeout=100,
+           prefix="same-host/", at=t.a)

@@ -13,5 +13,6 @@ def run(t):
         t.run(guest, "echo 16 >/proc/sys/vm/nr_hugepages")
     t.tool("vverify", _WITHOUT, timeout=200)
     t.tool("vverify", "-m 'rc/*' -m 'mr/iova'", timeout=100, prefix="ipv6/", host=t.b.address6)
-    t.tool("verrors", "-m 'doorbell/*' -m 'rnic/*' -m ring/dead-cq -m 'event/cq-*'", timeout=90)
+    t.tool("verrors", "-m 'doorbell/*' -m 'rnic/*' -m ring/dead-cq -m 'event/cq-*' "
+           "-m placement/reliable-only -m placement/region-rights", timeout=90)
     t.tool("vverify", "-m scale/qps -N 1000 -t 120", timeout=280, prefix="1000/")

@@ -21,6 +21,7 @@ RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND la
 UC = {0x20 + code: "UC " + RC[code] for code in range(0x0c)}
 UD = {0x64: "UD SEND only", 0x65: "UD SEND only imm"}
 INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
+ATOMIC_WRITE = {0x1d: "ATOMIC WRITE"}
 
 
 def _capture_traffic(t, family):
@@ -52,6 +53,8 @@ def run(t):
             source = socket.inet_pton(socket.AF_INET if family == "4" else socket.AF_INET6,
                                       address)
             wanted = dict(RC)
+            if t.pair == "tern-tern":
+                wanted.update(ATOMIC_WRITE)
             # The client's UC and UD messages all come from b ("from-server").
             if guest is t.b:
                 wanted.update(UC)

@@ -2,13 +2,14 @@
 /*
  * struct ib_device_ops: newer kernels call some of its functions with other
  * arguments. The driver's functions keep one form; these macros make functions
- * for the table from them.
+ * for the table from them. And IBTA's annex A19, which older kernels do not know.
  */
 #ifndef TERN_COMPAT_RDMA_IB_VERBS_H
 #define TERN_COMPAT_RDMA_IB_VERBS_H
 
 #include_next <rdma/ib_verbs.h>
 
+#include <linux/bits.h>
 #include <linux/err.h>
 #include <linux/version.h>
 
@@ -77,6 +78,35 @@
 	{										\
 		return cqe < 0 ? -EINVAL : fn(cq, cqe, udata);				\
 	}
+#endif
+
+/*
+ * FLUSH and ATOMIC WRITE, from 6.2 on. Before, ib_core refuses regions with FLUSH's rights, so no
+ * FLUSH can succeed. ATOMIC WRITE has no rights of its own: programs can use it with any kernel,
+ * kernel consumers only with one that has a name for it.
+ */
+#ifdef TERN_HAS_IB_WR_FLUSH
+#define TERN_CORE_HAS_FLUSH 1
+#else
+#define TERN_CORE_HAS_FLUSH 0
+#define IB_ACCESS_FLUSH_GLOBAL BIT(8)
+#define IB_ACCESS_FLUSH_PERSISTENT BIT(9)
+#define IB_DEVICE_FLUSH_GLOBAL BIT_ULL(38)
+#define IB_DEVICE_FLUSH_PERSISTENT BIT_ULL(39)
+#endif
+
+#ifdef TERN_HAS_IB_WR_ATOMIC_WRITE
+static inline bool ib_wr_is_atomic_write(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_ATOMIC_WRITE;
+}
+#else
+static inline bool ib_wr_is_atomic_write(const struct ib_send_wr *wr)
+{
+	return false;
+}
+#define IB_WC_ATOMIC_WRITE IB_WC_RDMA_WRITE
+#define IB_DEVICE_ATOMIC_WRITE BIT_ULL(40)
 #endif
 
 #endif

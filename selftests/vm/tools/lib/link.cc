@@ -7,6 +7,8 @@
 #include <cstring>
 #include <random>
 
+#include "placement.h"
+
 namespace vt {
 
 static uint64_t send_operations(ibv_qp_type type, const Device &device)
@@ -45,6 +47,8 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	if (options.modern) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = send_operations(options.type, device);
+		if (options.placement)
+			attr.send_ops_flags |= placement_ops(device);
 	}
 	qp_.reset(ibv_create_qp_ex(device.context(), &attr));
 	if (!qp_)

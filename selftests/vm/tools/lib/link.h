@@ -20,7 +20,8 @@ struct LinkOptions {
 	uint32_t send_wr = 64, recv_wr = 64;
 	uint32_t sges = 1;
 	uint32_t inline_bytes = 0;
-	bool modern = false; // ibv_wr_* instead of ibv_post_send
+	bool modern = false;	// ibv_wr_* instead of ibv_post_send
+	bool placement = false; // with modern: also FLUSH and ATOMIC WRITE, as far as possible
 	bool all_signalled = false;
 	ibv_srq *srq = nullptr;
 	int access = kAllAccess;

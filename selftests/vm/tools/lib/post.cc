@@ -39,7 +39,7 @@ void build_modern(const Link &link, const Work &work)
 	ibv_qp_ex *qp = link.ex();
 	qp->wr_id = work.id;
 	qp->wr_flags = work.flags & ~unsigned{IBV_SEND_INLINE};
-	switch (work.opcode) {
+	switch (int{work.opcode}) {
 	case IBV_WR_SEND:
 		ibv_wr_send(qp);
 		break;
@@ -64,6 +64,13 @@ void build_modern(const Link &link, const Work &work)
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		ibv_wr_atomic_fetch_add(qp, work.rkey, work.remote_va, work.compare_add);
 		break;
+	case kWrAtomicWrite:
+		wr_atomic_write(qp, work.rkey, work.remote_va,
+				std::bit_cast<void *>(work.sges[0].addr));
+		return;
+	case kWrFlush:
+		wr_flush(qp, work.rkey, work.remote_va, work.flush);
+		return;
 	case IBV_WR_LOCAL_INV:
 		ibv_wr_local_inv(qp, work.key);
 		return;
@@ -151,7 +158,11 @@ int try_post_srq(ibv_srq *srq, uint64_t id, std::vector<ibv_sge> sges)
 
 const char *opcode_name(ibv_wr_opcode opcode)
 {
-	switch (opcode) {
+	switch (int{opcode}) {
+	case kWrAtomicWrite:
+		return "atomic_write";
+	case kWrFlush:
+		return "flush";
 	case IBV_WR_SEND:
 		return "send";
 	case IBV_WR_SEND_WITH_IMM:
@@ -179,7 +190,11 @@ const char *opcode_name(ibv_wr_opcode opcode)
 
 ibv_wc_opcode completion_of(ibv_wr_opcode opcode)
 {
-	switch (opcode) {
+	switch (int{opcode}) {
+	case kWrAtomicWrite:
+		return kWcAtomicWrite;
+	case kWrFlush:
+		return kWcFlush;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return IBV_WC_RDMA_WRITE;

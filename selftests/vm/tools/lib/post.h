@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include "link.h"
+#include "placement.h"
 
 namespace vt {
 
@@ -25,6 +26,7 @@ struct Work {
 	ibv_mw *mw = nullptr; // BIND_MW
 	uint32_t new_rkey = 0;
 	ibv_mw_bind_info bind = {};
+	FlushArgs flush = {}; // kWrFlush
 };
 
 // 0 or errno. UD links send to their peer.

@@ -22,7 +22,8 @@ const std::vector<Transport> kTransports = {
 	 IBV_QPT_RC,
 	 1 << 20,
 	 {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
-	  IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}},
+	  IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	  kWrAtomicWrite}},
 	{"uc",
 	 IBV_QPT_UC,
 	 65536,
@@ -140,9 +141,21 @@ bool applies(const Transport &transport, const Variant &variant, ibv_wr_opcode o
 	bool no_payload = opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 			  opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	bool atomic = no_payload && opcode != IBV_WR_RDMA_READ;
+	// It is always inline, and always of one piece.
+	if (opcode == kWrAtomicWrite)
+		return variant.tune != many_sges && variant.tune != inlined &&
+		       variant.tune != modern;
 	if (variant.tune == inlined)
 		return !no_payload;
 	return variant.tune != many_sges || !atomic;
+}
+
+void need_atomic_write(Env &env)
+{
+	if (env.device.is_iwarp())
+		skip("there is no such message in iWARP");
+	env.both_need(placement_ops(env.device) & kWithAtomicWrite,
+		      "ATOMIC WRITE is not on this machine");
 }
 
 void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Variant &variant)
@@ -155,6 +168,11 @@ void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Varia
 	link.type = transport.type;
 	batch.opcode = opcode;
 	batch.count = 0;
+	if (opcode == kWrAtomicWrite) {
+		need_atomic_write(env);
+		link.modern = link.placement = true;
+		batch.odd_offsets = false;
+	}
 	variant.tune(env, &link, &cq, &batch);
 	uint32_t fixed_count = batch.count;
 	size_t arena = 5 << 20;
@@ -165,10 +183,11 @@ void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Varia
 					      few_sizes(transport, mtu, variant.largest);
 	if (variant.tune == inlined)
 		sizes = {0, 1, 4, 7, 32, 63, 64};
-	if (batch.is_atomic())
+	bool eight = batch.is_atomic() || opcode == kWrAtomicWrite;
+	if (eight)
 		sizes = {8};
 	if (variant.tune == deep)
-		sizes.assign(1, batch.is_atomic() ? 8 : 64);
+		sizes.assign(1, eight ? 8 : 64);
 	for (uint32_t bytes : sizes) {
 		batch.bytes = bytes;
 		batch.count = fixed_count ? fixed_count : count_for(bytes);

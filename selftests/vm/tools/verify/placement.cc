@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs that poll for a message in memory, not for its completion: who sees the last byte
-// finds all the others. Where all data is in order, the same holds for any other byte.
+// FLUSH and ATOMIC WRITE (IBTA annex A19) among other requests: what they promise about the
+// requests before them, and the order of completions. opcodes.cc has ATOMIC WRITEs alone.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
-#include <fstream>
-#include <sched.h>
+#include <iterator>
 
 #include "pattern.h"
 #include "post.h"
@@ -15,154 +13,195 @@
 namespace vt {
 namespace {
 
-constexpr uint64_t kHalf = 1 << 20; // of the arena: the source, and the place of arrival
-constexpr std::array<uint32_t, 16> kSizes = {1,	   2,	 7,    8,    12,    64,	   65,	   128,
-					     129,  1000, 1024, 4096, 4100,  16384, 65536, 300001};
+constexpr int kFlushable = kAllAccess | kAccessFlushGlobal;
 
-struct Message {
-	ibv_wr_opcode opcode;
-	uint32_t bytes;
-	uint32_t polled;   // this many: the last of them is waited for
-	uint64_t from, to; // in the arena of either end
-	uint64_t key;
-	char mark; // the byte that is waited for
+void need(Env &env, bool here, const char *what)
+{
+	if (env.device.is_iwarp())
+		skip("there is no such message in iWARP");
+	env.both_need(here, what);
+}
+
+LinkOptions with_placement()
+{
+	LinkOptions options;
+	options.modern = options.placement = true;
+	options.send_wr = 256;
+	return options;
+}
+
+// A bench whose peer has a region of its own.
+struct PlacementBench {
+	PlacementBench(Env &e, size_t bytes, int access)
+		: env(e), bench(e, with_placement(), 1 << 20), target(bench.pd.get(), bytes, access)
+	{
+		target.fill_canary();
+		there = e.control.exchange(target.remote());
+	}
+
+	Work to_target(ibv_wr_opcode opcode, uint64_t id, uint64_t target_at, uint64_t local_at,
+		       uint32_t bytes) const
+	{
+		Work w{.opcode = opcode, .id = id};
+		if (opcode != kWrFlush)
+			w.sges = {bench.arena.sge(local_at, bytes)};
+		w.remote_va = there.va + target_at;
+		w.rkey = there.rkey;
+		w.flush.bytes = bytes;
+		return w;
+	}
+
+	Env &env;
+	Bench bench;
+	Arena target;
+	Remote there;
 };
 
-void fill(char *at, const Message &m)
+// A program that reads the word finds all that was written before, and never half a word.
+void atomic_write_behind_writes(Env &env)
 {
-	pattern_fill(at, m.bytes, m.key);
-	at[m.polled - 1] = m.mark;
-}
+	constexpr uint32_t kMessages = 60, kBytes = 9001, kWordAt = kMessages * 16384;
+	constexpr uint64_t kBothHalves = 0x100000001;
 
-// Waits for the mark, without a system call as long as it comes soon. Then the bytes before it are
-// there, too. What comes last if the order is wrong is looked at first, and at once.
-void poll_for(char *at, const Message &m, double limit_s)
-{
-	constexpr uint32_t kAtATime = 256;
-	std::atomic_ref<char> mark(at[m.polled - 1]);
-	std::array<char, 64> near = {};
-	const uint32_t before = m.polled - 1, n_near = std::min<uint32_t>(before, near.size());
-	double deadline = now_s() + limit_s;
-	for (unsigned spins = 1; mark.load(std::memory_order_acquire) != m.mark; spins++) {
-		if (spins % 65536)
-			continue;
-		sched_yield();
-		require(now_s() < deadline, "%s of %u bytes: byte %u did not come",
-			opcode_name(m.opcode), m.bytes, before);
-	}
-	memcpy(near.data(), at + before - n_near, n_near);
-	size_t same = pattern_check(near.data(), n_near, m.key, before - n_near);
-	require(same == n_near, "%s of %u bytes to %lu: byte %zu came behind byte %u",
-		opcode_name(m.opcode), m.bytes, m.to, before - n_near + same, before);
-	for (uint32_t end = before; end;) {
-		uint32_t n = std::min(end, kAtATime);
-		end -= n;
-		same = pattern_check(at + end, n, m.key, end);
-		require(same == n, "%s of %u bytes to %lu: byte %zu came behind byte %u",
-			opcode_name(m.opcode), m.bytes, m.to, end + same, before);
-	}
-}
-
-void post_message(Bench *b, const Remote &theirs, const Message &m)
-{
-	const bool read = m.opcode == IBV_WR_RDMA_READ;
-	post(b->link, {.opcode = m.opcode,
-		       .sges = {b->arena.sge(read ? m.to : m.from, m.bytes)},
-		       .remote_va = theirs.va + (read ? m.from : m.to),
-		       .rkey = theirs.rkey});
-}
-
-// WRITEs to and fro, each end waiting for the other's in memory alone.
-void ping_pong(Bench *b, const Remote &theirs, Message m, uint32_t rounds)
-{
-	b->arena.at(m.to)[m.polled - 1] = 0;
-	b->env.control.sync();
-	for (uint32_t round = 0; round < rounds; round++) {
-		m.key++;
-		m.mark = static_cast<char>(1 + round % 100);
-		if (b->env.client != (round % 2 == 0)) {
-			poll_for(b->arena.at(m.to), m, b->env.limit_s);
-			continue;
+	need(env, placement_ops(env.device) & kWithAtomicWrite, "ATOMIC WRITE");
+	PlacementBench b(env, kWordAt + 4096, kAllAccess);
+	std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t *>(b.target.at(kWordAt)));
+	word = 0;
+	env.control.sync();
+	if (env.client) {
+		for (uint32_t m = 0; m < kMessages; m++) {
+			uint64_t value = (m + 1) * kBothHalves;
+			pattern_fill(b.bench.arena.at(m * 16384), kBytes, m);
+			memcpy(b.bench.arena.at(m * 16384 + 16376), &value, 8);
+			post(b.bench.link,
+			     b.to_target(IBV_WR_RDMA_WRITE, 2 * m, m * 16384, m * 16384, kBytes));
+			post(b.bench.link,
+			     b.to_target(kWrAtomicWrite, 2 * m + 1, kWordAt, m * 16384 + 16376, 8));
 		}
-		fill(b->arena.at(m.from), m);
-		post_message(b, theirs, m);
-		b->cq.expect(IBV_WC_SUCCESS, 0, b->env.limit_s);
+		for (uint32_t m = 0; m < kMessages; m++) {
+			b.bench.cq.expect(IBV_WC_SUCCESS, 2 * m, env.limit_s);
+			Completion c = b.bench.cq.expect(IBV_WC_SUCCESS, 2 * m + 1, env.limit_s);
+			require(c.opcode == kWcAtomicWrite, "completion opcode %d", c.opcode);
+		}
+	} else {
+		double deadline = now_s() + env.limit_s;
+		for (uint64_t seen = 0; seen < kMessages;) {
+			uint64_t value = word.load(std::memory_order_acquire);
+			uint64_t now = value & UINT32_MAX;
+			require(value == now * kBothHalves && now >= seen,
+				"the word has %#llx after %llu",
+				static_cast<unsigned long long>(value),
+				static_cast<unsigned long long>(seen));
+			for (; seen < now; seen++)
+				require(pattern_check(b.target.at(seen * 16384), kBytes, seen) ==
+						kBytes,
+					"WRITE %llu was not complete before the ATOMIC WRITE "
+					"behind it",
+					static_cast<unsigned long long>(seen));
+			if (now_s() > deadline)
+				fail("the word did not change after %llu",
+				     static_cast<unsigned long long>(seen));
+		}
 	}
-	b->env.control.sync();
+	env.control.sync();
 }
 
-// A READ or SEND by the client.
-void once(Bench *b, const Remote &theirs, const Message &m)
+// Ranges of any length within the region, and all of the region whatever the range.
+void flush(Env &env)
 {
-	const bool arrives_here = b->env.client == (m.opcode == IBV_WR_RDMA_READ);
-	if (arrives_here)
-		memset(b->arena.at(m.to), 0, m.bytes);
-	else
-		fill(b->arena.at(m.from), m);
-	if (!b->env.client && m.opcode == IBV_WR_SEND)
-		post_recv(b->link, 0, {b->arena.sge(m.to, m.bytes)});
-	b->env.control.sync();
-	if (b->env.client)
-		post_message(b, theirs, m);
-	if (arrives_here)
-		poll_for(b->arena.at(m.to), m, b->env.limit_s);
-	if (b->env.client || m.opcode == IBV_WR_SEND)
-		b->cq.expect(IBV_WC_SUCCESS, 0, b->env.limit_s);
-	// Until then a READ may need what is here.
-	b->env.control.sync();
-}
+	constexpr uint32_t kBytes = 3 << 20;
 
-// Of every size and at every alignment, by packets and by each way to copy.
-void poll_messages(Env &env, bool any_byte)
-{
-	constexpr uint32_t kTimes = 8, kRounds = 25;
-	Bench b(env, {}, 2 * kHalf);
-	const Remote theirs = env.control.exchange(b.arena.remote());
-	uint64_t number = 0;
-	for (ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND})
-		for (uint32_t bytes : kSizes)
-			for (uint32_t time = 0; time < kTimes; time++) {
-				number++;
-				uint64_t key = pattern_key(env.seed, 0, number);
-				auto some = static_cast<uint32_t>(1 + key % bytes);
-				const Message m = {opcode,
-						   bytes,
-						   any_byte ? some : bytes,
-						   number * 5 % 64,
-						   kHalf + number * 11 % 64,
-						   key,
-						   1};
-				if (opcode == IBV_WR_RDMA_WRITE)
-					ping_pong(&b, theirs, m, kRounds);
-				else
-					once(&b, theirs, m);
+	need(env, can_flush(env.device, env.client), "FLUSH is not on this machine");
+	PlacementBench b(env, kBytes, kFlushable);
+	const struct {
+		uint64_t at;
+		uint32_t bytes;
+	} rows[] = {{0, 0}, {kBytes, 0}, {17, 1}, {4095, 4097}, {kBytes - 1, 1}, {0, kBytes}};
+	uint64_t id = 1000;
+	for (const auto &row : rows) {
+		for (Selectivity selectivity : {kRange, kRegion}) {
+			uint32_t bytes = std::min(row.bytes, 500000u);
+			if (env.client) {
+				pattern_fill(b.bench.arena.at(0), bytes, id);
+				post(b.bench.link,
+				     b.to_target(IBV_WR_RDMA_WRITE, id, row.at, 0, bytes));
+				Work w = b.to_target(kWrFlush, id + 1, row.at, 0, row.bytes);
+				w.flush.selectivity = selectivity;
+				if (selectivity == kRegion)
+					w.remote_va ^= UINT64_MAX;
+				post(b.bench.link, w);
+				b.bench.cq.expect(IBV_WC_SUCCESS, id, env.limit_s);
+				Completion c =
+					b.bench.cq.expect(IBV_WC_SUCCESS, id + 1, env.limit_s);
+				require(c.opcode == kWcFlush, "completion opcode %d", c.opcode);
 			}
+			env.control.sync();
+			if (!env.client)
+				require(pattern_check(b.target.at(row.at), bytes, id) == bytes,
+					"%u bytes at %llu are not there after the FLUSH", bytes,
+					static_cast<unsigned long long>(row.at));
+			env.control.sync();
+			id += 2;
+		}
+	}
 }
 
-// What the device promises; what the administrator has asked for must be promised.
-bool is_in_order(Env &env)
+// Many at a time, with everything else that max_rd_atomic limits, and each other kind of request.
+void mixed(Env &env)
 {
-	Bench b(env, {}, 65536);
-	bool promised = ibv_query_qp_data_in_order(b.link.qp(), IBV_WR_RDMA_WRITE, 0);
-	std::ifstream parameter("/sys/module/tern/parameters/in_order");
-	char asked = 'N';
-	parameter >> asked;
-	require(promised || asked == 'N', "data is not in order, but was to be");
-	require(!ibv_query_qp_data_in_order(b.link.qp(), IBV_WR_BIND_MW, 0), "nor is a window");
-	return promised;
-}
+	constexpr uint32_t kRounds = 24, kSlot = 64;
+	const ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE,	     kWrFlush,	 kWrAtomicWrite, IBV_WR_RDMA_READ,
+		IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND};
+	constexpr uint32_t kKinds = std::size(opcodes);
 
-void poll_any_byte(Env &env)
-{
-	uint32_t here = is_in_order(env);
-	// Without the promise it is the last byte again: nothing else may be polled.
-	bool promised = env.control.exchange(here) && here;
-	poll_messages(env, promised);
+	need(env, can_flush(env.device, env.client) && placement_ops(env.device) & kWithAtomicWrite,
+	     "FLUSH or ATOMIC WRITE is not on this machine");
+	PlacementBench b(env, 1 << 20, kFlushable);
+	if (!env.client) {
+		memset(b.target.at(0), 0, b.target.size());
+		for (uint32_t i = 0; i < kRounds; i++)
+			post_recv(b.bench.link, i, {b.bench.arena.sge(i * kSlot, 8)});
+	}
+	env.control.sync();
+	if (env.client) {
+		uint32_t id = 0;
+		for (uint32_t round = 0; round < kRounds; round++)
+			for (ibv_wr_opcode opcode : opcodes) {
+				uint64_t value = id + 1;
+				memcpy(b.bench.arena.at(id * kSlot), &value, 8);
+				Work w = b.to_target(opcode, id, id * kSlot, id * kSlot, 8);
+				w.compare_add = value;
+				post(b.bench.link, w);
+				id++;
+			}
+		for (uint32_t i = 0; i < id; i++) {
+			Completion c = b.bench.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+			require(c.opcode == completion_of(opcodes[i % kKinds]),
+				"completion opcode %d of %s", c.opcode,
+				opcode_name(opcodes[i % kKinds]));
+		}
+	} else {
+		for (uint32_t i = 0; i < kRounds; i++)
+			b.bench.cq.expect(IBV_WC_SUCCESS, i, env.limit_s);
+	}
+	env.control.sync();
+	for (uint32_t id = 0; !env.client && id < kRounds * kKinds; id++) {
+		ibv_wr_opcode opcode = opcodes[id % kKinds];
+		bool stores = opcode == IBV_WR_RDMA_WRITE || opcode == kWrAtomicWrite ||
+			      opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+		uint64_t got, want = stores ? id + 1 : 0;
+		memcpy(&got, b.target.at(id * kSlot), 8);
+		require(got == want, "%s %u left %llu", opcode_name(opcode), id,
+			static_cast<unsigned long long>(got));
+	}
+	env.control.sync();
 }
 
 Register cases([](Cases &list) {
-	list.push_back({"rc/poll-last-byte", [](Env &env) { poll_messages(env, false); }});
-	list.push_back({"rc/poll-any-byte", poll_any_byte});
+	list.push_back({"rc/atomic_write/behind-writes", atomic_write_behind_writes});
+	list.push_back({"rc/flush", flush});
+	list.push_back({"rc/flush/mixed", mixed});
 });
 
 } // namespace
