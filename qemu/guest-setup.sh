@@ -49,8 +49,8 @@ add_link() {
 		die "rdma link add $link type $type netdev $netdev failed"
 }
 
-# GIDs appear a moment after their addresses. The IPv4 address's GID is the one that people use. An
-# interface without IPv4 has only its link-local GID.
+# GIDs appear a moment after their addresses, RoCEv1's first. Those of the IPv4 address are the ones
+# that people use. An interface without IPv4 has only its link-local GIDs.
 wait_gid() {
 	address=$(ip -4 -o addr show dev "$netdev" | sed -n 's/.* inet \([0-9.]*\).*/\1/p' | head -n 1)
 	want=fe80:
@@ -62,7 +62,7 @@ wait_gid() {
 		IFS=$old
 	fi
 	tries=0
-	until cat "/sys/class/infiniband/$link/ports/1/gids/"* 2>/dev/null | grep -q "$want"; do
+	until [ "$(cat "/sys/class/infiniband/$link/ports/1/gids/"* 2>/dev/null | grep -c "$want")" -ge 2 ]; do
 		tries=$((tries + 1))
 		[ $tries -le 100 ] || die "$link got no GID for ${address:-$netdev} within 10 s"
 		sleep 0.1

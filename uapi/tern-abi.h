@@ -234,8 +234,9 @@ enum tern_wc_flags {
 	TERN_WC_WITH_NETWORK_HDR = 1u << 6,
 };
 
-/* RoCEv2's values of enum rdma_network_type. */
+/* RoCE's values of enum rdma_network_type. */
 enum tern_network_hdr {
+	TERN_NETWORK_ROCE_V1	= 1,
 	TERN_NETWORK_IPV4	= 2,
 	TERN_NETWORK_IPV6	= 3,
 };

@@ -15,7 +15,6 @@ extern "C" {
 
 enum {
 	ROCE_UDP_PORT		= 4791,
-	ROCE_V1_ETHERTYPE	= 0x8915,
 	PKEY_DEFAULT		= 0xffff,
 	QPN_GSI			= 1,
 	QPN_MCAST		= 0xffffff,

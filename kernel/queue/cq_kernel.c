@@ -10,6 +10,7 @@
 #include "queue/cq.h"
 #include "queue/cq_kernel.h"
 
+static_assert(TERN_NETWORK_ROCE_V1 == (int)RDMA_NETWORK_ROCE_V1);
 static_assert(TERN_NETWORK_IPV4 == (int)RDMA_NETWORK_IPV4);
 static_assert(TERN_NETWORK_IPV6 == (int)RDMA_NETWORK_IPV6);
 

@@ -194,6 +194,24 @@ TEST_P(Icrc, MemoServesTheWholeFlow)
 	}
 }
 
+// The next header tells IPv6 from a GRH, the version IPv4 from both.
+TEST(IcrcMemo, ServesPacketsOfAllFormatsInTurn)
+{
+	std::mt19937 rng(15);
+	icrc_memo memo = {};
+
+	for (int round = 0; round < 3000; round++) {
+		const Format &f = round % 3 ? round % 3 == 1 ? kIpv6 : kGrh : kIpv4;
+		Bytes pkt(bth_at(f) + 12 + 24);
+
+		pkt[0] = f.ip_bytes == 20 ? 0x45 : 0x60;
+		if (f.ip_bytes == 40)
+			pkt[6] = f.udp ? 17 : 0x1b;
+		pkt[pkt.size() - 25] = static_cast<u8>(rng());
+		ASSERT_EQ(tern_icrc(f, pkt, &memo), reference_icrc(f, pkt)) << round;
+	}
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Icrc, testing::Values(kIpv4, kIpv6, kGrh),
 			 [](const auto &info) { return info.param.name; });
 

@@ -536,6 +536,21 @@ TEST(ProviderCqe, SlOfADatagramSaysItsIpVersion)
 	EXPECT_EQ(wc.sl, 10);
 }
 
+TEST(ProviderCqe, SlOfAFrameOfRoCEv1IsItsPriority)
+{
+	tern_cqe cqe = {};
+	ibv_wc wc;
+
+	cqe.wc_flags = TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
+	cqe.network_hdr_type = TERN_NETWORK_ROCE_V1;
+	for (uint8_t priority = 0; priority < 8; priority++) {
+		cqe.sl = priority;
+		tern::cqe_to_wc(cqe, &wc);
+		EXPECT_EQ(wc.sl, priority);
+		EXPECT_EQ(tern::sl_of_address(wc.sl), priority);
+	}
+}
+
 TEST(ProviderCqe, FlagsThatVerbsDoesNotKnowAreHidden)
 {
 	tern_cqe cqe = {};

@@ -159,7 +159,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 			roce_peer_unlock(qp, to_roce_qp(other));
 		goto wire;
 	}
-	if (!path->ipv6)
+	if (path->network == RDMA_NETWORK_IPV4)
 		src.ip_id = qp->tx.ip_id++;
 	deliver_run(to_roce_qp(other), &rx);
 	if (!src.refused)

@@ -6,7 +6,8 @@
  * counting upwards from the first one's.
  *
  * In a list each packet is a linear skb of its own. Packets that the netdev cuts lie
- * one behind the other on pages, from BTH to ICRC.
+ * one behind the other on pages, from BTH to ICRC. Those of RoCEv1 are a list until
+ * tx.c sends each.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -20,11 +21,6 @@
 #include "roce/wire/build.h"
 #include "roce/wire/icrc.h"
 #include "roce/wire/path.h"
-
-static u32 ip_bytes(const struct roce_path *path)
-{
-	return path->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
-}
 
 /* Room for `bytes`, network header first, on a piece of a page that was used before. */
 static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
@@ -48,7 +44,7 @@ static struct sk_buff *alloc_packet(const struct roce_tx *tx, u32 bytes)
 }
 
 /* From BTH to ICRC. */
-static u32 udp_payload_bytes(const struct pkt *k)
+static u32 transport_bytes(const struct pkt *k)
 {
 	return opcode_info(k->opcode)->hdr_bytes + ALIGN(k->payload_bytes, 4) + ICRC_BYTES;
 }
@@ -56,7 +52,7 @@ static u32 udp_payload_bytes(const struct pkt *k)
 bool roce_tx_cut_fits(const struct roce_tx *tx, const struct pkt *k)
 {
 	const struct roce_tx_batch *batch = &tx->batch;
-	u32 bytes = udp_payload_bytes(k);
+	u32 bytes = transport_bytes(k);
 
 	return batch->npkts < tx->cut_max_pkts && batch->bytes + bytes <= tx->cut_max_bytes &&
 	       bytes <= batch->cut_bytes && !batch->cut_ended &&
@@ -65,10 +61,10 @@ bool roce_tx_cut_fits(const struct roce_tx *tx, const struct pkt *k)
 
 void *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt *k)
 {
-	u32 net_bytes = ip_bytes(path) + sizeof(struct udphdr);
+	u32 net_bytes = roce_path_net_bytes(path);
 	struct roce_tx_open *open = &tx->open;
 
-	open->bytes = udp_payload_bytes(k);
+	open->bytes = transport_bytes(k);
 	if (tx->batch.cut_bytes) {
 		open->skb = NULL;
 		open->at = tern_page_more(tx->batch.end, open->bytes);
@@ -79,7 +75,7 @@ void *roce_tx_begin(struct roce_tx *tx, const struct roce_path *path, struct pkt
 		if (unlikely(!open->skb))
 			return NULL;
 		skb_reset_network_header(open->skb);
-		skb_set_transport_header(open->skb, ip_bytes(path));
+		skb_set_transport_header(open->skb, roce_path_ip_bytes(path));
 		open->at = skb_put(open->skb, net_bytes + open->bytes) + net_bytes;
 	}
 	pkt_build(open->at, k);
@@ -99,28 +95,35 @@ void roce_tx_cancel(struct roce_tx *tx)
 		put_page(virt_to_head_page(open->at));
 }
 
-/*
- * The network header and UDP's of a packet with `bytes` behind them. The UDP
- * checksum is zero: the ICRC does better (RoCEv2 annex).
- */
+/* Of a packet with `bytes` behind it. The checksum is zero: the ICRC does better (RoCEv2 annex). */
+static __always_inline void build_udp(const struct roce_path *path, struct udphdr *udp, u32 bytes)
+{
+	udp->source = path->src_port;
+	udp->dest = htons(ROCE_UDP_PORT);
+	udp->len = htons(sizeof(*udp) + bytes);
+	udp->check = 0;
+}
+
+/* What goes before the BTH of a packet with `bytes` from there on. */
 static __always_inline void build_headers(struct roce_tx *tx, const struct roce_path *path,
 					  u8 *headers, u32 bytes)
 {
-	struct udphdr *udp = (struct udphdr *)(headers + ip_bytes(path));
+	u32 all = roce_path_net_bytes(path) + bytes;
 
-	bytes += sizeof(*udp);
-	udp->source = path->src_port;
-	udp->dest = htons(ROCE_UDP_PORT);
-	udp->len = htons(bytes);
-	udp->check = 0;
-	bytes += ip_bytes(path);
-	if (path->ipv6)
-		roce_path_ip6(path, (struct ipv6hdr *)headers, bytes);
-	else
-		roce_path_ip4(path, (struct iphdr *)headers, bytes, tx->ip_id++);
+	switch (path->network) {
+	case RDMA_NETWORK_ROCE_V1:
+		roce_path_grh(path, headers, all);
+		return;
+	case RDMA_NETWORK_IPV6:
+		roce_path_ip6(path, (struct ipv6hdr *)headers, all);
+		break;
+	default:
+		roce_path_ip4(path, (struct iphdr *)headers, all, tx->ip_id++);
+	}
+	build_udp(path, (struct udphdr *)(headers + roce_path_ip_bytes(path)), bytes);
 }
 
-/* headers: network header, UDP, BTH. The ICRC goes to the end of [at, at + bytes), BTH first. */
+/* headers: up to and with the BTH. The ICRC goes to the end of [at, at + bytes), BTH first. */
 static __always_inline void put_icrc(struct roce_tx *tx, const struct roce_path *path,
 				     const struct pkt *k, const u8 *headers)
 {
@@ -129,7 +132,7 @@ static __always_inline void put_icrc(struct roce_tx *tx, const struct roce_path 
 	u8 *after_bth = tx->open.at + BTH_BYTES;
 	u32 crc;
 
-	crc = roce_icrc_start(headers, path->ipv6, memo);
+	crc = roce_icrc_start(headers, path->network, memo);
 	crc = tern_crc32(crc, after_bth, end - after_bth);
 	put_unaligned_le32(icrc_finish(crc), end);
 }
@@ -147,12 +150,12 @@ static void end_skb(struct roce_tx *tx, const struct roce_path *path, const stru
 	if (!batch->head) {
 		batch->head = skb;
 		batch->bytes = skb->len;
-		if (tx->cut_max_bytes)
+		if (tx->cut_max_bytes && path->network != RDMA_NETWORK_ROCE_V1)
 			batch->cut_bytes = tx->open.bytes;
 		return;
 	}
 	/* A segment's data begins behind its headers, wherever the stack meets one. */
-	__skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
+	__skb_pull(skb, roce_path_net_bytes(path));
 	batch->bytes += skb->len;
 	if (batch->tail)
 		batch->tail->next = skb;
@@ -170,7 +173,7 @@ static void end_cut(struct roce_tx *tx, const struct roce_path *path, const stru
 	const struct roce_tx_open *open = &tx->open;
 
 	build_headers(tx, path, headers, open->bytes);
-	memcpy(headers + ip_bytes(path) + sizeof(struct udphdr), open->at, BTH_BYTES);
+	memcpy(headers + roce_path_net_bytes(path), open->at, BTH_BYTES);
 	put_icrc(tx, path, k, headers);
 
 	if (open->at == batch->end)

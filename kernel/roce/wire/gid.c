@@ -14,6 +14,13 @@ static u32 gid_hash(const union ib_gid *gid)
 	return hash_64((__force u64)gid->global.interface_id, ROCE_GID_HASH_BITS);
 }
 
+static bool is_entry_of(const struct roce_gid *entry, const union ib_gid *gid,
+			enum ib_gid_type type)
+{
+	return entry->type == type && ipv6_addr_equal((const struct in6_addr *)&entry->gid,
+						      (const struct in6_addr *)gid);
+}
+
 /*
  * Addresses are a property of the host, so a packet to one of ours is for the
  * device that has it as GID, whatever netdev brought it (Linux' weak host
@@ -21,15 +28,14 @@ static u32 gid_hash(const union ib_gid *gid)
  * meant. A link-local address says nothing without its link, except on `lo`,
  * where packets to ourselves arrive.
  */
-struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gid, int iif,
-			       bool loopback)
+struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gid,
+			       enum ib_gid_type type, int iif, bool loopback)
 {
 	struct tern_dev *dev = NULL;
 	struct roce_gid *entry;
 
 	hlist_for_each_entry_rcu(entry, &rn->gids[gid_hash(gid)], hash_node) {
-		if (!ipv6_addr_equal((const struct in6_addr *)&entry->gid,
-				     (const struct in6_addr *)gid))
+		if (!is_entry_of(entry, gid, type))
 			continue;
 		if (entry->ifindex == iif)
 			return entry->dev;
@@ -37,6 +43,18 @@ struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gi
 			dev = entry->dev;
 	}
 	return dev;
+}
+
+bool roce_gid_is_there(struct tern_dev *dev, const union ib_gid *gid, enum ib_gid_type type,
+		       int ifindex)
+{
+	const struct roce_net *rn = to_roce_dev(dev)->rn;
+	struct roce_gid *entry;
+
+	hlist_for_each_entry_rcu(entry, &rn->gids[gid_hash(gid)], hash_node)
+		if (is_entry_of(entry, gid, type) && entry->dev == dev && entry->ifindex == ifindex)
+			return true;
+	return false;
 }
 
 bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex)

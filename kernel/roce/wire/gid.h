@@ -20,6 +20,7 @@ struct roce_gid {
 	struct hlist_node dev_node;	/* roce_dev.gids */
 	struct rcu_head rcu;
 	union ib_gid gid;
+	enum ib_gid_type type;		/* each address has one of RoCEv1 and one of RoCEv2 */
 	struct tern_dev *dev;
 	int ifindex;			/* of the netdev that has the address */
 	bool link_local;
@@ -47,12 +48,15 @@ static inline __be32 roce_gid_ip4(const union ib_gid *gid)
  * The device that a packet to gid is for. iif: the netdev it came in by;
  * loopback: that is `lo`. Under RCU. NULL: none.
  */
-struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gid, int iif,
-			       bool loopback);
+struct tern_dev *roce_gid_find(const struct roce_net *rn, const union ib_gid *gid,
+			       enum ib_gid_type type, int iif, bool loopback);
+/* Is gid one of the device's, on that very netdev? Under RCU. */
+bool roce_gid_is_there(struct tern_dev *dev, const union ib_gid *gid, enum ib_gid_type type,
+		       int ifindex);
 /* Is ifindex the device's netdev, or that of one of its GIDs (VLAN, bond)? Under RCU. */
 bool roce_gid_on_netdev(struct tern_dev *dev, int ifindex);
 
-/* gid, dev, ifindex and link_local of entry are set. Process context. */
+/* gid, type, dev, ifindex and link_local of entry are set. Process context. */
 void roce_gid_insert(struct roce_dev *rd, struct roce_gid *entry);
 /* Readers may have it for a grace period yet. Process context. */
 void roce_gid_remove(struct roce_dev *rd, struct roce_gid *entry);

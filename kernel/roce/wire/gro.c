@@ -64,7 +64,7 @@ static bool is_for_us(const struct sock *sk, const struct sk_buff *skb, const vo
 	} else {
 		roce_gid_from_ip4(&gid, ((const struct iphdr *)ip)->daddr);
 	}
-	return roce_gid_find(rn, &gid, skb->dev->ifindex, false);
+	return roce_gid_find(rn, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, skb->dev->ifindex, false);
 }
 
 /* Does what is said of p's packets, by the first one's IP header, hold for skb too? */

@@ -16,10 +16,16 @@
  */
 static DEFINE_PER_CPU(struct icrc_memo [MEMOS], memos);
 
-u32 roce_icrc_start(const u8 *headers, bool ipv6, struct icrc_memo *memo)
+u32 roce_icrc_start(const u8 *headers, enum rdma_network_type network, struct icrc_memo *memo)
 {
-	return ipv6 ? icrc_start_ipv6(crc32_slice, memo, headers) :
-		      icrc_start_ipv4(crc32_slice, memo, headers);
+	switch (network) {
+	case RDMA_NETWORK_ROCE_V1:
+		return icrc_start_grh(crc32_slice, memo, headers);
+	case RDMA_NETWORK_IPV6:
+		return icrc_start_ipv6(crc32_slice, memo, headers);
+	default:
+		return icrc_start_ipv4(crc32_slice, memo, headers);
+	}
 }
 
 /* CRC over [from, to) of skb's data, whatever that consists of. */
@@ -54,7 +60,7 @@ bool roce_icrc_ok(const struct roce_rx *rx)
 	const u8 *p;
 	u32 crc;
 
-	crc = roce_icrc_start(rx->headers, roce_skb_is_ipv6(skb), find_memo(&rx->k));
+	crc = roce_icrc_start(rx->headers, roce_skb_network(skb), find_memo(&rx->k));
 	p = roce_skb_flat(skb, rx->at, rx->bytes);
 	if (likely(p))
 		crc = tern_crc32(crc, p + BTH_BYTES, rx->bytes - BTH_BYTES - ICRC_BYTES);

@@ -14,11 +14,16 @@
  * Memberships are those of the device's own netdev. A program that uses a
  * group through a VLAN on it joins by itself or by rdma_cm; its packets are
  * then delivered here like others.
+ *
+ * A group is for packets of RoCEv1 and of RoCEv2 alike: the program that attaches a
+ * QP does not say which. RoCEv1 has neither IGMP nor MLD, and needs the group's MAC in
+ * the netdev's filter only, which IGMP and MLD see to as well.
  */
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rhashtable.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
@@ -41,6 +46,7 @@ struct roce_group {
 	struct hlist_head members;	/* struct roce_member, RCU */
 	unsigned int num_members;
 	struct in_device *in_dev;	/* IPv4: where the membership is, referenced */
+	bool mld;			/* IPv6: there is a membership, not a MAC alone */
 };
 
 struct roce_member {
@@ -95,18 +101,28 @@ static void leave_ipv4(struct roce_group *group)
 	in_dev_put(group->in_dev);
 }
 
-static int join_ipv6(struct roce_dev *rd, struct roce_group *group)
+static int join_mld(struct roce_dev *rd, struct roce_group *group)
 {
-	struct sock *sk = rd->mcast_sock6->sk;
+	struct sock *sk;
 	int err;
 
+	if (!rd->mcast_sock6) {
+		err = sock_create_kern(rd->dev->net, AF_INET6, SOCK_DGRAM, IPPROTO_UDP,
+				       &rd->mcast_sock6);
+		if (err) {
+			rd->mcast_sock6 = NULL;
+			return err;
+		}
+	}
+	sk = rd->mcast_sock6->sk;
 	lock_sock(sk);
 	err = tern_ipv6_mc_join(sk, rd->dev->netdev->ifindex, (struct in6_addr *)&group->mgid);
 	release_sock(sk);
+	group->mld = !err;
 	return err;
 }
 
-static void leave_ipv6(struct roce_dev *rd, struct roce_group *group)
+static void leave_mld(struct roce_dev *rd, struct roce_group *group)
 {
 	struct sock *sk = rd->mcast_sock6->sk;
 
@@ -115,21 +131,39 @@ static void leave_ipv6(struct roce_dev *rd, struct roce_group *group)
 	release_sock(sk);
 }
 
-static int join_group(struct roce_dev *rd, struct roce_group *group)
+/* The netdev may be without IPv6: RoCEv1's groups of IPv4 addresses have this form too. */
+static int join_ipv6(struct roce_dev *rd, struct roce_group *group)
 {
-	bool ipv6 = !roce_gid_is_ip4(&group->mgid);
+	struct net_device *netdev = rd->dev->netdev;
+	u8 mac[ETH_ALEN];
 	int err;
 
-	if (ipv6 && !rd->mcast_sock6) {
-		err = sock_create_kern(rd->dev->net, AF_INET6, SOCK_DGRAM, IPPROTO_UDP,
-				       &rd->mcast_sock6);
-		if (err) {
-			rd->mcast_sock6 = NULL;
-			return err;
-		}
-	}
+	rdma_get_mcast_mac((struct in6_addr *)&group->mgid, mac);
+	err = dev_mc_add(netdev, mac);
+	if (err || !__in6_dev_get(netdev))
+		return err;
+	err = join_mld(rd, group);
+	if (err)
+		dev_mc_del(netdev, mac);
+	return err;
+}
+
+static void leave_ipv6(struct roce_dev *rd, struct roce_group *group)
+{
+	u8 mac[ETH_ALEN];
+
+	if (group->mld)
+		leave_mld(rd, group);
+	rdma_get_mcast_mac((struct in6_addr *)&group->mgid, mac);
+	dev_mc_del(rd->dev->netdev, mac);
+}
+
+static int join_group(struct roce_dev *rd, struct roce_group *group)
+{
+	int err;
+
 	rtnl_lock();
-	err = ipv6 ? join_ipv6(rd, group) : join_ipv4(group);
+	err = roce_gid_is_ip4(&group->mgid) ? join_ipv4(group) : join_ipv6(rd, group);
 	rtnl_unlock();
 	return err;
 }

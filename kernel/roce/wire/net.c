@@ -3,6 +3,8 @@
  * RoCE in a network namespace, and the start and stop of devices. See net.h for
  * the order in which they end.
  */
+#include <linux/if_ether.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -10,6 +12,7 @@
 #include "core/device.h"
 #include "roce/wire/mcast.h"
 #include "roce/wire/net.h"
+#include "roce/wire/rx.h"
 #include "roce/wire/socket.h"
 
 static unsigned int roce_net_id;
@@ -108,13 +111,31 @@ static struct pernet_operations roce_net_ops = {
 	.size = sizeof(struct roce_net),
 };
 
+static int take_frame(struct sk_buff *skb, struct net_device *ndev, struct packet_type *type,
+		      struct net_device *orig_ndev)
+{
+	roce_rx_frame(net_generic(dev_net(ndev), roce_net_id), skb);
+	return NET_RX_SUCCESS;
+}
+
+/* Of RoCEv1, in all namespaces. One without a link has no GIDs, so the frame is dropped. */
+static struct packet_type frames = {
+	.type = cpu_to_be16(ETH_P_IBOE),
+	.func = take_frame,
+};
+
 int roce_net_init(void)
 {
-	return register_pernet_subsys(&roce_net_ops);
+	int err = register_pernet_subsys(&roce_net_ops);
+
+	if (!err)
+		dev_add_pack(&frames);
+	return err;
 }
 
 void roce_net_exit(void)
 {
+	dev_remove_pack(&frames);
 	unregister_pernet_subsys(&roce_net_ops);
 	/* the last calls of sk_write_space callbacks (room.c) */
 	synchronize_rcu();

@@ -7,7 +7,8 @@
  * device in it is stopped before that: link/ unregisters its links from a
  * pernet operation registered after ours, so it runs first on exit. Readers
  * hold the RCU lock. They come in through a socket's sk_user_data, which is
- * NULL before the socket goes, and find devices in the two tables.
+ * NULL before the socket goes, or with a frame of a netdev in the namespace, which
+ * goes before our pernet exit. They find devices in the two tables.
  * roce_dev_stop() sees a device gone from both before it waits for readers.
  */
 #ifndef TERN_ROCE_WIRE_NET_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * From an address vector to what goes into the headers of a packet. Routes are
- * looked up when a packet is sent (route.c), so a path says where to, not how.
+ * looked up when a packet is sent (route.c, ether.c), so a path says where to, not how.
  */
+#include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -33,28 +34,51 @@ static int path_oif(struct tern_dev *dev, const struct ib_gid_attr *sgid)
 	return oif;
 }
 
+/* The addresses in the headers. The GIDs of RoCEv1 are not looked into. */
+static int set_addresses(struct roce_path *path, const struct rdma_ah_attr *attr)
+{
+	const union ib_gid *sgid = &attr->grh.sgid_attr->gid, *dgid = &attr->grh.dgid;
+
+	switch (path->network) {
+	case RDMA_NETWORK_ROCE_V1:
+		if (attr->type != RDMA_AH_ATTR_TYPE_ROCE)
+			return -EINVAL;
+		ether_addr_copy(path->dmac, attr->roce.dmac);
+		break;
+	case RDMA_NETWORK_IPV4:
+		if (!roce_gid_is_ip4(dgid))
+			return -EINVAL;
+		path->v4.saddr = roce_gid_ip4(sgid);
+		path->v4.daddr = roce_gid_ip4(dgid);
+		return 0;
+	case RDMA_NETWORK_IPV6:
+		if (roce_gid_is_ip4(dgid))
+			return -EINVAL;
+		break;
+	default:
+		return -EINVAL;
+	}
+	memcpy(&path->v6.saddr, sgid, sizeof(path->v6.saddr));
+	memcpy(&path->v6.daddr, dgid, sizeof(path->v6.daddr));
+	return 0;
+}
+
 int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rdma_ah_attr *attr,
 		   u32 lqpn, u32 rqpn)
 {
 	const struct ib_global_route *grh = &attr->grh;
 	const struct ib_gid_attr *sgid = grh->sgid_attr;
 	u32 flow_label = grh->flow_label & 0xfffff;
+	int err;
 
-	if (!(attr->ah_flags & IB_AH_GRH) || !sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+	if (!(attr->ah_flags & IB_AH_GRH) || !sgid)
 		return -EINVAL;
 
 	memset(path, 0, sizeof(*path));
-	path->ipv6 = !roce_gid_is_ip4(&sgid->gid);
-	if (path->ipv6 == roce_gid_is_ip4(&grh->dgid))
-		return -EINVAL;
-
-	if (path->ipv6) {
-		memcpy(&path->v6.saddr, &sgid->gid, sizeof(path->v6.saddr));
-		memcpy(&path->v6.daddr, &grh->dgid, sizeof(path->v6.daddr));
-	} else {
-		path->v4.saddr = roce_gid_ip4(&sgid->gid);
-		path->v4.daddr = roce_gid_ip4(&grh->dgid);
-	}
+	path->network = rdma_gid_attr_network_type(sgid);
+	err = set_addresses(path, attr);
+	if (err)
+		return err;
 
 	path->oif = path_oif(dev, sgid);
 	if (!path->oif)
@@ -72,10 +96,10 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 
 bool roce_path_is_back(const struct roce_path *back, const struct roce_path *path)
 {
-	if (back->ipv6 != path->ipv6)
+	if (back->network != path->network)
 		return false;
-	if (path->ipv6)
-		return ipv6_addr_equal(&path->v6.saddr, &back->v6.daddr) &&
-		       ipv6_addr_equal(&path->v6.daddr, &back->v6.saddr);
-	return path->v4.saddr == back->v4.daddr && path->v4.daddr == back->v4.saddr;
+	if (path->network == RDMA_NETWORK_IPV4)
+		return path->v4.saddr == back->v4.daddr && path->v4.daddr == back->v4.saddr;
+	return ipv6_addr_equal(&path->v6.saddr, &back->v6.daddr) &&
+	       ipv6_addr_equal(&path->v6.daddr, &back->v6.saddr);
 }

@@ -22,7 +22,7 @@ int roce_add_gid(const struct ib_gid_attr *attr, void **context)
 	struct roce_gid *entry;
 
 	*context = NULL;
-	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+	if (attr->gid_type != IB_GID_TYPE_ROCE && attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EOPNOTSUPP;
 
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
@@ -46,6 +46,7 @@ int roce_add_gid(const struct ib_gid_attr *attr, void **context)
 	}
 
 	entry->gid = attr->gid;
+	entry->type = attr->gid_type;
 	entry->dev = dev;
 	entry->link_local = ipv6_addr_type((const struct in6_addr *)&attr->gid) &
 			    IPV6_ADDR_LINKLOCAL;
@@ -112,15 +113,16 @@ static bool default_gid_exists(const struct tern_dev *dev)
 static void set_roce_caps(struct ib_port_immutable *immutable)
 {
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	/* each address gets a GID of either, RoCEv1 first */
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE | RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 }
 
 /*
- * ib_core reserves the first index of a RoCE port's GID table for a "default
- * GID": the EUI-64 link-local address of the netdev's MAC, whether the netdev
- * has that address or not. Often it has not (stable-privacy addresses, IPv6
- * switched off, interface down), and then the GID that programs take if not
- * told otherwise (index 0) leads nowhere.
+ * ib_core reserves the first indices of a RoCE port's GID table, one for each GID
+ * type, for a "default GID": the EUI-64 link-local address of the netdev's MAC,
+ * whether the netdev has that address or not. Often it has not (stable-privacy
+ * addresses, IPv6 switched off, interface down), and then the GID that programs
+ * take if not told otherwise (index 0) leads nowhere.
  *
  * The reservation is made once, from the port's capability flags, when the
  * table is set up in ib_register_device(). If the netdev has that address, all
@@ -132,9 +134,9 @@ static void set_roce_caps(struct ib_port_immutable *immutable)
  * Between the two ib_core looks at the flags only to choose those scans, to
  * check that a port without MADs has MAD size 0, and to fill an IB port's GID
  * table by ops.query_gid, which we lack (6.1 to 6.12: cache.c, device.c,
- * sysfs.c). The price is one rate-limited line of ib_core, when it finds no
- * room for its default GID at this scan and again when the netdev comes up or
- * changes its MAC. ib_core offers no quieter way: one mask says both which
+ * sysfs.c). The price is a rate-limited line of ib_core for each GID type, when it
+ * finds no room for its default GID at this scan and again when the netdev comes
+ * up or changes its MAC. ib_core offers no quieter way: one mask says both which
  * types addresses get and which default GIDs are tried.
  */
 void roce_port_immutable(struct tern_dev *dev, struct ib_port_immutable *immutable)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes of outgoing packets, one cached per QP in its accounting socket. A
+ * IP routes of outgoing packets, one cached per QP in its accounting socket. A
  * packet leaves by the netdev that its source GID is on, or not at all; only
- * what is for this host goes by `lo`.
+ * what is for this host goes by `lo`. RoCEv1's is in ether.c.
  */
 #include <net/inet_dscp.h>
 #include <net/ip6_fib.h>
@@ -13,6 +13,7 @@
 
 #include "core/device.h"
 #include "proto/pkt.h"
+#include "roce/wire/ether.h"
 #include "roce/wire/gid.h"
 #include "roce/wire/net.h"
 #include "roce/wire/path.h"
@@ -83,9 +84,14 @@ static struct dst_entry *find_route6(struct roce_tx *tx, const struct roce_path 
 	return dst;
 }
 
+static bool is_ipv6(const struct roce_path *path)
+{
+	return path->network == RDMA_NETWORK_IPV6;
+}
+
 static void get_addrs(const struct roce_path *path, struct in6_addr *saddr, struct in6_addr *daddr)
 {
-	if (path->ipv6) {
+	if (is_ipv6(path)) {
 		*saddr = path->v6.saddr;
 		*daddr = path->v6.daddr;
 	} else {
@@ -118,7 +124,7 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 	if (likely(dst && is_routed(tx, path) && dst_check(dst, tx->route.cookie)))
 		return dst;
 
-	dst = path->ipv6 ? find_route6(tx, path) : find_route4(tx, path);
+	dst = is_ipv6(path) ? find_route6(tx, path) : find_route4(tx, path);
 	if (IS_ERR(dst)) {
 		sk_dst_reset(sk);
 		return dst;
@@ -126,7 +132,7 @@ struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path
 	get_addrs(path, &tx->route.saddr, &tx->route.daddr);
 	tx->route.oif = path->oif;
 	tx->route.serial = path->serial;
-	tx->route.cookie = path->ipv6 ? rt6_get_cookie((struct rt6_info *)dst) : 0;
+	tx->route.cookie = is_ipv6(path) ? rt6_get_cookie((struct rt6_info *)dst) : 0;
 	sk_dst_set(sk, dst);
 	return dst;
 }
@@ -146,28 +152,34 @@ static bool is_local(struct dst_entry *dst, bool ipv6, int *iif)
 	return ((struct rt6_info *)dst)->rt6i_flags & RTF_LOCAL;
 }
 
-struct tern_dev *roce_tx_peer_dev(struct roce_tx *tx, const struct roce_path *path)
+/* RCU. */
+static struct tern_dev *find_ip_peer_dev(struct roce_tx *tx, const struct roce_path *path)
 {
-	struct roce_dev *rd = to_roce_dev(tx->dev);
-	struct tern_dev *peer = NULL;
-	struct dst_entry *dst;
+	struct dst_entry *dst = roce_tx_route(tx, path);
 	union ib_gid gid;
 	int iif;
 
-	if (!READ_ONCE(rd->local))
+	if (IS_ERR(dst) || !is_local(dst, is_ipv6(path), &iif))
 		return NULL;
-	rcu_read_lock();
-	dst = roce_tx_route(tx, path);
-	if (IS_ERR(dst) || !is_local(dst, path->ipv6, &iif))
-		goto unlock;
-	if (path->ipv6)
+	if (is_ipv6(path))
 		memcpy(&gid, &path->v6.daddr, sizeof(gid));
 	else
 		roce_gid_from_ip4(&gid, path->v4.daddr);
-	peer = roce_gid_find(rd->rn, &gid, iif, dst->dev->flags & IFF_LOOPBACK);
+	return roce_gid_find(to_roce_dev(tx->dev)->rn, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, iif,
+			     dst->dev->flags & IFF_LOOPBACK);
+}
+
+struct tern_dev *roce_tx_peer_dev(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct tern_dev *peer;
+
+	if (!READ_ONCE(to_roce_dev(tx->dev)->local))
+		return NULL;
+	rcu_read_lock();
+	peer = path->network == RDMA_NETWORK_ROCE_V1 ? roce_ether_peer_dev(tx->dev, path) :
+						       find_ip_peer_dev(tx, path);
 	if (peer && !READ_ONCE(to_roce_dev(peer)->local))
 		peer = NULL;
-unlock:
 	rcu_read_unlock();
 	return peer;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Received packets: from the UDP socket to a QP. Nothing in the packet is
- * believed before its lengths and its ICRC are checked, and nothing it does is
- * logged. A batch that no netdev has cut is taken in packet by packet, each where
+ * Received packets: from the UDP socket, or as a frame of RoCEv1, to a QP. Nothing in
+ * the packet is believed before its lengths and its ICRC are checked, and nothing it does
+ * is logged. A batch that no netdev has cut is taken in packet by packet, each where
  * it lies. What a QP asks of its packet is in skb.c.
  */
 #include <linux/etherdevice.h>
@@ -11,13 +11,13 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <net/inet_ecn.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
 #include "core/qp.h"
 #include "core/stats.h"
 #include "roce/wire/apart.h"
+#include "roce/wire/dest.h"
 #include "roce/wire/gid.h"
 #include "roce/wire/icrc.h"
 #include "roce/wire/mcast.h"
@@ -27,77 +27,50 @@
 #include "roce/wire/upcalls.h"
 #include "uncleared.h"
 
-/* Where a packet is to: GID, netdev it came in by. */
-struct rx_dest {
-	union ib_gid gid;
-	int iif;
-	bool loopback;
-	bool mcast;
-};
-
-static void find_dest(const struct sk_buff *skb, struct rx_dest *to)
-{
-	to->loopback = skb->dev->flags & IFF_LOOPBACK;
-	if (roce_skb_is_ipv6(skb)) {
-		memcpy(&to->gid, &ipv6_hdr(skb)->daddr, sizeof(to->gid));
-		to->mcast = ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
-		/* on `lo`: the netdev that has the address */
-		to->iif = inet6_iif(skb);
-	} else {
-		roce_gid_from_ip4(&to->gid, ip_hdr(skb)->daddr);
-		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
-		to->iif = skb->dev->ifindex;
-	}
-}
-
 /*
- * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with one
- * of our own addresses as its source, IPv6 does not: then a neighbour could pretend to be
- * the peer of a QP whose peer is on this host. (To a group anybody may send; own packets
- * to it come back by the netdev that they left by.)
+ * The BTH is `before` bytes behind skb->data, and from there to the end of the ICRC are `bytes`.
+ * Leaves skb->data at the BTH with the trailing bytes gone and the headers linear.
  */
-static bool pretends_to_be_us(const struct tern_dev *dev, const struct sk_buff *skb,
-			      const struct rx_dest *to)
+static __always_inline bool trim_to(struct sk_buff *skb, u32 before, u32 bytes)
 {
-	const struct in6_addr *from;
-
-	if (!roce_skb_is_ipv6(skb) || to->loopback || to->mcast)
+	if (bytes < BTH_BYTES + ICRC_BYTES || bytes > skb->len - before ||
+	    !pskb_may_pull(skb, before + min_t(u32, bytes, PKT_HDR_MAX_BYTES)))
 		return false;
-	from = &ipv6_hdr(skb)->saddr;
-	/* a link-local one may be another host's on another link */
-	return tern_ipv6_dev_find(dev->net, from,
-				  ipv6_addr_type(from) & IPV6_ADDR_LINKLOCAL ? skb->dev : NULL);
+	__skb_pull(skb, before);
+	return skb->len == bytes || !pskb_trim(skb, bytes);
 }
 
 /*
- * skb->data is at the UDP header. Leaves it at the BTH with the trailing bytes
- * gone and the headers linear. IP options and extension headers are refused:
+ * skb->data is at the UDP header. IP options and extension headers are refused:
  * the ICRC is defined over the fixed header only (annex A17.3.3).
  */
-static __always_inline bool trim_packet(struct sk_buff *skb)
+static __always_inline bool trim_datagram(struct sk_buff *skb)
 {
 	u32 ip_bytes = roce_skb_is_ipv6(skb) ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
-	u32 bytes;
 
-	if (skb_network_header_len(skb) != ip_bytes)
-		return false;
-	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
-		return false;
-	bytes = ntohs(udp_hdr(skb)->len);
-	if (bytes < sizeof(struct udphdr) + BTH_BYTES + ICRC_BYTES || bytes > skb->len)
-		return false;
-	bytes -= sizeof(struct udphdr);
-	if (!pskb_may_pull(skb, sizeof(struct udphdr) + min_t(u32, bytes, PKT_HDR_MAX_BYTES)))
-		return false;
-	__skb_pull(skb, sizeof(struct udphdr));
-	return skb->len == bytes || !pskb_trim(skb, bytes);
+	/* a length below the header's own is a large one behind it */
+	return skb_network_header_len(skb) == ip_bytes &&
+	       pskb_may_pull(skb, sizeof(struct udphdr)) &&
+	       trim_to(skb, sizeof(struct udphdr), ntohs(udp_hdr(skb)->len) - sizeof(struct udphdr));
+}
+
+static __always_inline bool trim_packet(struct sk_buff *skb)
+{
+	if (unlikely(roce_skb_is_frame(skb)))
+		return trim_to(skb, GRH_BYTES, grh_announces(skb->data));
+	return trim_datagram(skb);
 }
 
 static bool is_congestion_marked(const struct sk_buff *skb)
 {
-	u8 dsfield = roce_skb_is_ipv6(skb) ? ipv6_get_dsfield(ipv6_hdr(skb)) : ip_hdr(skb)->tos;
-
-	return INET_ECN_is_ce(dsfield);
+	switch (roce_skb_network(skb)) {
+	case RDMA_NETWORK_IPV4:
+		return INET_ECN_is_ce(ip_hdr(skb)->tos);
+	case RDMA_NETWORK_IPV6:
+		return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+	default:
+		return false;	/* a GRH has no such bits */
+	}
 }
 
 /* Everything that can be checked without a QP. False: counted. */
@@ -121,7 +94,7 @@ static bool accept_packet(const struct roce_rx *rx)
 }
 
 /* To its QP, if it has one. Ends rx. */
-static __always_inline void deliver_packet(struct roce_net *rn, const struct rx_dest *to,
+static __always_inline void deliver_packet(struct roce_net *rn, const struct roce_dest *to,
 					   struct roce_rx *rx, struct roce_rx_series *series)
 {
 	struct tern_qp *qp;
@@ -148,8 +121,8 @@ drop:
 	roce_skb_done(rx);
 }
 
-/* One packet to dev; skb->data is at the UDP header. */
-static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+/* One packet to dev; skb->data is at the UDP header, or a frame's GRH. */
+static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct roce_dest *to,
 			struct sk_buff *skb, struct roce_rx_series *series)
 {
 	struct roce_rx rx TERN_UNCLEARED;
@@ -163,7 +136,7 @@ static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct 
 }
 
 /* Each of the packets where it is. skb->data is at the UDP header. Frees skb. */
-static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct rx_dest *to,
+static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct roce_dest *to,
 		       struct sk_buff *skb, struct roce_rx_series *series)
 {
 	u8 headers[sizeof(struct ipv6hdr) + sizeof(struct udphdr) + PKT_HDR_MAX_BYTES] __aligned(8);
@@ -201,7 +174,7 @@ static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct r
 }
 
 /* Keep of the arrival what a CQE wants, and let go of netdev, route and socket. */
-static void detach_skb(struct sk_buff *skb, const struct rx_dest *to)
+static void detach_skb(struct sk_buff *skb, const struct roce_dest *to)
 {
 	struct net_device *ndev = skb->dev;
 	struct roce_skb_cb *cb = roce_skb_cb(skb);
@@ -226,6 +199,17 @@ static void detach_skb(struct sk_buff *skb, const struct rx_dest *to)
 	skb->dev = NULL;
 }
 
+/* False: skb is neither a packet nor a batch. *next: those behind the first of a list. */
+static bool take_list_apart(struct sk_buff *skb, struct sk_buff **next)
+{
+	if (!skb_is_gso(skb))
+		return true;
+	if (roce_skb_is_frame(skb))
+		return false;
+	return roce_skb_is_uncut(skb) ||
+	       (roce_skb_is_list(skb) && roce_skb_take_apart(skb, next));
+}
+
 /* What came through the stack at a time: a packet or a batch of them. */
 static void take_all(struct roce_net *rn, struct sk_buff *skb)
 {
@@ -233,24 +217,23 @@ static void take_all(struct roce_net *rn, struct sk_buff *skb)
 	struct sk_buff *next = NULL;
 	__be16 protocol = skb->protocol;
 	struct tern_dev *dev;
-	struct rx_dest to;
+	struct roce_dest to;
 	struct roce_skb_cb cb TERN_UNCLEARED;
 
-	find_dest(skb, &to);
+	roce_dest_read(skb, &to);
 	dev = unlikely(to.mcast) ? roce_mcast_find(rn, &to.gid, to.iif) :
-				   roce_gid_find(rn, &to.gid, to.iif, to.loopback);
+				   roce_gid_find(rn, &to.gid, to.type, to.iif, to.loopback);
 	/* an address that is no GID, or of a port that was switched off */
 	if (unlikely(!dev) || unlikely(!(READ_ONCE(dev->netdev->flags) & IFF_UP))) {
 		kfree_skb(skb);
 		return;
 	}
-	if (unlikely(pretends_to_be_us(dev, skb, &to))) {
+	if (unlikely(roce_dest_is_deceived(rn, dev, skb, &to))) {
 		tern_count_add(dev, TERN_CNT_RX_BAD_PATH, max_t(u32, skb_shinfo(skb)->gso_segs, 1));
 		kfree_skb(skb);
 		return;
 	}
-	if (skb_is_gso(skb) && !roce_skb_is_uncut(skb) &&
-	    unlikely(!roce_skb_is_list(skb) || !roce_skb_take_apart(skb, &next))) {
+	if (unlikely(!take_list_apart(skb, &next))) {
 		tern_count(dev, TERN_CNT_RX_MALFORMED);
 		kfree_skb(skb);
 		return;
@@ -290,4 +273,18 @@ int roce_rx_udp(struct sock *sk, struct sk_buff *skb)
 		kfree_skb(skb);
 	rcu_read_unlock();
 	return 0;
+}
+
+void roce_rx_frame(struct roce_net *rn, struct sk_buff *skb)
+{
+	skb = skb_share_check(skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return;
+	if (!pskb_may_pull(skb, GRH_BYTES) || !roce_dest_is_here(skb)) {
+		kfree_skb(skb);
+		return;
+	}
+	rcu_read_lock();
+	take_all(rn, skb);
+	rcu_read_unlock();
 }

@@ -97,11 +97,11 @@ int roce_skb_to_sgl(struct sk_buff *skb, u32 at, struct tern_sgl *sgl, u64 sgl_o
 void roce_skb_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES])
 {
 	BUILD_BUG_ON(sizeof(struct ipv6hdr) != GRH_BYTES);
-	if (roce_skb_is_ipv6(rx->skb)) {
-		memcpy(grh, rx->headers, GRH_BYTES);
-	} else {
+	if (roce_skb_network(rx->skb) == RDMA_NETWORK_IPV4) {
 		memset(grh, 0, GRH_BYTES - sizeof(struct iphdr));
 		memcpy(grh + GRH_BYTES - sizeof(struct iphdr), rx->headers, sizeof(struct iphdr));
+	} else {
+		memcpy(grh, rx->headers, GRH_BYTES);
 	}
 }
 
@@ -110,7 +110,7 @@ void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe)
 	const struct roce_skb_cb *cb = roce_skb_cb(rx->skb);
 
 	cqe->wc_flags |= TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
-	cqe->network_hdr_type = roce_skb_is_ipv6(rx->skb) ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+	cqe->network_hdr_type = roce_skb_network(rx->skb);
 	cqe->pkey_index = 0;
 	cqe->sl = cb->sl;
 	if (rx->k.op_flags & OPF_DETH)

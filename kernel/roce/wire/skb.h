@@ -30,7 +30,7 @@ struct roce_rx {
 	struct sk_buff *skb;		/* whose data has the packet, from byte `at` on: BTH to ICRC */
 	u32 at;
 	u32 bytes;
-	const u8 *headers;		/* network header, UDP, BTH */
+	const u8 *headers;		/* network header, UDP if there is one, BTH */
 	struct roce_source *src;	/* if there is no skb */
 	struct pkt k;
 	bool mcast;
@@ -39,8 +39,8 @@ struct roce_rx {
 
 /*
  * skb->cb while the packet is ours: facts of its arrival, for when the netdev
- * may have gone (a packet can wait in a QP's backlog). The IP and
- * MAC headers stay where skb's offsets say; skb->protocol tells IPv6 from IPv4.
+ * may have gone (a packet can wait in a QP's backlog). The network and
+ * MAC headers stay where skb's offsets say; skb->protocol tells which network's.
  */
 struct roce_skb_cb {
 	u16 vlan_id;
@@ -60,6 +60,19 @@ static inline struct roce_skb_cb *roce_skb_cb(const struct sk_buff *skb)
 static inline bool roce_skb_is_ipv6(const struct sk_buff *skb)
 {
 	return skb->protocol == htons(ETH_P_IPV6);
+}
+
+/* Is it a frame of RoCEv1, without IP and UDP? */
+static inline bool roce_skb_is_frame(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IBOE);
+}
+
+static inline enum rdma_network_type roce_skb_network(const struct sk_buff *skb)
+{
+	if (roce_skb_is_ipv6(skb))
+		return RDMA_NETWORK_IPV6;
+	return roce_skb_is_frame(skb) ? RDMA_NETWORK_ROCE_V1 : RDMA_NETWORK_IPV4;
 }
 
 /*
@@ -112,8 +125,8 @@ static inline void roce_skb_read(const struct sk_buff *skb, u32 at, void *dst, u
 }
 
 /*
- * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1; IPv4: the header
- * in the last 20, RoCEv2 annex A17.4.5.2), and the L2/L3 fields of a CQE.
+ * UD: the 40 bytes that go before the payload (IBTA 11.4.2.1: the GRH or IPv6 header;
+ * IPv4: the header in the last 20, RoCEv2 annex A17.4.5.2), and the L2/L3 fields of a CQE.
  */
 void roce_skb_grh(const struct roce_rx *rx, u8 grh[GRH_BYTES]);
 void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe);
@@ -121,15 +134,16 @@ void roce_skb_fill_cqe(const struct roce_rx *rx, struct tern_cqe *cqe);
 /* Does the packet come from the peer that path points at (addresses)? */
 static inline bool roce_skb_from_path(const struct sk_buff *skb, const struct roce_path *path)
 {
-	if (path->ipv6 != roce_skb_is_ipv6(skb))
-		return false;
-	if (path->ipv6) {
-		const struct ipv6hdr *ip = ipv6_hdr(skb);
+	const struct ipv6hdr *ip6;
 
-		return ipv6_addr_equal(&ip->saddr, &path->v6.daddr) &&
-		       ipv6_addr_equal(&ip->daddr, &path->v6.saddr);
-	}
-	return ip_hdr(skb)->saddr == path->v4.daddr && ip_hdr(skb)->daddr == path->v4.saddr;
+	if (path->network != roce_skb_network(skb))
+		return false;
+	if (path->network == RDMA_NETWORK_IPV4)
+		return ip_hdr(skb)->saddr == path->v4.daddr && ip_hdr(skb)->daddr == path->v4.saddr;
+	/* a GRH has them at the same place */
+	ip6 = ipv6_hdr(skb);
+	return ipv6_addr_equal(&ip6->saddr, &path->v6.daddr) &&
+	       ipv6_addr_equal(&ip6->daddr, &path->v6.saddr);
 }
 
 #endif

@@ -83,11 +83,10 @@ int roce_source_to_sgl(struct roce_source *src, u32 off, struct tern_sgl *sgl, u
 	return copy_to_sink(src, off, n, &sink);
 }
 
-/* From the IP header to the ICRC. */
+/* From the network header to the ICRC. */
 static u32 packet_bytes(const struct roce_source *src, const struct pkt *k)
 {
-	return (src->path->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
-	       sizeof(struct udphdr) + opcode_info(k->opcode)->hdr_bytes +
+	return roce_path_net_bytes(src->path) + opcode_info(k->opcode)->hdr_bytes +
 	       ALIGN(k->payload_bytes, 4) + ICRC_BYTES;
 }
 
@@ -96,22 +95,27 @@ void roce_source_grh(const struct roce_source *src, const struct pkt *k, u8 grh[
 	struct ipv6hdr ip6;
 	struct iphdr ip;
 
-	if (src->path->ipv6) {
+	switch (src->path->network) {
+	case RDMA_NETWORK_ROCE_V1:
+		roce_path_grh(src->path, grh, packet_bytes(src, k));
+		break;
+	case RDMA_NETWORK_IPV6:
 		roce_path_ip6(src->path, &ip6, packet_bytes(src, k));
 		memcpy(grh, &ip6, sizeof(ip6));
-		return;
+		break;
+	default:
+		roce_path_ip4(src->path, &ip, packet_bytes(src, k), src->ip_id);
+		ip_send_check(&ip);
+		memset(grh, 0, GRH_BYTES - sizeof(ip));
+		memcpy(grh + GRH_BYTES - sizeof(ip), &ip, sizeof(ip));
 	}
-	roce_path_ip4(src->path, &ip, packet_bytes(src, k), src->ip_id);
-	ip_send_check(&ip);
-	memset(grh, 0, GRH_BYTES - sizeof(ip));
-	memcpy(grh + GRH_BYTES - sizeof(ip), &ip, sizeof(ip));
 }
 
 /* As by `lo`: no VLAN, no MAC address. */
 void roce_source_fill_cqe(const struct roce_source *src, const struct pkt *k, struct tern_cqe *cqe)
 {
 	cqe->wc_flags |= TERN_WC_GRH | TERN_WC_WITH_NETWORK_HDR;
-	cqe->network_hdr_type = src->path->ipv6 ? RDMA_NETWORK_IPV6 : RDMA_NETWORK_IPV4;
+	cqe->network_hdr_type = src->path->network;
 	cqe->pkey_index = 0;
 	cqe->sl = 0;
 	if (k->op_flags & OPF_DETH)

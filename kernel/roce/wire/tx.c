@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Batches on their way out: routed by a cached dst (route.c), handed to the IP
- * stack's local output. build.c makes the packets.
+ * stack's local output. build.c makes the packets. Those of RoCEv1 go to a netdev one by
+ * one (ether.c): no layer below knows how to take a batch of frames apart.
  *
  * A batch goes through the stack once. Mostly it is a GSO skb whose segments are
  * whole packets on its frag_list, a linear skb each (SKB_GSO_FRAGLIST): they may be
@@ -30,6 +31,7 @@
 
 #include "core/stats.h"
 #include "roce/wire/build.h"
+#include "roce/wire/ether.h"
 #include "roce/wire/gate.h"
 #include "roce/wire/path.h"
 #include "roce/wire/room.h"
@@ -38,6 +40,12 @@
 
 /* Of one, until roce_tx_try_batch() has seen that more are treated rightly. */
 u32 roce_tx_list_pkts __ro_after_init = 1;
+
+/* Where the packets of a path go. The caller's RCU section holds it. */
+struct hop {
+	struct dst_entry *dst;		/* to the IP stack, by this route; or NULL: */
+	struct net_device *netdev;	/* to this netdev, as frames */
+};
 
 /* What the stack said, as roce_tx_flush() says it. */
 static int xmit_result(struct roce_tx *tx, int ret)
@@ -87,8 +95,9 @@ static void make_cut(struct sk_buff *head, const struct roce_path *path,
 	head->csum_start = skb_transport_header(head) - head->head;
 	head->csum_offset = offsetof(struct udphdr, check);
 	udp_hdr(head)->check =
-		path->ipv6 ? ~udp_v6_check(udp_bytes, &path->v6.saddr, &path->v6.daddr, 0) :
-			     ~udp_v4_check(udp_bytes, path->v4.saddr, path->v4.daddr, 0);
+		path->network == RDMA_NETWORK_IPV6 ?
+			~udp_v6_check(udp_bytes, &path->v6.saddr, &path->v6.daddr, 0) :
+			~udp_v4_check(udp_bytes, path->v4.saddr, path->v4.daddr, 0);
 }
 
 /* The batch's head becomes all of it. */
@@ -107,42 +116,46 @@ static void make_batch(struct sk_buff *head, const struct roce_path *path,
 	udp_hdr(head)->len = htons(head->len - skb_transport_offset(head));
 }
 
-/* skb: one packet, or a batch of npkts. The route is held by the caller's RCU section. */
-static int xmit_skb(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
-		struct sk_buff *skb, u32 npkts)
+/* skb: one packet, or a batch of npkts. */
+static int xmit_skb(struct roce_tx *tx, const struct roce_path *path, const struct hop *hop,
+		    struct sk_buff *skb, u32 npkts)
 {
 	struct sock *sk = tx->sk;
 	struct net *net = tx->dev->net;
 
-	skb_dst_set_noref(skb, dst);
 	skb->priority = path->priority;
 	skb->truesize = max(skb->truesize, npkts * ROCE_GATE_PKT_BYTES);
 	skb_set_owner_w(skb, sk);
 	roce_tx_charge(tx, skb->truesize);
-	return xmit_result(tx, path->ipv6 ? ip6_local_out(net, sk, skb) :
-					    ip_local_out(net, sk, skb));
+	if (!hop->dst)
+		return xmit_result(tx, roce_ether_xmit(tx->dev, hop->netdev, path, skb));
+	skb_dst_set_noref(skb, hop->dst);
+	return xmit_result(tx, path->network == RDMA_NETWORK_IPV6 ? ip6_local_out(net, sk, skb) :
+								    ip_local_out(net, sk, skb));
 }
 
 /*
- * The path has no room for the largest packet of a list: the stack is to say so of
- * each. (Of a packet to be cut it finds out.)
+ * The packets of a list, each by itself, up to one that the local queue refuses. Frames go so, and
+ * what has a packet that is too long for the route: the stack is to say so of that packet alone.
+ * (Of a packet to be cut it finds out.)
  */
-static int xmit_each(struct roce_tx *tx, const struct roce_path *path, struct dst_entry *dst,
+static int xmit_each(struct roce_tx *tx, const struct roce_path *path, const struct hop *hop,
 		     struct sk_buff *head)
 {
 	struct sk_buff *skb = skb_shinfo(head)->frag_list;
 	int ret;
 
 	skb_shinfo(head)->frag_list = NULL;
-	ret = xmit_skb(tx, path, dst, head, 1);
-	while (skb) {
+	ret = xmit_skb(tx, path, hop, head, 1);
+	while (skb && ret != -EAGAIN) {
 		struct sk_buff *next = skb->next;
 
 		skb_mark_not_on_list(skb);
 		__skb_push(skb, -skb_network_offset(skb));
-		ret = xmit_skb(tx, path, dst, skb, 1) ?: ret;
+		ret = xmit_skb(tx, path, hop, skb, 1) ?: ret;
 		skb = next;
 	}
+	kfree_skb_list(skb);
 	return ret;
 }
 
@@ -161,22 +174,39 @@ static void note_netdev(struct roce_tx *tx, struct dst_entry *dst)
 	tx->cut_max_pkts = min_t(u32, READ_ONCE(ndev->gso_max_segs), ROCE_TX_BATCH_PKTS);
 }
 
-void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path)
+/* 0, or why there is none. RCU. */
+static int find_hop(struct roce_tx *tx, const struct roce_path *path, struct hop *hop)
 {
 	struct dst_entry *dst;
 
+	memset(hop, 0, sizeof(*hop));
+	if (path->network == RDMA_NETWORK_ROCE_V1) {
+		tx->cut_max_bytes = 0;
+		hop->netdev = roce_ether_netdev(tx->dev, path);
+		return hop->netdev ? 0 : -ENETUNREACH;
+	}
+	dst = roce_tx_route(tx, path);
+	if (IS_ERR(dst))
+		return PTR_ERR(dst);
+	note_netdev(tx, dst);
+	hop->dst = dst;
+	return 0;
+}
+
+void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path)
+{
+	struct hop hop;
+
 	sk_dst_reset(tx->sk);
 	rcu_read_lock();
-	dst = roce_tx_route(tx, path);
-	if (!IS_ERR(dst))
-		note_netdev(tx, dst);
+	find_hop(tx, path, &hop);
 	rcu_read_unlock();
 }
 
 int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 {
 	struct roce_tx_batch batch = tx->batch;
-	struct dst_entry *dst;
+	struct hop hop;
 	int ret;
 
 	if (!batch.head)
@@ -184,18 +214,14 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 	memset(&tx->batch, 0, sizeof(tx->batch));
 
 	rcu_read_lock();
-	dst = roce_tx_route(tx, path);
-	if (IS_ERR(dst)) {
+	ret = find_hop(tx, path, &hop);
+	if (ret) {
 		kfree_skb(batch.head);
-		ret = PTR_ERR(dst);
+	} else if (batch.tail && (!hop.dst || unlikely(batch.max_bytes > dst_mtu(hop.dst)))) {
+		ret = xmit_each(tx, path, &hop, batch.head);
 	} else {
-		note_netdev(tx, dst);
-		if (batch.tail && unlikely(batch.max_bytes > dst_mtu(dst))) {
-			ret = xmit_each(tx, path, dst, batch.head);
-		} else {
-			make_batch(batch.head, path, &batch);
-			ret = xmit_skb(tx, path, dst, batch.head, batch.npkts);
-		}
+		make_batch(batch.head, path, &batch);
+		ret = xmit_skb(tx, path, &hop, batch.head, batch.npkts);
 	}
 	rcu_read_unlock();
 

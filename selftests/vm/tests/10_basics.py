@@ -84,9 +84,10 @@ def run(t):
     if t.is_tern:
         t.check_run("the device's parent is the netdev's", t.a,
                     "test -d /sys/class/infiniband/%s/device/net/eth0" % device)
-        server = "ibv_rc_pingpong -g 0 -d %s -n 20" % t.dev(t.b)
-        t.pair_case("the first GID works", server, "ibv_rc_pingpong -g 0 -d %s -n 20 %s" % (
-            device, t.b.address), port=18515)
+        for index in (0, 1):
+            command = "ibv_rc_pingpong -n 20 -g %d -d " % index
+            t.pair_case("GID %d of the table works" % index, command + t.dev(t.b),
+                        "%s%s %s" % (command, device, t.b.address), port=18515)
         _check_identity(t, t.a, device, info.out)
     for what, pattern in (("rdma link", "netdev eth0"), ("rdma dev", device),
                           ("rdma resource show", device + ": "),

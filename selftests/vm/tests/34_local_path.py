@@ -81,7 +81,7 @@ def _check_order(t):
 
 def _check_address_change(t):
     t.run(t.a, "ip addr add %s/24 dev eth0" % ADDRESS, check=True)
-    t.a.wait_until("grep -q ffff:0a63:0001 /sys/class/infiniband/*/ports/1/gids/*", timeout=5)
+    t.wait_gid(t.a, ADDRESS)
     server, client = _start_traffic(t, 4, "-g %d" % t.gid_index(t.a, ADDRESS))
     for _ in range(3):
         t.sleep(0.8)

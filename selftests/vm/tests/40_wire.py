@@ -6,11 +6,11 @@ import shutil
 import socket
 
 from riglib.rping import rping
-from vmtest import where, wire
+from vmtest import cm_roce, where, wire
 from vmtest.capture import Capture
 
 PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
-LIMIT = 240
+LIMIT = 330
 
 RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",
       0x04: "SEND only", 0x05: "SEND only imm", 0x06: "WRITE first", 0x07: "WRITE middle",
@@ -24,34 +24,55 @@ INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
 ATOMIC_WRITE = {0x1d: "ATOMIC WRITE"}
 
 
-def _capture_traffic(t, family):
+# Of packets: the options of vverify, tcpdump's filter, the source of a guest's.
+KINDS = {
+    "ipv4": ("-f 4", "udp port %d" % wire.PORT,
+             lambda guest: socket.inet_pton(socket.AF_INET, guest.address)),
+    "ipv6": ("-f 6", "udp port %d" % wire.PORT,
+             lambda guest: socket.inet_pton(socket.AF_INET6, guest.address6)),
+    "v1": ("-f 4 -r 1", "ether proto %d" % wire.ETHERTYPE,
+           lambda guest: socket.inet_pton(socket.AF_INET6, "::ffff:" + guest.address)),
+}
+
+
+def _capture_traffic(t, kind):
     """Capture in guest b the traffic of all opcodes; returns the file's path on the host."""
+    options, wanted, _ = KINDS[kind]
     # GRO would show merged packets, not those of the wire.
     t.run(t.b, "ethtool -K eth0 gro off; true")
-    capture = Capture(t, t.b, "udp port %d" % wire.PORT)
+    capture = Capture(t, t.b, wanted)
     cases = "-m 'rc/*/from-server' -m 'uc/*/from-server' -m 'ud/*/from-server' " \
             "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
-    t.tool("vverify", "-f %s %s" % (family, cases), timeout=150, prefix="ipv%s/" % family)
-    address = t.b.address if family == "4" else t.b.address6
+    t.tool("vverify", "%s %s" % (options, cases), timeout=150, prefix=kind + "/")
+    address = t.b.address6 if kind == "ipv6" else t.b.address
     t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
                timeout=20)
-    path = capture.stop("wire-%s-%s-ipv%s" % (t.lab.device, t.pair, family))
-    capture.check_complete("ipv%s: tcpdump lost no packet" % family)
+    path = capture.stop("wire-%s-%s-%s" % (t.lab.device, t.pair, kind))
+    capture.check_complete("%s: tcpdump lost no packet" % kind)
     t.run(t.b, "ethtool -K eth0 gro on; true")
     return path
 
 
+def _kinds(t):
+    """Those that both ends speak, with rdma_cm set to each."""
+    yield from ("ipv4", "ipv6")
+    if t.pair == "tern-tern" and t.is_tern:
+        t.case("rdma_cm can begin with RoCEv1", cm_roce.use(t, cm_roce.V1))
+        try:
+            yield "v1"
+        finally:
+            cm_roce.use(t, cm_roce.V2)
+
+
 def run(t):
-    for family in "46":
-        path = _capture_traffic(t, family)
+    for kind in _kinds(t):
+        path = _capture_traffic(t, kind)
         seen = wire.Summary(path)
-        t.note("ipv%s: %d packets in %s" % (family, seen.packets, os.path.relpath(path, where.TOP)))
-        t.case("ipv%s: every ICRC is what zlib computes" % family,
+        t.note("%s: %d packets in %s" % (kind, seen.packets, os.path.relpath(path, where.TOP)))
+        t.case("%s: every ICRC is what zlib computes" % kind,
                seen.packets and not seen.wrong, "\n".join(seen.wrong[:12]))
         for guest in t.guests:
-            address = guest.address if family == "4" else guest.address6
-            source = socket.inet_pton(socket.AF_INET if family == "4" else socket.AF_INET6,
-                                      address)
+            source = KINDS[kind][2](guest)
             wanted = dict(RC)
             if t.pair == "tern-tern":
                 wanted.update(ATOMIC_WRITE)
@@ -62,18 +83,18 @@ def run(t):
             elif t.lab.driver_of(t.pair, "b") != "rxe":
                 wanted.update({0x16: INVALIDATE[0x16]})
             missing = [name for code, name in wanted.items() if not seen.opcodes[source][code]]
-            t.case("ipv%s: guest %s sent every opcode" % (family, guest.name), not missing,
+            t.case("%s: guest %s sent every opcode" % (kind, guest.name), not missing,
                    "missing: " + ", ".join(missing))
         if not shutil.which("tshark"):
             t.skip("tshark", "not on this machine")
             continue
-        t.case("ipv%s: tshark finds nothing malformed" % family,
+        t.case("%s: tshark finds nothing malformed" % kind,
                not (bad := wire.tshark(path, "_ws.malformed", ("frame.number", "infiniband.bth.opcode"))),
                str(bad[:10]))
         ours = sum(sum(counter.values()) for counter in seen.opcodes.values())
         theirs = len(wire.tshark(path, "infiniband.bth"))
-        t.case("ipv%s: tshark reads every packet as RoCEv2" % family, ours == theirs,
+        t.case("%s: tshark reads every packet as RoCE" % kind, ours == theirs,
                "%d of %d" % (theirs, ours))
         fields = wire.tshark(path, "infiniband.bth and (infiniband.bth.tver != 0 or "
                              "infiniband.bth.p_key != 0xffff)")
-        t.case("ipv%s: header version and P_Key are right" % family, not fields, str(fields[:5]))
+        t.case("%s: header version and P_Key are right" % kind, not fields, str(fields[:5]))

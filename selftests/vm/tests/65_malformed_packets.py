@@ -21,14 +21,18 @@ def run(t):
     t.case("there are QPs to attack in guest b", numbers)
     # Only two of the QPs in use: an attacker with the right QPN and PSN may break a connection, as
     # RC has no other secret. So that traffic has to end, and need not succeed.
+    options = " ".join("--qpn %d" % n for n in numbers[:2])
+    mac = t.run(t.b, "cat /sys/class/net/eth0/address", check=True).out.strip()
+    ways = {"ipv4": "%s %s" % (t.a.address, t.b.address),
+            "ipv6": "%s %s" % (t.a.address6, t.b.address6)}
+    if t.is_tern:
+        ways["v1"] = "--v1 eth0 %s %s" % (mac, ways["ipv4"])
     for seed in t.again():
-        for family, (source, target) in {"ipv4": (t.a.address, t.b.address),
-                                         "ipv6": (t.a.address6, t.b.address6)}.items():
+        for family, way in ways.items():
             for what in ("opcodes", "lengths", "floods"):
-                options = " ".join("--qpn %d" % n for n in numbers[:2])
                 t.check_run("%s %s are sent" % (family, what), t.a,
-                            "python3 /tern/vattack.py --seed %d %s %s %s %s" % (
-                                seed, options, source, target, what), 120)
+                            "python3 /tern/vattack.py --seed %d %s %s %s" % (
+                                seed, options, way, what), 120)
     t.kill(client)
     t.finish(server, 60)
     t.tool("vverify", "-m 'rc/*' -m 'ud/*' -x rc/send_imm -x rc/write_imm", timeout=100,

@@ -139,6 +139,14 @@ class Test:
                        % (device, gid)).out.strip()
         return int(out) if out else None
 
+    def wait_gid(self, guest, address, device=None, limit_s=5):
+        """Wait until gid_index() has one."""
+        deadline = time.monotonic() + limit_s * self.slow
+        while self.gid_index(guest, address, device) is None:
+            if time.monotonic() > deadline:
+                raise AssertionError("no GID of " + address)
+            time.sleep(0.1)
+
     def wait_port(self, guest, port, limit_s=15, netns=None):
         """Wait until a program listens on a TCP port, possibly in a network namespace."""
         guest.wait_until("%sgrep -qi ':%04X [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6"

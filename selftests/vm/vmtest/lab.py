@@ -207,11 +207,11 @@ class Lab:
 
     @staticmethod
     def wait_gids(guest, netdev="eth0"):
-        """Wait until each address of the netdev has its GID."""
+        """Wait until each address of the netdev has its GID of RoCEv2, which comes last."""
         guest.wait_until(r"""
             dev=$(rdma link | sed -n 's|^link \([^/]*\)/1 .*netdev %s *$|\1|p'); [ -n "$dev" ]
             n=$(ip -o addr show dev %s | grep -c inet)
-            g=$(grep -lv '^\(0000:\)*0000$' /sys/class/infiniband/$dev/ports/1/gids/* | wc -l)
+            g=$(grep -l v2 /sys/class/infiniband/$dev/ports/1/gid_attrs/types/* 2>/dev/null | wc -l)
             rdma link show $dev/1 | grep -q 'state ACTIVE' && [ $g -ge $n ]""" % (netdev, netdev),
             timeout=15)
 

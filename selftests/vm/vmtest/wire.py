@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Checks captured RoCEv2 packets without any of tern's code: pcap, headers, ICRC by zlib."""
+"""Checks captured RoCE packets without any of tern's code: pcap, headers, ICRC by zlib."""
 
 import collections
 import struct
@@ -7,6 +7,9 @@ import subprocess
 import zlib
 
 PORT = 4791
+# RoCEv1: the type of its frames, and what follows its GRH.
+ETHERTYPE = 0x8915
+NEXT_BTH = 0x1b
 # Protocols that tshark would find in random payloads, and report as malformed.
 _GUESSES = ("rpcordma", "infiniband.eoib", "smb_direct", "nvme-rdma", "lnet", "iser",
             "infiniband_sdp", "fcoib", "smc")
@@ -26,7 +29,10 @@ def frames(path):
 
 
 def split(frame):
-    """(ip header, udp header, transport packet with ICRC) of a RoCEv2 frame, or None."""
+    """(IP header or GRH, UDP header, transport packet with ICRC) of a RoCE frame, or None.
+
+    RoCEv1 has no UDP header: it is empty then.
+    """
     at = 14
     kind = struct.unpack_from(">H", frame, 12)[0]
     if kind == 0x8100:
@@ -35,11 +41,13 @@ def split(frame):
         size = (frame[at] & 15) * 4
         total = struct.unpack_from(">H", frame, at + 2)[0]
         protocol, end = frame[at + 9], at + total
-    elif kind == 0x86dd:
+    elif kind in (0x86dd, ETHERTYPE):
         size = 40
         protocol, end = frame[at + 6], at + 40 + struct.unpack_from(">H", frame, at + 4)[0]
     else:
         return None
+    if kind == ETHERTYPE:
+        return (frame[at:at + 40], b"", frame[at + 40:end]) if protocol == NEXT_BTH else None
     if protocol != 17 or struct.unpack_from(">H", frame, at + size + 2)[0] != PORT:
         return None
     udp = at + size
@@ -54,12 +62,14 @@ def icrc(ip, udp, transport):
     else:
         ip[0] |= 0x0f
         ip[1] = ip[2] = ip[3] = ip[7] = 0xff
-    udp[6] = udp[7] = body[4] = 0xff
+    if udp:
+        udp[6] = udp[7] = 0xff
+    body[4] = 0xff
     return struct.pack("<I", zlib.crc32(bytes(b"\xff" * 8 + ip + udp + body)))
 
 
 class Summary:
-    """The contents of a capture: opcodes by IP source, and every wrong packet."""
+    """The contents of a capture: opcodes by IP source or source GID, and every wrong packet."""
 
     def __init__(self, path):
         self.opcodes = collections.defaultdict(collections.Counter)
@@ -73,11 +83,11 @@ class Summary:
             ip, udp, packet = parts
             source = ip[12:16] if ip[0] >> 4 == 4 else ip[8:24]
             if not complete or len(packet) < 16:
-                self.wrong.append("frame %d: %d bytes after UDP, captured %s" % (
+                self.wrong.append("frame %d: %d bytes of transport, captured %s" % (
                     number, len(packet), "whole" if complete else "in part"))
                 continue
             self.opcodes[source][packet[0]] += 1
-            if struct.unpack(">H", udp[4:6])[0] != 8 + len(packet):
+            if udp and struct.unpack(">H", udp[4:6])[0] != 8 + len(packet):
                 self.wrong.append("frame %d: UDP length %d" % (number, struct.unpack(
                     ">H", udp[4:6])[0]))
             if len(packet) % 4:

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sends a limited number of malformed RoCE packets to a peer; runs in a guest.
 
-usage: vattack.py [-6] [--v1 NETDEV MAC] [--seed N] [--qpn N]... SOURCE TARGET WHAT...
+usage: vattack.py [--v1 NETDEV MAC] [--seed N] [--qpn N]... SOURCE TARGET WHAT...
 WHAT: opcodes   every opcode byte, every length up to its headers, right and wrong ICRC
-      lengths   UDP lengths, pad counts and payload sizes that contradict each other
+      lengths   lengths in the header before the BTH, pad counts and payload sizes that contradict
+                each other
       floods    random bytes, and valid headers with random fields
+--v1: as frames of RoCEv1 that leave by NETDEV, to MAC
 
 A packet with a right ICRC passes the first check, so it reaches the parser. The
 ICRC is computed over the IP header that the kernel will send: the identification is 0 and
@@ -35,7 +37,8 @@ def icrc(ip, udp, transport):
         ip[0] |= 0x0f
         ip[1:4] = b"\xff\xff\xff"
         ip[7] = 0xff
-    udp[6:8] = b"\xff\xff"
+    if udp:
+        udp[6:8] = b"\xff\xff"
     if len(bth) > 4:
         bth[4] = 0xff
     return struct.pack("<I", zlib.crc32(bytes(b"\xff" * 8 + ip + udp + bth)))
@@ -101,6 +104,50 @@ class Sender:
             time.sleep(0.005)
 
 
+def gid(address):
+    """The GID of an IP address, as bytes."""
+    if ":" in address:
+        return socket.inet_pton(socket.AF_INET6, address)
+    return bytes(10) + b"\xff\xff" + socket.inet_aton(address)
+
+
+def grh(source, target, length, version=6, following=0x1b):
+    """RoCEv1's header before the BTH, with `length` bytes behind it; GIDs as bytes."""
+    return struct.pack(">IHBB", version << 28, length, following, 64) + source + target
+
+
+class FrameSender:
+    """The same packets as frames of RoCEv1: they have a GRH instead of the IP and UDP headers."""
+
+    def __init__(self, netdev, mac, source, target):
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.sock.bind((netdev, 0))
+        self.ether = bytes.fromhex(mac.replace(":", "")) + self.sock.getsockname()[4] + \
+            struct.pack(">H", 0x8915)
+        self.gids = gid(source), gid(target)
+        self.sent = 0
+
+    def send(self, transport, good=True, udp_length=None, sport=0):
+        """As Sender.send(). udp_length: as if there were a UDP header; without it, in the GRH."""
+        length = len(transport) + 4 if udp_length is None else max(udp_length - 8, 0)
+        head = grh(*self.gids, length & 0xffff)
+        tail = icrc(head, b"", transport) if good else os.urandom(4)
+        self._out(head + transport + tail + bytes([sport & 0xff]) * (sport & 3))
+
+    def send_raw(self, payload, sport=0):
+        """A frame of any bytes behind a valid GRH, or without one."""
+        self._out(payload if sport & 1 else grh(*self.gids, len(payload)) + payload)
+
+    def _out(self, frame):
+        try:
+            self.sock.send(self.ether + frame)
+        except OSError:
+            pass  # the kernel refuses it, for example as too long
+        self.sent += 1
+        if self.sent % 64 == 0:
+            time.sleep(0.005)
+
+
 def bth(opcode, qpn, psn, pad=0, se=0, version=0, pkey=0xffff, ack=1):
     """A base transport header."""
     return struct.pack(">BBHII", opcode, se << 7 | 1 << 6 | pad << 4 | version, pkey,
@@ -155,6 +202,7 @@ def floods(out, qpns, rng):
 def main():
     """Send, and print how many."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--v1", nargs=2, metavar=("NETDEV", "MAC"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--qpn", type=lambda s: int(s, 0), action="append", default=[])
     parser.add_argument("source")
@@ -162,7 +210,8 @@ def main():
     parser.add_argument("what", nargs="+", choices=("opcodes", "lengths", "floods"))
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    out = Sender(args.source, args.target)
+    out = FrameSender(*args.v1, args.source, args.target) if args.v1 else \
+        Sender(args.source, args.target)
     # QP 0 and 1 are special, 0xffffff is multicast; the rest may or may not exist.
     qpns = args.qpn + [1, 0xffffff]
     for what in args.what:

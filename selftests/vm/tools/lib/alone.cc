@@ -13,8 +13,9 @@ int check_alone(int argc, char **argv, const char *program, void (*check)(const 
 {
 	DeviceChoice choice;
 
-	if (!parse_options(argc, argv, {{'n', &choice.netdev}, {'d', &choice.device}})) {
-		fprintf(stderr, "usage: %s -n NETDEV\n", program);
+	if (!parse_options(argc, argv,
+			   {{'n', &choice.netdev}, {'d', &choice.device}, {'r', &choice.roce}})) {
+		fprintf(stderr, "usage: %s -n NETDEV [-r 1|2]\n", program);
 		return 2;
 	}
 	try {

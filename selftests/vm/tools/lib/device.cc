@@ -27,6 +27,14 @@ bool is_link_local(const ibv_gid &gid)
 	return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
+bool is_wanted(const ibv_gid_entry &entry, const DeviceChoice &choice)
+{
+	if (choice.gid_index >= 0)
+		return static_cast<int>(entry.gid_index) == choice.gid_index;
+	uint32_t type = choice.roce == 1 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+	return entry.gid_type == type && is_mapped_v4(entry.gid) == (choice.family == 4);
+}
+
 std::vector<ibv_gid_entry> gid_table(ibv_context *context)
 {
 	std::vector<ibv_gid_entry> table(1024);
@@ -47,38 +55,30 @@ bool Device::is_on(const std::string &netdev) const
 	if (sscanf(line, "%x:%x:%x:%x:%x:%x", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
 		   &mac[5]) != 6)
 		return false;
-	return std::equal(mac, mac + 6, gid_.raw);
+	return std::equal(mac, mac + 6, gid_.gid.raw);
 }
 
 bool Device::find_gid(const DeviceChoice &choice)
 {
 	if (is_iwarp()) {
-		gid_index_ = 0;
-		return !ibv_query_gid(context_, 1, 0, &gid_) &&
+		return !ibv_query_gid(context_, 1, 0, &gid_.gid) &&
 		       (choice.netdev.empty() || is_on(choice.netdev));
 	}
 	unsigned wanted = choice.netdev.empty() ? 0 : if_nametoindex(choice.netdev.c_str());
 	if (!choice.netdev.empty() && !wanted)
 		return false;
-	int spare = -1;
+	bool found = false;
 	for (const ibv_gid_entry &entry : gid_table(context_)) {
-		int index = static_cast<int>(entry.gid_index);
-		if (wanted && entry.ndev_ifindex != wanted)
+		if ((wanted && entry.ndev_ifindex != wanted) || !is_wanted(entry, choice))
 			continue;
-		if (choice.gid_index >= 0 ? index != choice.gid_index :
-					    entry.gid_type != IBV_GID_TYPE_ROCE_V2 ||
-						    is_mapped_v4(entry.gid) != (choice.family == 4))
-			continue;
-		if (choice.gid_index < 0 && is_link_local(entry.gid)) {
-			spare = spare < 0 ? index : spare;
-			continue;
-		}
-		gid_index_ = index;
-		gid_ = entry.gid;
-		return true;
+		bool spare = choice.gid_index < 0 && is_link_local(entry.gid);
+		if (!spare || !found)
+			gid_ = entry;
+		found = true;
+		if (!spare)
+			break;
 	}
-	gid_index_ = spare;
-	return spare >= 0 && !ibv_query_gid(context_, 1, spare, &gid_);
+	return found;
 }
 
 Device::Device(const DeviceChoice &choice)
@@ -101,9 +101,10 @@ Device::Device(const DeviceChoice &choice)
 		if (list)
 			ibv_free_device_list(list);
 		if (!usable && now_s() > deadline)
-			fail("no RDMA device '%s' on netdev '%s' with an IPv%d RoCEv2 GID (%d "
+			fail("no RDMA device '%s' on netdev '%s' with an IPv%d RoCEv%d GID (%d "
 			     "devices)",
-			     choice.device.c_str(), choice.netdev.c_str(), choice.family, count);
+			     choice.device.c_str(), choice.netdev.c_str(), choice.family,
+			     choice.roce, count);
 		if (!usable)
 			usleep(100000);
 	}

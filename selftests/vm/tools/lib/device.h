@@ -14,7 +14,8 @@ struct DeviceChoice {
 	std::string netdev; // of the GID; may be a VLAN upper of the device's own
 	std::string device; // by name, if netdev is empty
 	int family = 4;	    // 4 or 6
-	int gid_index = -1; // -1: the first RoCEv2 GID of the family; iWARP has only one
+	int gid_index = -1; // -1: the first GID of the family and type; iWARP has only one
+	int roce = 2;	    // version: the GID's type
 };
 
 class Device {
@@ -30,8 +31,9 @@ public:
 	const ibv_device_attr &attr() const { return attr_.orig_attr; }
 	const ibv_device_attr_ex &attr_ex() const { return attr_; }
 	const ibv_port_attr &port() const { return port_; }
-	int gid_index() const { return gid_index_; }
-	const ibv_gid &gid() const { return gid_; }
+	int gid_index() const { return static_cast<int>(gid_.gid_index); }
+	const ibv_gid &gid() const { return gid_.gid; }
+	bool is_roce_v1() const { return gid_.gid_type == IBV_GID_TYPE_ROCE_V1; }
 	bool is_iwarp() const { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
 	// SEND with immediate data, where supported: iWARP's SEND has none.
 	ibv_wr_opcode send_with_imm() const
@@ -50,8 +52,7 @@ private:
 	ibv_context *context_ = nullptr;
 	ibv_device_attr_ex attr_ = {};
 	ibv_port_attr port_ = {};
-	int gid_index_ = -1;
-	ibv_gid gid_ = {};
+	ibv_gid_entry gid_ = {};
 };
 
 inline uint32_t mtu_bytes(ibv_mtu mtu)

@@ -21,7 +21,7 @@ struct Options {
 		uint64_t seed = 1;
 		double limit_s = 20, seconds = 10;
 		uint32_t amount = 100;
-		int family = 4;
+		int family = 4, roce = 2;
 		uint32_t cases = 0;
 	} shared;
 	std::vector<std::string> match, exclude;
@@ -148,6 +148,7 @@ int run_server(Options &options)
 	control.begin_case(0);
 	options.shared = control.exchange(options.shared);
 	options.device.family = options.shared.family;
+	options.device.roce = options.shared.roce;
 	control.set_limit(10 + 4 * options.shared.limit_s);
 	bool failed = false;
 	for (uint32_t number = 1; number <= options.shared.cases; number++) {
@@ -179,9 +180,9 @@ const char kUsage[] =
 	"  -l          list the cases                          -t S     limit for one completion\n"
 	"client only:\n"
 	"  -m GLOB     run only these cases (repeatable)       -x GLOB  leave these out\n"
-	"  -f 4|6      IP family                               -s SEED  of payloads and choices\n"
+	"  -f 4|6      IP family                               -r 1|2   RoCE version, by GID type\n"
 	"  -S S        seconds of timed cases                  -N N     amount of scaling cases\n"
-	"  -L          also the long cases\n";
+	"  -s SEED     of payloads and choices                 -L       also the long cases\n";
 
 bool parse(int argc, char **argv, Options *o)
 {
@@ -195,6 +196,7 @@ bool parse(int argc, char **argv, Options *o)
 				 {'m', &o->match},
 				 {'x', &o->exclude},
 				 {'f', &o->shared.family},
+				 {'r', &o->shared.roce},
 				 {'s', &o->shared.seed},
 				 {'S', &o->shared.seconds},
 				 {'N', &o->shared.amount},
@@ -203,6 +205,7 @@ bool parse(int argc, char **argv, Options *o)
 	if (!ok)
 		fprintf(stderr, kUsage, argv[0]);
 	o->device.family = o->shared.family;
+	o->device.roce = o->shared.roce;
 	o->shared.limit_s *= slow();
 	return ok;
 }

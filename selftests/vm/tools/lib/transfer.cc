@@ -388,12 +388,13 @@ private:
 		check_gap(target_at(m) + 8, half_ + (m + 1) * stride_, m);
 	}
 
-	// RoCEv2: an IPv4 header is in the last 20 of the 40 bytes, an IPv6 header fills them.
+	// An IPv4 header is in the last 20 of the 40 bytes; an IPv6 header, or RoCEv1's, fills them.
 	void check_grh(uint32_t slot) const
 	{
 		auto *grh = reinterpret_cast<const uint8_t *>(s_.arena.at(grh_at(slot)));
 		const uint8_t *peer = s_.links[0]->peer().gid.raw;
-		bool v4 = peer[10] == 0xff && peer[11] == 0xff && !peer[0];
+		bool v4 = peer[10] == 0xff && peer[11] == 0xff && !peer[0] &&
+			  !s_.env.device.is_roce_v1();
 		bool right = v4 ? grh[20] >> 4 == 4 && !memcmp(grh + 32, peer + 12, 4) :
 				  grh[0] >> 4 == 6 && !memcmp(grh + 8, peer, 16);
 		require(right, "the GRH area of message %u does not name its sender", slot);
