@@ -48,6 +48,9 @@ unit:			## GoogleTest: formats, arithmetic, rings, ABI
 unit-asan:		## the same, but for the plugin's own, under ASan and UBSan
 	$(MAKE) -C selftests/unit O=$(BUILD)/unit-asan SAN=1 check
 
+unit-plugin:
+	$(MAKE) -C provider O=$(BUILD)/provider check
+
 sim:			## protocol engines over a simulated bad network
 	+selftests/sim/run $(BUILD)/sim
 
@@ -112,7 +115,7 @@ bench-native: deps provider	## as root: speed at native pace beside rxe, siw, TC
 	qemu/install-deps.sh qemu/packages.native bench/packages
 	bench/native/run $(BENCH)
 
-check: deps lint unit unit-asan sim fuzz-smoke check-install vmtest	## what a commit must pass
+check: deps lint unit-asan unit-plugin sim fuzz-smoke check-install vmtest	## what a commit must pass
 
 demo: deps all		## the main job, shown: two virtual machines, links, stock programs between them
 	qemu/demo
@@ -165,6 +168,6 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all module provider unit unit-asan sim fuzz fuzz-smoke lint quick check-install kernels cross \
+.PHONY: all module provider unit unit-asan unit-plugin sim fuzz fuzz-smoke lint quick check-install kernels cross \
 	vmtest vmtest-long check-kernels check-packages check-native soak check-rig bench bench-native check demo shell \
 	deps install uninstall dkms-tree dkms-add deb clean format help

@@ -26,10 +26,10 @@ bool env_is_set(const char *name)
 	return value && value[0] && !(value[0] == '0' && !value[1]);
 }
 
-constexpr uint64_t kFeatures =
-	TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY |
-	TERN_FEATURE_CQ_OPTIONS | TERN_FEATURE_IN_ORDER | TERN_FEATURE_ATOMIC_WRITE |
-	TERN_FEATURE_FLUSH;
+constexpr uint64_t kFeatures = TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR |
+			       TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
+			       TERN_FEATURE_IN_ORDER | TERN_FEATURE_ATOMIC_WRITE |
+			       TERN_FEATURE_FLUSH;
 
 /* What the kernel says about a context. */
 struct Answer {

@@ -14,7 +14,7 @@
 namespace tern {
 namespace {
 
-/* What an older module does not know it is not asked for. */
+/* An older module is not asked for an option that it lacks. */
 uint32_t kernel_flags(ibv_context *context, uint32_t flags)
 {
 	return to_context(context)->cq_options && flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN ?
@@ -162,12 +162,11 @@ int resize_cq(ibv_cq *ibcq, int cqe)
 /* Attributes that the kernel does not know are EOPNOTSUPP there. */
 int modify_cq(ibv_cq *ibcq, ibv_modify_cq_attr *attr)
 {
-	const ib_uverbs_ex_modify_cq req = {
-		.cq_handle = ibcq->handle,
-		.attr_mask = attr->attr_mask,
-		.attr = {.cq_count = attr->moderate.cq_count,
-			 .cq_period = attr->moderate.cq_period},
-		.reserved = 0};
+	const ib_uverbs_ex_modify_cq req = {.cq_handle = ibcq->handle,
+					    .attr_mask = attr->attr_mask,
+					    .attr = {.cq_count = attr->moderate.cq_count,
+						     .cq_period = attr->moderate.cq_period},
+					    .reserved = 0};
 
 	return WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_CQ), req)
 		.run(ibcq->context->cmd_fd);

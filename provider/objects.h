@@ -66,7 +66,7 @@ struct Cq {
 	Lock lock;
 	ConsumerRing<tern_cqe> ring;
 	Mapping map;
-	const tern_cqe *current;      /* between start_poll and end_poll */
+	const tern_cqe *current; /* between start_poll and end_poll */
 	/* Module without TERN_CQ_WALLCLOCK: CLOCK_REALTIME - CLOCK_MONOTONIC_RAW, modulo 2^64 */
 	uint64_t wallclock_offset_ns;
 

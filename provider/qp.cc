@@ -29,8 +29,8 @@ int check_attr(ibv_context *context, const ibv_qp_init_attr_ex &attr)
 		return EOPNOTSUPP;
 	if (attr.qp_type != IBV_QPT_RC && attr.qp_type != IBV_QPT_UC && attr.qp_type != IBV_QPT_UD)
 		return EOPNOTSUPP;
-	if (asked_ops(attr) & (to_context(context)->absent_ops |
-			       ~send_ops_of(attr.qp_type, is_iwarp(context))))
+	if (asked_ops(attr) &
+	    (to_context(context)->absent_ops | ~send_ops_of(attr.qp_type, is_iwarp(context))))
 		return EOPNOTSUPP;
 	if (!attr.send_cq || !attr.recv_cq)
 		return EINVAL;

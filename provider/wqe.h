@@ -235,8 +235,7 @@ inline int wqe_set_bind(tern_send_wqe *wqe, const ibv_mw *mw, uint32_t new_rkey,
 	constexpr uint32_t kAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
 	constexpr uint32_t kIgnored = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
-				      IBV_ACCESS_HUGETLB | kAccessFlush |
-				      IBV_ACCESS_OPTIONAL_RANGE;
+				      IBV_ACCESS_HUGETLB | kAccessFlush | IBV_ACCESS_OPTIONAL_RANGE;
 
 	if (!mw || (mw->rkey ^ new_rkey) >> 8)
 		return EINVAL;

@@ -14,7 +14,7 @@ int tern_pager_start(struct tern_pager *pager)
 
 	mutex_lock(&pager->lock);
 	if (!pager->wq)
-		pager->wq = alloc_ordered_workqueue("tern_pager", 0);
+		pager->wq = alloc_ordered_workqueue("tern_pager", WQ_MEM_RECLAIM);
 	if (!pager->wq)
 		err = -ENOMEM;
 	mutex_unlock(&pager->lock);
@@ -36,7 +36,7 @@ static void bring_in_and_resume(struct work_struct *work)
 	if (cmpxchg_release(&qp->fault.state, TERN_FAULT_BUSY,
 			    err ? TERN_FAULT_FAILED : TERN_FAULT_NONE) != TERN_FAULT_BUSY)
 		smp_store_release(&qp->fault.state, TERN_FAULT_NONE);
-	qp->dev->transport->qp_doorbell(qp);
+	qp->dev->transport->qp_resume(qp);
 	tern_qp_put(qp);
 }
 

@@ -4,7 +4,7 @@
  *
  * An access that ends with -EAGAIN has left a note in its QP. The transport undoes what it
  * has begun, so that the same access comes again, calls tern_fault_begin(), and takes the
- * QP's run for blocked. A work item brings the pages in and rings the QP's doorbell. If
+ * QP's run for blocked. A work item brings the pages in and has the QP run again. If
  * they cannot be had, the access fails with -EFAULT when it comes again.
  *
  * Each user context has a work queue of its own for the regions that it registers, with one

@@ -91,6 +91,9 @@ struct tern_transport_ops {
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 
+	/* Pages on demand have come for a run that was blocked. Process context. NULL: no such pages. */
+	void (*qp_resume)(struct tern_qp *qp);
+
 	/* UD. All NULL: the device has no address handles and no multicast. */
 	/* Completes av from av->attr (which ib_core resolved). May not sleep if !sleepable. */
 	int (*ah_init)(struct tern_dev *dev, struct tern_av *av, bool sleepable);

@@ -2,8 +2,8 @@
 /*
  * On-demand paging (odp.h). The address space of a region is cut into chunks, each with
  * the addresses of its pages and an MMU notifier of its own. A chunk is made when a page
- * of it is first brought in, so an implicit region, which is all of an address space,
- * takes memory only where it is used: no more than the page tables of the process do.
+ * of it is first brought in, and stays until the region goes. So an implicit region, which
+ * is all of an address space, takes memory only where it is used.
  */
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
@@ -13,6 +13,7 @@
 #include <linux/mmu_notifier.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/xarray.h>
 
 #include "charged.h"
@@ -64,7 +65,8 @@ static int note_fault(const struct tern_mem_ctx *ctx, const struct tern_region *
 		return -EAGAIN;
 	case TERN_FAULT_FAILED:
 		/* It was for these bytes, or the access was given up since. */
-		if (fault->key == region->key && fault->addr - addr < n) {
+		if (fault->key == region->key && fault->addr - addr < n &&
+		    (write || !fault->write)) {
 			fault->state = TERN_FAULT_NONE;
 			return -EFAULT;
 		}
@@ -88,10 +90,11 @@ int tern_odp_enter(const struct tern_mem_ctx *ctx, struct tern_region *region, u
 	atomic_inc(&odp->spans);
 	/* Either we see the invalidation, or it sees us. */
 	smp_mb__after_atomic();
-	if (likely(!atomic_read(&odp->invalidations)))
+	if (likely(!atomic_read_acquire(&odp->invalidations)))
 		return 0;
 	atomic_dec(&odp->spans);
-	return note_fault(ctx, region, addr, 1, write);
+	/* Nothing to bring in: the access comes again, and finds out what it lacks. */
+	return note_fault(ctx, region, addr, 0, write);
 }
 
 void tern_odp_leave(struct tern_odp *odp)
@@ -174,21 +177,19 @@ static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
 	spin_lock(&odp->lock);
 	/* From here on no entry appears. */
 	mmu_interval_set_seq(notifier, seq);
-	if (!any_present(chunk, first, last)) {
-		spin_unlock(&odp->lock);
-		return true;
+	if (any_present(chunk, first, last)) {
+		atomic_inc(&odp->invalidations);
+		smp_mb__after_atomic();		/* pairs with tern_odp_enter() */
+		tern_spans_waited_for();
+		while (atomic_read(&odp->spans))
+			cpu_relax();
+		smp_mb();			/* pairs with tern_odp_leave() */
+		drop_entries(chunk, first, last);
+		smp_mb__before_atomic();
+		atomic_dec(&odp->invalidations);
 	}
-	atomic_inc(&odp->invalidations);
+	/* Until here: another invalidation of the same pages may end, and they may be freed. */
 	spin_unlock(&odp->lock);
-
-	smp_mb__after_atomic();		/* pairs with tern_odp_enter() */
-	tern_spans_waited_for();
-	while (atomic_read(&odp->spans))
-		cpu_relax();
-	smp_mb();			/* pairs with tern_odp_leave() */
-	drop_entries(chunk, first, last);
-	smp_mb__before_atomic();
-	atomic_dec(&odp->invalidations);
 	return true;
 }
 
@@ -233,6 +234,15 @@ static void chunk_destroy(struct odp_chunk *chunk)
 
 /* ---- faults ---- */
 
+/* Has the kernel an address for it? Not for memory of devices, nor for that of memfd_secret(). */
+static bool is_reachable(struct page *page)
+{
+	u8 probe;
+
+	return !is_device_private_page(page) && page_address(page) &&
+	       !copy_from_kernel_nofault(&probe, page_address(page), sizeof(probe));
+}
+
 /* Takes over what hmm_range_fault() found. False: it is outdated. */
 static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, int *err)
 {
@@ -249,11 +259,11 @@ static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, i
 
 		if (!(*pfn & HMM_PFN_VALID))
 			continue;
-		entry = (unsigned long)page_address(hmm_pfn_to_page(*pfn));
-		if (is_device_private_page(hmm_pfn_to_page(*pfn)) || !entry) {
-			*err = -EFAULT;	/* memory that the CPU cannot reach */
+		if (!is_reachable(hmm_pfn_to_page(*pfn))) {
+			*err = -EFAULT;
 			continue;
 		}
+		entry = (unsigned long)page_address(hmm_pfn_to_page(*pfn));
 		if (*pfn & HMM_PFN_WRITE)
 			entry |= ENTRY_WRITABLE;
 		WRITE_ONCE(chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES], entry);
@@ -322,7 +332,9 @@ static int bring_in_of_chunk(struct tern_odp *odp, unsigned long start, unsigned
 /* Has nobody use for the rest? Advice may be for all of an address space. */
 static bool may_stop(const struct tern_region *region)
 {
-	return READ_ONCE(region->state) == TERN_REGION_DEAD || fatal_signal_pending(current);
+	/* Only our own reference keeps the address space of a process that has ended. */
+	return READ_ONCE(region->state) == TERN_REGION_DEAD || fatal_signal_pending(current) ||
+	       atomic_read(&region->odp->mm->mm_users) == 1;
 }
 
 /* addr of the owner. flags: HMM_PFN_REQ_*. */
@@ -397,9 +409,9 @@ struct tern_region *tern_odp_find(struct tern_keys *keys, const struct ib_pd *pd
 	if (region->pd != pd)
 		err = -EPERM;
 	else if (!mem_range_within(region->iova, region->length, va, length))
-		err = -ERANGE;
+		err = -EFAULT;
 	else if (advice == TERN_ODP_WRITE && !(region->access & IB_ACCESS_LOCAL_WRITE))
-		err = -EACCES;
+		err = -EPERM;
 	if (!err)
 		return region;
 	tern_region_put(region);

@@ -75,7 +75,7 @@ int tern_odp_fault(struct tern_fault *fault);
 
 /*
  * A region of pd for advice on [va, va + length), referenced. ERR_PTR: -EINVAL no such key, or not
- * on demand; -EPERM another PD's; -ERANGE; -EACCES.
+ * on demand; -EPERM another PD's, or not to be written; -EFAULT not within it.
  */
 struct tern_region *tern_odp_find(struct tern_keys *keys, const struct ib_pd *pd, u32 lkey, u64 va,
 				  u64 length, enum tern_odp_advice advice);

@@ -189,7 +189,7 @@ int tern_span_get_region(const struct tern_mem_ctx *ctx, u32 key, u32 need, stru
 	region = tern_key_lookup(ctx->keys, key);
 	if (!region)
 		return -EINVAL;
-	/* What has changed since is found when the bounds are checked. */
+	/* The bounds are checked again below: the region may be replaced meanwhile. */
 	return span_get(ctx, key, READ_ONCE(region->iova), READ_ONCE(region->length), need, span);
 }
 

@@ -59,7 +59,7 @@ int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *sp
 
 /*
  * The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped), and that these
- * bytes are present. What is written is seen by others before its last byte is, and so is what this
+ * bytes are present. Others see the last byte written only after the rest, and after all that this
  * CPU wrote before.
  */
 void tern_span_write(const struct tern_span *span, u64 off, const void *src, size_t n);

@@ -428,6 +428,15 @@ void rc_req_unsend(struct rc_req *q, u32 psn)
 		go_back(q, psn);
 }
 
+void rc_req_ask_again(struct rc_req *q, u32 psn)
+{
+	if (q->state == RC_REQ_ERROR)
+		return;
+	go_back(q, psn);
+	/* What else was asked for comes, and says that psn was lost. */
+	q->recovering = true;
+}
+
 /* The oldest incomplete work request fails, for a reason given by the peer or the network. */
 static void fail_oldest(struct rc_req *q, enum wr_status status)
 {

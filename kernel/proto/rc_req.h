@@ -209,6 +209,12 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n);
 void rc_req_unsend(struct rc_req *q, u32 psn);
 
 /*
+ * The response for psn, which is the expected one, could not be taken in now: it is asked for again.
+ * No retry is counted, nor for what else was asked for and comes meanwhile.
+ */
+void rc_req_ask_again(struct rc_req *q, u32 psn);
+
+/*
  * A RUN_LOCAL was executed, before the next call of rc_req_next(). status: WR_ST_SUCCESS, or the
  * error that ends the QP.
  */

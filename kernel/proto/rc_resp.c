@@ -225,12 +225,20 @@ static void rx_duplicate(struct rc_resp *r, const struct pkt *k, struct rc_act *
 /* ---- READ, atomics, FLUSH, ATOMIC WRITE ---- */
 
 /* One placement type at least, and a selectivity that exists (IBTA annex A19). */
-static bool feth_ok(u8 feth)
+static bool flush_ok(const struct pkt *k)
 {
-	u8 placement = feth & FETH_PLACEMENT_MASK;
+	u8 placement = k->feth & FETH_PLACEMENT_MASK;
 
-	return placement && !(placement & ~(FETH_GLOBAL | FETH_PERSISTENT)) &&
-	       (feth & FETH_SELECTIVITY_MASK) <= FETH_REGION;
+	if (!placement || placement & ~(FETH_GLOBAL | FETH_PERSISTENT))
+		return false;
+	switch (k->feth & FETH_SELECTIVITY_MASK) {
+	case FETH_RANGE:
+		return k->dma_bytes <= MESSAGE_MAX_BYTES;
+	case FETH_REGION:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Do lengths and alignment suit the operation? */
@@ -240,7 +248,7 @@ static bool limited_ok(const struct pkt *k)
 	case RC_ACT_READ:
 		return k->dma_bytes <= MESSAGE_MAX_BYTES;
 	case RC_ACT_FLUSH:
-		return k->dma_bytes <= MESSAGE_MAX_BYTES && feth_ok(k->feth);
+		return flush_ok(k);
 	case RC_ACT_ATOMIC_WRITE:
 		return k->dma_bytes == 8 && k->payload_bytes == 8 && !(k->va & 7);
 	default:

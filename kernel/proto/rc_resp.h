@@ -155,6 +155,12 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
  */
 bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns);
 
+/* There is one after all. What the request waits for now is the caller's. */
+static inline void rc_resp_recv_found(struct rc_resp *r)
+{
+	r->recv_since_ns = 0;
+}
+
 /* When to give the waiting request to rc_resp_rx() again. 0: none waits. */
 static inline u64 rc_resp_recv_look_ns(const struct rc_resp *r)
 {

@@ -8,7 +8,6 @@
 #define TERN_QUEUE_CQ_H
 
 #include <linux/hrtimer.h>
-#include <linux/limits.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -16,8 +15,8 @@
 #include "queue/ring.h"
 
 /* Of moderation: as much as the verb can say. */
-#define TERN_CQ_MAX_COUNT	U16_MAX		/* completions */
-#define TERN_CQ_MAX_PERIOD_US	U16_MAX
+#define TERN_CQ_MAX_COUNT	65535	/* completions */
+#define TERN_CQ_MAX_PERIOD_US	65535
 
 struct tern_cq {
 	struct ib_cq ibcq;

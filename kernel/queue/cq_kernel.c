@@ -33,7 +33,7 @@ static enum ib_wc_opcode cq_wc_opcode(u8 opcode)
 	case TERN_WC_LOCAL_INV:
 		return IB_WC_LOCAL_INV;
 	case TERN_WC_FLUSH:
-		/* Their work requests cannot say what is to be flushed. */
+		/* Their work requests cannot name the memory to flush. */
 		break;
 	case TERN_WC_ATOMIC_WRITE:
 		return IB_WC_ATOMIC_WRITE;

@@ -99,6 +99,7 @@ const struct tern_transport_ops tern_roce_transport = {
 	.qp_quiesce = roce_qp_quiesce,
 	.qp_release = roce_qp_release,
 	.qp_doorbell = roce_qp_doorbell,
+	.qp_resume = roce_qp_resume,
 	.ah_init = roce_ah_init,
 	.mcast_attach = roce_qp_attach,
 	.mcast_detach = roce_mcast_detach,

@@ -323,11 +323,11 @@ private:
 		if (!in_.below(3) || q_.una == q_.head || s.state != RC_SQE_ACTIVE)
 			return;
 		k.psn = q_.psn_una;
-		k.opcode = s.wr.op == WR_READ	     ? OP_READ_RESP_MIDDLE :
-			   s.wr.op == WR_CMP_SWAP    ? OP_ATOMIC_ACK :
-			   s.wr.op == WR_FETCH_ADD   ? OP_ATOMIC_ACK :
-			   wr_is_placement(&s.wr)    ? OP_READ_RESP_ONLY :
-						       OP_ACK;
+		k.opcode = s.wr.op == WR_READ	   ? OP_READ_RESP_MIDDLE :
+			   s.wr.op == WR_CMP_SWAP  ? OP_ATOMIC_ACK :
+			   s.wr.op == WR_FETCH_ADD ? OP_ATOMIC_ACK :
+			   wr_is_placement(&s.wr)  ? OP_READ_RESP_ONLY :
+						     OP_ACK;
 		if (s.wr.op == WR_READ) {
 			left = s.wr.length - i * q_.cfg.pmtu;
 			end = i - i % s.read_pkts + s.read_pkts;
@@ -559,9 +559,8 @@ private:
 
 	void rx()
 	{
-		static const u8 ops[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
-					 0x09, 0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x16, 0x17,
-					 0x1c, 0x1d};
+		static const u8 ops[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09,
+					 0x0a, 0x0b, 0x0c, 0x13, 0x14, 0x16, 0x17, 0x1c, 0x1d};
 		u8 opcode = static_cast<u8>(r_.cfg.service | ops[in_.below(sizeof(ops))]);
 		pkt k = draw_packet(in_, opcode, draw_psn(in_, r_.epsn), r_.cfg.pmtu);
 		const rc_resp before = r_;
@@ -585,10 +584,9 @@ private:
 			for (u32 i = 0; i < count(); i++) {
 				const rc_res &res = (*res_)[i];
 
-				if (res.kind == RC_ACT_READ &&
-				    (kept[i].state != res.state ||
-				     kept[i].next_pkt != res.next_pkt ||
-				     kept[i].end_pkt != res.end_pkt))
+				if (res.kind == RC_ACT_READ && (kept[i].state != res.state ||
+								kept[i].next_pkt != res.next_pkt ||
+								kept[i].end_pkt != res.end_pkt))
 					check_replay(k, res);
 			}
 			return;

@@ -22,6 +22,8 @@ PREFIX = r"(?:TERN|ROCE|RC|IW|MPA|DDP|RDMAP|ACK_HOLD|RC_REQ)_"
 # Rows of the tables, in lower case: members of struct tern_limits, or constants.
 LIMITS = {
     "address handles": "max_ah",
+    "completions for an event": "TERN_CQ_MAX_COUNT",
+    "completions, and time, until a moderated event": "TERN_CQ_MAX_COUNT TERN_CQ_MAX_PERIOD_US",
     "cqes in a completion queue": "max_cqe",
     "cqes in a cq": "max_cqe",
     "cqs": "max_cq",
@@ -48,6 +50,7 @@ LIMITS = {
     "region": "",               # by the type that has its length
     "sges of a wqe": "TERN_MAX_SGE",
     "srqs": "max_srq",
+    "time until an event": "TERN_CQ_MAX_PERIOD_US",
     "wqes in a send or receive queue": "max_qp_wr",
     "wqes in an srq": "max_srq_wr",
 }

@@ -105,7 +105,8 @@ Work *Workload::draw()
 			w.wr.length = 100;
 	}
 	if (op != WR_LOCAL) {
-		int pieces = arena_.cut(rng_, w.wr.length, has_sink(op), w.key, w.piece, &w.arena_end);
+		int pieces =
+			arena_.cut(rng_, w.wr.length, has_sink(op), w.key, w.piece, &w.arena_end);
 
 		if (!pieces)
 			return nullptr;

@@ -89,7 +89,7 @@ TEST_F(RcReqPlacement, AnyOtherAnswerIsBad)
 		u8 op;
 		u16 bytes;
 	} wrong[] = {
-		{OP_READ_RESP_ONLY, 1},	  {OP_READ_RESP_ONLY, 8}, {OP_READ_RESP_ONLY, 256},
+		{OP_READ_RESP_ONLY, 1},	  {OP_READ_RESP_ONLY, 8},    {OP_READ_RESP_ONLY, 256},
 		{OP_READ_RESP_FIRST, 0},  {OP_READ_RESP_FIRST, 256}, {OP_READ_RESP_MIDDLE, 0},
 		{OP_READ_RESP_LAST, 256}, {OP_ATOMIC_ACK, 0},
 	};

@@ -99,6 +99,8 @@ enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
 
 	if (qp->local.peer_waits)
 		roce_resume_peer(qp);
+	if (roce_wait_for_pages(qp))
+		return ROCE_BLOCKED;
 	while (!skb_queue_empty(&qp->kept)) {
 		struct sk_buff *skb;
 

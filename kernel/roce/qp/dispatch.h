@@ -6,6 +6,7 @@
 #ifndef TERN_ROCE_QP_DISPATCH_H
 #define TERN_ROCE_QP_DISPATCH_H
 
+#include "core/fault.h"
 #include "roce/qp/state.h"
 #include "roce/qp/step.h"
 
@@ -46,7 +47,8 @@ enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget);
 /* Is a request kept that waits for nothing? Then it is not done, and the next run goes on. */
 static inline bool roce_kept_goes_on(const struct roce_qp *qp)
 {
-	return unlikely(!skb_queue_empty(&qp->kept)) && !rc_resp_recv_look_ns(&qp->resp);
+	return unlikely(!skb_queue_empty(&qp->kept)) && !rc_resp_recv_look_ns(&qp->resp) &&
+	       !tern_fault_is_pending(&qp->base);
 }
 
 /* Both queues. Run lock held, or the QP is stopped. */

@@ -3,6 +3,7 @@
  * Not re-entrant: a request is first counted as sent, then delivered. The peer's own
  * receive path never answers; carry.c fetches the answers from the loop that sends.
  */
+#include "core/fault.h"
 #include "core/qp.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
@@ -47,12 +48,15 @@ static int check_source(struct roce_source *src, u32 n, u8 small[LOCAL_SMALL_BYT
 	return 0;
 }
 
-/* Should the peer not call: look again whether it has a receive WQE. */
+/* Should the peer not call: look again whether it has a receive WQE. For pages it calls. */
 static void look_again(struct roce_qp *qp, struct roce_qp *to)
 {
 	u64 at = rc_resp_recv_look_ns(&to->resp), now = roce_now(qp);
 
-	roce_tx_later(qp, at > now ? at - now : RC_RESP_RECV_LOOK_NS);
+	if (tern_fault_is_pending(&to->base))
+		roce_tx_later(qp, RC_RESP_RECV_WAIT_NS);
+	else
+		roce_tx_later(qp, at > now ? at - now : RC_RESP_RECV_LOOK_NS);
 }
 
 /* The stretch in rx goes to the peer, if there is one. */

@@ -47,26 +47,43 @@ static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 		__skb_queue_tail(&qp->kept, skb);
 }
 
-/* For a receive WQE, or pages. */
-static void keep_request(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+/* The sender of this host brings it again: when it is called, or looks by itself. */
+static void have_it_brought_again(struct roce_qp *qp, const struct roce_rx *rx, bool calls)
 {
-	if (!roce_rx_is_local(rx)) {
-		keep_packet(qp, rx, first);
-		return;
-	}
-	/* The sender brings it again. */
 	rx->src->waits = true;
-	qp->local.peer_waits = !qp->base.srq || tern_fault_is_pending(&qp->base);
+	qp->local.peer_waits = calls;
 }
 
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
 {
-	keep_request(qp, rx, true);
+	if (roce_rx_is_local(rx)) {
+		have_it_brought_again(qp, rx, true);
+		return;
+	}
+	/* From each fault on: whatever was awaited before has come. */
+	qp->pages_until_ns = roce_now(qp) + RC_RESP_RECV_WAIT_NS;
+	keep_packet(qp, rx, true);
+}
+
+bool roce_wait_for_pages(struct roce_qp *qp)
+{
+	if (!tern_fault_is_pending(&qp->base))
+		return false;
+	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns) {
+		/* It may take for ever. They are lost, as on the wire; RC sends them again. */
+		tern_count_add(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED,
+			       skb_queue_len(&qp->kept));
+		__skb_queue_purge(&qp->kept);
+	}
+	return true;
 }
 
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx)
 {
-	keep_request(qp, rx, false);
+	if (roce_rx_is_local(rx))
+		have_it_brought_again(qp, rx, !qp->base.srq || tern_fault_is_pending(&qp->base));
+	else
+		keep_packet(qp, rx, false);
 }
 
 void roce_keep_unfinished(struct roce_qp *qp, const struct roce_rx *rx)
@@ -82,6 +99,7 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
 	int ret = roce_take_recv(qp);
 
 	if (likely(ret)) {
+		rc_resp_recv_found(&qp->resp);
 		if (unlikely(qp->recv_called) && skb_queue_empty(&qp->kept))
 			call_for_recv(qp, false);
 		return ret;
@@ -94,9 +112,14 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
 	}
 	call_for_recv(qp, true);
 	ret = roce_take_recv(qp);	/* posted before it could be seen that we call */
-	if (ret)
+	if (ret) {
+		rc_resp_recv_found(&qp->resp);
 		return ret;
-	keep_request(qp, rx, true);
+	}
+	if (roce_rx_is_local(rx))
+		have_it_brought_again(qp, rx, !qp->base.srq);
+	else
+		keep_packet(qp, rx, true);
 	return -EAGAIN;
 }
 
@@ -104,7 +127,7 @@ void roce_resume_peer(struct roce_qp *qp)
 {
 	if (tern_fault_is_pending(&qp->base))
 		return;
-	if (roce_takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) &&
+	if (roce_takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) && !qp->base.srq &&
 	    !tern_qp_recv_is_posted(&qp->base))
 		return;
 	qp->local.peer_waits = false;

@@ -30,6 +30,8 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx);
 
 /* The request waits for pages on demand (core/fault.h), which end with a run of the QP. */
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
+/* Do kept requests wait for pages still? After RC_RESP_RECV_WAIT_NS they are dropped. */
+bool roce_wait_for_pages(struct roce_qp *qp);
 
 /* A request comes while qp->kept is not empty: it waits behind those. */
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx);

@@ -154,7 +154,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		break;
 	case -EAGAIN:
 		/* Asked for once more when the pages are there (roce_req_next()). */
-		rc_req_unsend(&qp->req, rx->k.psn);
+		rc_req_ask_again(&qp->req, rx->k.psn);
 		tern_fault_begin(&qp->base);
 		break;
 	default:

@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
+#include "core/fault.h"
 #include "core/qp.h"
 #include "core/stats.h"
 #include "queue/cq.h"
@@ -66,6 +67,8 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 	}
 
 	WRITE_ONCE(qp->cpu, smp_processor_id());
+	if (!tern_fault_is_pending(&qp->base))
+		qp->pages_until_ns = 0;
 	if (roce_kept_has_some(qp))
 		more = roce_kept_resume(qp, &budget) == ROCE_MORE;
 	if (roce_backlog_has_some(qp))
@@ -237,6 +240,11 @@ void roce_qp_doorbell(struct tern_qp *base)
 	await_delivery(qp);
 	roce_mark_and_order(qp, TERN_QP_MARK_SEND);
 	run_chain(qp, &visit);
+}
+
+void roce_qp_resume(struct tern_qp *base)
+{
+	roce_kick(to_roce_qp(base), TERN_QP_MARK_SEND);
 }
 
 void roce_qp_unlock(struct roce_qp *qp) __releases(&qp->base.run_lock)

@@ -23,6 +23,8 @@ void roce_kick(struct roce_qp *qp, u32 marks);
  * QP of this host, all that is posted, unless there is a signal for it; that sleeps.
  */
 void roce_qp_doorbell(struct tern_qp *base);
+/* Pages on demand have come. Process context. */
+void roce_qp_resume(struct tern_qp *base);
 /*
  * Let go of a run lock that was taken with BHs off, in a process, without running the QP.
  * Runs it if it was left a mark meanwhile. BHs are on then.

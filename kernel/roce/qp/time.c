@@ -4,6 +4,7 @@
  */
 #include <linux/percpu.h>
 
+#include "core/fault.h"
 #include "roce/qp/tick.h"
 #include "roce/qp/time.h"
 
@@ -33,8 +34,12 @@ void roce_timer_arm(struct roce_qp *qp)
 	if (!rc_resp_owes_ack(&qp->resp))
 		ack_hold_cancel(&qp->hold);
 	want = earlier_of(ack_hold_deadline(&qp->hold), want);
-	if (unlikely(!skb_queue_empty(&qp->kept)))
-		want = earlier_of(rc_resp_recv_look_ns(&qp->resp), want);
+	if (unlikely(!skb_queue_empty(&qp->kept))) {
+		/* While pages are awaited nothing else is looked at. */
+		want = earlier_of(tern_fault_is_pending(&qp->base) ?
+					  qp->pages_until_ns : rc_resp_recv_look_ns(&qp->resp),
+				  want);
+	}
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
 		return;
 	qp->timer_ns = want;

@@ -82,11 +82,10 @@ struct FakeDmabuf {
 
 class FakeKernel {
 public:
-	static constexpr uint64_t kAllFeatures = TERN_FEATURE_NO_SYSCALL_ARM |
-						 TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
-						 TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY |
-						 TERN_FEATURE_CQ_OPTIONS |
-						 TERN_FEATURE_ATOMIC_WRITE | TERN_FEATURE_FLUSH;
+	static constexpr uint64_t kAllFeatures =
+		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
+		TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
+		TERN_FEATURE_ATOMIC_WRITE | TERN_FEATURE_FLUSH;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */

@@ -15,6 +15,6 @@ def run(t):
                prefix="ipv6/")
     else:
         t.tool("vverify", "-f 4 -x 'path/16MiB*' -x path/mtu-2048 -x path/mtu-4096 -x 'scale/*' "
-               "-x '*/*/deep' -x '*/*/shallow' -x '*/*/unsignalled' -x '*/*/fence' "
+               "-x 'rc/poll-*' -x '*/*/deep' -x '*/*/shallow' -x '*/*/unsignalled' -x '*/*/fence' "
                "-x srq/resize", timeout=300)
         t.tool("vverify", "-f 6 -m 'rc/*/from-server' -m 'ud/*'", timeout=120, prefix="ipv6/")

@@ -20,7 +20,7 @@ def run(t):
             for guest in t.guests:
                 netem.add(t, guest, settings)
             if t.pair in ("tern-tern", "iwarp-iwarp"):
-                what = "-m 'rc/*' -m 'rc/*/both-ways'"
+                what = "-m 'rc/*' -m 'rc/*/both-ways' -m rc/flush/mixed"
             else:
                 what = "-m 'rc/*/both-ways'"
             t.tool("vverify", what + " -t 60 -s 0x%x" % sum(name.encode()), timeout=180,

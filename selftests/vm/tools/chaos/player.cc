@@ -13,11 +13,11 @@ constexpr size_t kMemory = 256 * 1024;
 constexpr size_t kMost = 12; // objects of a kind
 
 const char *const kActNames[kActs] = {
-	"make_pd",   "drop_pd",	  "make_mr", "drop_mr",	  "rereg",     "make_mw",
-	"drop_mw",   "make_cq",	  "drop_cq", "resize_cq", "moderate_cq", "poll_cq",
-	"make_srq",  "drop_srq",  "post_srq", "make_qp",  "drop_qp",   "modify_qp",
-	"connect",   "post_recv", "post_send", "make_ah", "drop_ah",   "mcast",
-	"reopen",    "call",	  "hang_up", "drop_call", "listen"};
+	"make_pd",  "drop_pd",	 "make_mr",   "drop_mr",   "rereg",	  "make_mw",
+	"drop_mw",  "make_cq",	 "drop_cq",   "resize_cq", "moderate_cq", "poll_cq",
+	"make_srq", "drop_srq",	 "post_srq",  "make_qp",   "drop_qp",	  "modify_qp",
+	"connect",  "post_recv", "post_send", "make_ah",   "drop_ah",	  "mcast",
+	"reopen",   "call",	 "hang_up",   "drop_call", "listen"};
 
 bool has(const Device &device, Act act)
 {

@@ -13,13 +13,12 @@ constexpr int kFlushable = kAllAccess | kAccessFlushGlobal;
 
 void need_atomic_write(Env &env)
 {
-	env.both_need(placement_ops(env.device) & kWithAtomicWrite,
-		      "ATOMIC WRITE is not on this machine");
+	env.both_need(placement_ops(env.device) & kWithAtomicWrite, "ATOMIC WRITE");
 }
 
 void need_flush(Env &env)
 {
-	env.both_need(can_post_flush(env.device), "FLUSH is not on this machine");
+	env.both_need(can_flush(env.device, env.client), "FLUSH is not on this machine");
 }
 
 LinkOptions with_placement(int access = kAllAccess)

@@ -16,12 +16,18 @@ namespace {
 // Templates, so that they are only looked into where the header has the members.
 template <class Qp> constexpr bool has_wr_flush()
 {
-	return requires(Qp * qp) { qp->wr_flush; };
+	return requires(Qp * qp)
+	{
+		qp->wr_flush;
+	};
 }
 
 template <class Qp> constexpr bool has_wr_atomic_write()
 {
-	return requires(Qp * qp) { qp->wr_atomic_write; };
+	return requires(Qp * qp)
+	{
+		qp->wr_atomic_write;
+	};
 }
 
 template <class Qp> void call_atomic_write(Qp *qp, uint32_t rkey, uint64_t va, const void *value)
@@ -82,9 +88,10 @@ uint64_t placement_ops(const Device &device)
 	return ops;
 }
 
-bool can_post_flush(const Device &device)
+bool can_flush(const Device &device, bool client)
 {
-	return has_cap(device, kCapFlushGlobal) && (has_wr_flush<ibv_qp_ex>() || is_tern(device));
+	bool can_post = has_wr_flush<ibv_qp_ex>() || is_tern(device);
+	return has_cap(device, kCapFlushGlobal) && (can_post || !client);
 }
 
 void wr_atomic_write(ibv_qp_ex *qp, uint32_t rkey, uint64_t va, const void *value)

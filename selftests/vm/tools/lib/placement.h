@@ -39,8 +39,9 @@ inline bool has_cap(const Device &device, uint64_t cap)
 // Those of kWithFlush and kWithAtomicWrite that this libibverbs and the device have.
 uint64_t placement_ops(const Device &device);
 
-// Can a FLUSH be posted? tern's provider is helped if the libibverbs is older than 45.
-bool can_post_flush(const Device &device);
+// Is this end fit for FLUSHes that the client posts? tern's provider is helped if the libibverbs is
+// older than 45.
+bool can_flush(const Device &device, bool client);
 
 // Between ibv_wr_start() and ibv_wr_complete(): one request. wr_id must be new to the QP.
 void wr_atomic_write(ibv_qp_ex *qp, uint32_t rkey, uint64_t va, const void *value);

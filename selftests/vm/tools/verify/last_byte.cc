@@ -16,8 +16,8 @@ namespace vt {
 namespace {
 
 constexpr uint64_t kHalf = 1 << 20; // of the arena: the source, and the place of arrival
-constexpr std::array<uint32_t, 16> kSizes = {1,	   2,	 7,    8,    12,    64,	   65,	   128,
-					     129,  1000, 1024, 4096, 4100,  16384, 65536, 300001};
+constexpr std::array<uint32_t, 16> kSizes = {1,	  2,	7,    8,    12,	  64,	 65,	128,
+					     129, 1000, 1024, 4096, 4100, 16384, 65536, 300001};
 
 struct Message {
 	ibv_wr_opcode opcode;
@@ -44,7 +44,7 @@ void poll_for(char *at, const Message &m, double limit_s)
 	const uint32_t before = m.polled - 1, n_near = std::min<uint32_t>(before, near.size());
 	double deadline = now_s() + limit_s;
 	for (unsigned spins = 1; mark.load(std::memory_order_acquire) != m.mark; spins++) {
-		if (spins % 65536)
+		if (spins % 4096)
 			continue;
 		sched_yield();
 		require(now_s() < deadline, "%s of %u bytes: byte %u did not come",

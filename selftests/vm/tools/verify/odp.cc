@@ -240,7 +240,7 @@ void advice(Env &env)
 	require_advice(bench, EINVAL, kRead, kFlush, pinned.sge(0, 64));
 	ibv_sge beyond = bench.arena.sge(0, 64);
 	beyond.addr += 3 << 20;
-	require_advice(bench, ERANGE, kRead, kFlush, beyond);
+	require_advice(bench, EFAULT, kRead, kFlush, beyond);
 	ibv_sge stranger = all;
 	stranger.lkey ^= 0xff;
 	require_advice(bench, EINVAL, kRead, kFlush, stranger);
@@ -249,7 +249,7 @@ void advice(Env &env)
 	require(read_only != nullptr, "ibv_reg_mr: %m");
 	ibv_sge mine = {reinterpret_cast<uint64_t>(bench.arena.at(0)), 64, read_only->lkey};
 	require_advice(bench, 0, kRead, kFlush, mine);
-	require_advice(bench, EACCES, kWrite, kFlush, mine);
+	require_advice(bench, EPERM, kWrite, kFlush, mine);
 	all_opcodes(&bench, 500);
 }
 
@@ -277,6 +277,91 @@ void datagrams(Env &env)
 		}
 		env.control.sync();
 	}
+}
+
+// The receive is posted after the message has come, and its pages are absent: the message waits
+// for one and then for the other. The receiver's own sends wait for pages meanwhile.
+void late_receive(Env &env, bool shared)
+{
+	constexpr uint32_t kBytes = 10000, kRounds = 30;
+	need_odp(env, kAllCaps | IBV_ODP_SUPPORT_SRQ_RECV);
+	Bench bench(env, {}, 1 << 20);
+	Arena arena(bench.pd.get(), 1 << 20, kAllAccess, MrKind::kOnDemand);
+	ibv_srq_init_attr attr = {};
+	attr.attr = {16, 1, 0};
+	Srq srq(shared ? ibv_create_srq(bench.pd.get(), &attr) : nullptr);
+	require(srq || !shared, "ibv_create_srq: %m");
+	LinkOptions options;
+	options.srq = srq.get();
+	Link link(env.device, bench.pd.get(), bench.cq.get(), bench.cq.get(), options);
+	link.connect(env.control);
+	for (uint32_t i = 0; i < kRounds; i++) {
+		auto lose = [&] { madvise(arena.at(0), arena.size(), MADV_DONTNEED); };
+		if (env.client) {
+			pattern_fill(arena.at(0), kBytes, i);
+			lose();
+			post(link, Work{.id = i, .sges = {arena.sge(0, kBytes)}});
+			bench.cq.expect(IBV_WC_SUCCESS, i);
+			post_recv(link, 1000 + i, {arena.sge(200000, kBytes)});
+			bench.cq.expect(IBV_WC_SUCCESS, 1000 + i);
+			require(pattern_check(arena.at(200000), kBytes, i + 5000) == kBytes,
+				"round %u: the answer is wrong", i);
+		} else {
+			usleep(3000 * (i % 3));
+			pattern_fill(arena.at(400000), kBytes, i + 5000);
+			lose();
+			post(link, Work{.id = i, .sges = {arena.sge(400000, kBytes)}});
+			std::vector<ibv_sge> sges = {arena.sge(100000, kBytes)};
+			if (shared)
+				require(!try_post_srq(srq.get(), 1000 + i, sges), "post_srq_recv");
+			else
+				post_recv(link, 1000 + i, sges);
+			for (int n = 0; n < 2; n++)
+				require_success(bench.cq.next(), "late receive");
+			require(pattern_check(arena.at(100000), kBytes, i) == kBytes,
+				"round %u: the message is wrong", i);
+		}
+		env.control.sync();
+	}
+}
+
+// READs into pages that are absent, of a QP that may not retry.
+void read_without_retries(Env &env)
+{
+	constexpr uint32_t kBytes = 600000;
+	need_odp(env, kAllCaps);
+	LinkOptions options;
+	options.retries = 0;
+	Bench bench(env, options, 1 << 20);
+	Arena arena(bench.pd.get(), 1 << 20, kAllAccess, MrKind::kOnDemand);
+	pattern_fill(bench.arena.at(0), kBytes, 77);
+	Remote theirs = env.control.exchange(bench.arena.remote());
+	for (uint32_t i = 0; env.client && i < 20; i++) {
+		madvise(arena.at(0), arena.size(), MADV_DONTNEED);
+		Work w{.opcode = IBV_WR_RDMA_READ, .id = i, .sges = {arena.sge(0, kBytes)}};
+		w.remote_va = theirs.va;
+		w.rkey = theirs.rkey;
+		post(bench.link, w);
+		bench.cq.expect(IBV_WC_SUCCESS, i);
+		require(pattern_check(arena.at(0), kBytes, 77) == kBytes, "what was read is wrong");
+	}
+	env.control.sync();
+}
+
+// Two threads take the same pages away at the same time.
+void losing_twice(Env &env)
+{
+	need_odp(env, kAllCaps);
+	Bench bench(env, {}, 3 << 20, {}, MrKind::kOnDemand);
+	auto steal = [&](const std::stop_token &stop) {
+		while (!stop.stop_requested())
+			madvise(bench.arena.at(0), bench.arena.size(), MADV_DONTNEED);
+	};
+	std::jthread one(steal), two(steal);
+	Batch batch;
+	batch.opcode = IBV_WR_RDMA_WRITE;
+	batch.bytes = 5000;
+	bench.run(batch);
 }
 
 // The region goes while pages are brought in for it.
@@ -309,6 +394,10 @@ Register cases([](Cases &list) {
 	list.push_back({"odp/mapped-anew", mapped_anew});
 	list.push_back({"odp/advice", advice});
 	list.push_back({"odp/datagrams", datagrams});
+	list.push_back({"odp/late-receive", [](Env &env) { late_receive(env, false); }});
+	list.push_back({"odp/late-receive/srq", [](Env &env) { late_receive(env, true); }});
+	list.push_back({"odp/read-without-retries", read_without_retries});
+	list.push_back({"odp/losing-twice", losing_twice});
 	list.push_back({"odp/deregister-busy", deregister_busy});
 });
 

@@ -154,8 +154,7 @@ void need_atomic_write(Env &env)
 {
 	if (env.device.is_iwarp())
 		skip("there is no such message in iWARP");
-	env.both_need(placement_ops(env.device) & kWithAtomicWrite,
-		      "ATOMIC WRITE is not on this machine");
+	env.both_need(placement_ops(env.device) & kWithAtomicWrite, "ATOMIC WRITE");
 }
 
 void run(Env &env, const Transport &transport, ibv_wr_opcode opcode, const Variant &variant)

@@ -233,8 +233,8 @@ void resize_busy(Env &env)
 				post_recvs(seen + kPosted);
 			}
 			if (seen == before)
-				require(b.cq.wait_event(env.limit_s), "a wake-up was lost after %lu",
-					seen);
+				require(b.cq.wait_event(env.limit_s),
+					"a wake-up was lost after %lu", seen);
 		}
 	}
 	require(!error, "ibv_resize_cq: %s", strerror(error));
