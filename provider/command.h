@@ -57,8 +57,8 @@ public:
 	uint32_t new_handle() { return static_cast<uint32_t>(hdr()->attrs[created_].data); }
 
 private:
-	/* CREATE_QP with an SRQ has the most. */
-	static constexpr size_t kMaxAttrs = 13;
+	/* SRQ_CREATE for XRC has the most. */
+	static constexpr size_t kMaxAttrs = 14;
 
 	void add(uint16_t id, size_t bytes, uint64_t data);
 	void add_in(uint16_t id, const void *data, size_t bytes);
@@ -104,7 +104,7 @@ constexpr uint32_t extended(uint32_t number)
 	return number | IB_USER_VERBS_CMD_FLAG_EXTENDED;
 }
 
-/* The command that destroys a PD, MR, MW or AH: its request is the handle alone. */
+/* The command that destroys a PD, MR, MW, AH or XRCD: its request is the handle alone. */
 inline int command_destroy(int cmd_fd, uint32_t number, uint32_t handle)
 {
 	return WriteCommand(number, handle).run(cmd_fd);
@@ -113,6 +113,7 @@ static_assert(sizeof(ib_uverbs_dealloc_pd) == sizeof(uint32_t));
 static_assert(sizeof(ib_uverbs_dereg_mr) == sizeof(uint32_t));
 static_assert(sizeof(ib_uverbs_dealloc_mw) == sizeof(uint32_t));
 static_assert(sizeof(ib_uverbs_destroy_ah) == sizeof(uint32_t));
+static_assert(sizeof(ib_uverbs_close_xrcd) == sizeof(uint32_t));
 
 /* The same for a CQ, QP or SRQ: one request for all three; resp counts the object's events. */
 template <typename Resp>

@@ -195,8 +195,9 @@ int destroy_cq(ibv_cq *ibcq)
 
 void cq_forget_qp(const ibv_qp *qp)
 {
-	drop_cqes(to_cq(qp->recv_cq), qp->qp_num);
-	if (qp->send_cq != qp->recv_cq)
+	if (qp->recv_cq)
+		drop_cqes(to_cq(qp->recv_cq), qp->qp_num);
+	if (qp->send_cq && qp->send_cq != qp->recv_cq)
 		drop_cqes(to_cq(qp->send_cq), qp->qp_num);
 }
 

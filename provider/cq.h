@@ -9,7 +9,8 @@ namespace tern {
 
 /*
  * A QP was destroyed or reset: drop its unpolled CQEs. Takes the locks of its CQs:
- * not to be called between start_poll and end_poll.
+ * not to be called between start_poll and end_poll. An XRC target has no CQ: its CQEs
+ * stay in those of the SRQs, which may be other programs'.
  */
 void cq_forget_qp(const ibv_qp *qp);
 

@@ -60,6 +60,12 @@ struct Dm {
 	size_t length;
 };
 
+/* XRC domain */
+struct Xrcd {
+	ibv_xrcd base;
+	uint32_t handle;
+};
+
 struct Cq {
 	verbs_cq vcq;
 
@@ -84,6 +90,7 @@ struct Srq {
 	Mapping map;
 };
 
+/* A QP on an SRQ has no receive ring, nor has an XRC initiator. An XRC target has none at all. */
 struct Qp {
 	verbs_qp vqp;
 	Doorbell doorbell;
@@ -98,7 +105,7 @@ struct Qp {
 	tern_send_wqe *wr_wqe; /* the request being built, or NULL */
 	uint32_t wr_mark;      /* where this batch began */
 	int wr_err;	       /* first error of this batch */
-	bool wr_needs_addr;    /* wr_wqe is for UD and has no address so far */
+	bool wr_needs_addr;    /* wr_wqe has no address (UD) or SRQ number (XRC) so far */
 
 	Lock rq_lock;
 	ProducerRing rq;
@@ -123,6 +130,11 @@ inline Pd *to_pd(ibv_pd *pd)
 inline Dm *to_dm(ibv_dm *dm)
 {
 	return reinterpret_cast<Dm *>(dm);
+}
+
+inline Xrcd *to_xrcd(ibv_xrcd *xrcd)
+{
+	return reinterpret_cast<Xrcd *>(xrcd);
 }
 
 inline Cq *to_cq(ibv_cq *cq)
@@ -207,7 +219,7 @@ inline int destroy_error(ibv_context *context, int err)
 	return err == EIO && to_context(context)->allow_disassoc ? 0 : err;
 }
 
-/* Destroy a PD, MR, MW or AH by its command; frees object unless that fails. 0 or errno. */
+/* Destroy a PD, MR, MW, AH or XRCD by its command; frees object unless that fails. 0 or errno. */
 template <typename T>
 int destroy_object(ibv_context *context, uint32_t number, uint32_t handle, T *object)
 {

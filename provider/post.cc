@@ -88,9 +88,8 @@ int post_recv(ibv_qp *ibqp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr)
 {
 	Qp *qp = to_qp(ibqp);
 	bool announce = false;
-	int err;
+	int err = recv_state_error(qp);
 
-	err = ibqp->srq ? EINVAL : recv_state_error(qp);
 	if (err) {
 		*bad_wr = wr;
 		return err;

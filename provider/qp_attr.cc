@@ -213,12 +213,12 @@ int query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode op, uint32_t /*flags*/)
 
 int send_state_error(Qp *qp)
 {
-	return state_error(&qp->vqp.qp, can_send);
+	return qp->sq.exists() ? state_error(&qp->vqp.qp, can_send) : EINVAL;
 }
 
 int recv_state_error(Qp *qp)
 {
-	return state_error(&qp->vqp.qp, can_receive);
+	return qp->rq.exists() ? state_error(&qp->vqp.qp, can_receive) : EINVAL;
 }
 
 int attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)

@@ -62,6 +62,7 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 	out->odp_caps.per_transport_caps.rc_odp_caps = in.odp_caps.per_transport_caps.rc_odp_caps;
 	out->odp_caps.per_transport_caps.uc_odp_caps = in.odp_caps.per_transport_caps.uc_odp_caps;
 	out->odp_caps.per_transport_caps.ud_odp_caps = in.odp_caps.per_transport_caps.ud_odp_caps;
+	out->xrc_odp_caps = in.xrc_odp_caps;
 	out->completion_timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = kClockKhz;
 	out->device_cap_flags_ex =

@@ -87,6 +87,8 @@ public:
 		cons_ = next_;
 	}
 
+	bool exists() const { return mem_.slots != 0; }
+
 	/* Slot for the next WQE, or NULL if full. The same one until advance(). */
 	void *reserve()
 	{

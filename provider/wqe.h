@@ -56,14 +56,15 @@ struct SendLimits {
 enum class SendBody : uint8_t { kNone, kData, kSges, kAtomic, kValue };
 
 struct SendRule {
-	uint8_t qp_types; /* bits of 1 << enum ibv_qp_type, and kIwarp */
+	uint16_t qp_types; /* bits of 1 << enum ibv_qp_type, and kIwarp */
 	SendBody body;
 };
 
-inline constexpr uint8_t kIwarp = 1u << 0; /* RC over iWARP */
-inline constexpr uint8_t kRc = 1u << IBV_QPT_RC;
-inline constexpr uint8_t kUc = 1u << IBV_QPT_UC;
-inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
+inline constexpr uint16_t kIwarp = 1u << 0; /* RC over iWARP */
+inline constexpr uint16_t kRc = 1u << IBV_QPT_RC;
+inline constexpr uint16_t kUc = 1u << IBV_QPT_UC;
+inline constexpr uint16_t kUd = 1u << IBV_QPT_UD;
+inline constexpr uint16_t kXrc = 1u << IBV_QPT_XRC_SEND;
 
 /*
  * By enum tern_wr_opcode, which begins as enum ibv_wr_opcode does. IBTA 10.8.3.2 says which
@@ -71,16 +72,16 @@ inline constexpr uint8_t kUd = 1u << IBV_QPT_UD;
  * Send with immediate data, a FLUSH or an ATOMIC WRITE.
  */
 inline constexpr SendRule kSendRules[] = {
-	/* RDMA_WRITE */ {kIwarp | kRc | kUc, SendBody::kData},
-	/* RDMA_WRITE_WITH_IMM */ {kIwarp | kRc | kUc, SendBody::kData},
-	/* SEND */ {kIwarp | kRc | kUc | kUd, SendBody::kData},
-	/* SEND_WITH_IMM */ {kRc | kUc | kUd, SendBody::kData},
-	/* RDMA_READ */ {kIwarp | kRc, SendBody::kSges},
-	/* ATOMIC_CMP_AND_SWP */ {kIwarp | kRc, SendBody::kAtomic},
-	/* ATOMIC_FETCH_AND_ADD */ {kIwarp | kRc, SendBody::kAtomic},
-	/* LOCAL_INV */ {kIwarp | kRc | kUc, SendBody::kNone},
-	/* BIND_MW */ {kIwarp | kRc | kUc, SendBody::kNone},
-	/* SEND_WITH_INV */ {kIwarp | kRc, SendBody::kData},
+	/* RDMA_WRITE */ {kIwarp | kRc | kUc | kXrc, SendBody::kData},
+	/* RDMA_WRITE_WITH_IMM */ {kIwarp | kRc | kUc | kXrc, SendBody::kData},
+	/* SEND */ {kIwarp | kRc | kUc | kUd | kXrc, SendBody::kData},
+	/* SEND_WITH_IMM */ {kRc | kUc | kUd | kXrc, SendBody::kData},
+	/* RDMA_READ */ {kIwarp | kRc | kXrc, SendBody::kSges},
+	/* ATOMIC_CMP_AND_SWP */ {kIwarp | kRc | kXrc, SendBody::kAtomic},
+	/* ATOMIC_FETCH_AND_ADD */ {kIwarp | kRc | kXrc, SendBody::kAtomic},
+	/* LOCAL_INV */ {kIwarp | kRc | kUc | kXrc, SendBody::kNone},
+	/* BIND_MW */ {kIwarp | kRc | kUc | kXrc, SendBody::kNone},
+	/* SEND_WITH_INV */ {kIwarp | kRc | kXrc, SendBody::kData},
 	/* REG_MR */ {0, SendBody::kNone},
 	/* RDMA_READ_WITH_INV */ {0, SendBody::kNone},
 	/* FLUSH */ {kRc, SendBody::kNone},
@@ -92,11 +93,16 @@ inline constexpr uint32_t kSendOpcodes = sizeof(kSendRules) / sizeof(kSendRules[
 /* The bit of SendRule.qp_types for a kind of QP, or 0. */
 constexpr uint32_t send_service(ibv_qp_type type, bool iwarp)
 {
-	if (type < IBV_QPT_RC || type > IBV_QPT_UD)
+	switch (type) {
+	case IBV_QPT_RC:
+		return iwarp ? kIwarp : kRc;
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+	case IBV_QPT_XRC_SEND:
+		return iwarp ? 0 : 1u << type;
+	default:
 		return 0;
-	if (iwarp)
-		return type == IBV_QPT_RC ? kIwarp : 0;
-	return 1u << type;
+	}
 }
 
 /* The rule of an opcode on this kind of QP, or NULL if the QP does not have it. */
@@ -119,6 +125,12 @@ constexpr uint64_t send_op_of(uint32_t opcode)
 	if (is_classic(opcode))
 		return 1ull << opcode;
 	return opcode == TERN_WR_FLUSH ? abi::kWithFlush : abi::kWithAtomicWrite;
+}
+
+/* Does a legal request of this opcode name an SRQ of the peer? Local ones do not. */
+constexpr bool send_needs_srqn(uint32_t opcode, ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_SEND && kSendRules[opcode].body != SendBody::kNone;
 }
 
 /* IBV_QP_EX_WITH_* bits of the ibv_wr_* operations that a kind of QP has. */
@@ -263,6 +275,15 @@ inline int wqe_set_ud(tern_send_wqe *wqe, const ibv_ah *ah, uint32_t remote_qpn,
 	return 0;
 }
 
+/* XRC: whose receive queue and PD the request is for. SRQ numbers have 24 bits. */
+inline int wqe_set_srqn(tern_send_wqe *wqe, uint32_t srqn)
+{
+	if (srqn >> 24)
+		return EINVAL;
+	wqe->srqn = srqn;
+	return 0;
+}
+
 /* Body of SGEs or inline data, by the flags and the opcode's rule. */
 inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody body,
 			   const ibv_send_wr &wr)
@@ -334,6 +355,8 @@ inline int wqe_encode_send(tern_send_wqe *wqe, const SendLimits &lim, const ibv_
 	}
 	if (!err && lim.qp_type == IBV_QPT_UD)
 		err = wqe_set_ud(wqe, wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
+	if (!err && send_needs_srqn(wr.opcode, lim.qp_type))
+		err = wqe_set_srqn(wqe, wr.qp_type.xrc.remote_srqn);
 	if (!err)
 		err = wqe_encode_body(wqe, lim, rule->body, wr);
 	if (!err && rule->body == SendBody::kAtomic)

@@ -57,7 +57,8 @@ tern_send_wqe *begin_wqe(ibv_qp_ex *ibqp, uint32_t opcode)
 		return nullptr;
 	}
 	qp->wr_wqe = wqe;
-	qp->wr_needs_addr = qp->limits.qp_type == IBV_QPT_UD;
+	qp->wr_needs_addr =
+		qp->limits.qp_type == IBV_QPT_UD || send_needs_srqn(opcode, qp->limits.qp_type);
 	return wqe;
 }
 
@@ -187,6 +188,17 @@ void wr_set_ud_addr(ibv_qp_ex *ibqp, ibv_ah *ah, uint32_t remote_qpn, uint32_t r
 	qp->wr_needs_addr = false;
 }
 
+void wr_set_xrc_srqn(ibv_qp_ex *ibqp, uint32_t remote_srqn)
+{
+	Qp *qp = to_qp(ibqp);
+
+	if (!qp->wr_wqe)
+		return;
+	if (wqe_set_srqn(qp->wr_wqe, remote_srqn))
+		return set_error(qp, EINVAL);
+	qp->wr_needs_addr = false;
+}
+
 void wr_set_sge_list(ibv_qp_ex *ibqp, size_t num_sge, const ibv_sge *sges)
 {
 	Qp *qp = to_qp(ibqp);
@@ -297,6 +309,8 @@ void wr_init(Qp *qp, uint64_t ops)
 		abi::set_wr_op(&qp->vqp, abi::kWrFlushAt, wr_flush);
 	if (qp->limits.qp_type == IBV_QPT_UD)
 		ex->wr_set_ud_addr = wr_set_ud_addr;
+	if (qp->limits.qp_type == IBV_QPT_XRC_SEND)
+		ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;

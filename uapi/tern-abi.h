@@ -140,7 +140,7 @@ struct tern_send_wqe {
 		__be32 imm;		/* *_WITH_IMM, as on the wire */
 		__u32  inv_key;		/* *_WITH_INV: remote key; LOCAL_INV: local key */
 	};
-	__u32 reserved0;
+	__u32 srqn;			/* XRC: number of the peer's SRQ; else 0 */
 	union {
 		struct {
 			__aligned_u64 remote_addr;

@@ -79,8 +79,10 @@ int tern_qp_take_recv(struct tern_qp *qp)
 	ret = tern_rq_take(qp->srq ? &qp->srq->rq : &qp->rq, &qp->rwqe, &limit_hit);
 	if (limit_hit)
 		tern_srq_event(qp->srq, IB_EVENT_SRQ_LIMIT_REACHED);
-	if (ret == 1)
+	if (ret == 1) {
 		qp->have_rwqe = true;
+		qp->rwqe_srqn = qp->srq ? qp->srq->srqn : 0;
+	}
 	return ret;
 }
 
@@ -91,7 +93,7 @@ bool tern_qp_flush_recv(struct tern_qp *qp, u32 *budget)
 
 		tern_qp_complete_recv(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	}
-	if (qp->srq)
+	if (!tern_qp_has_rq(qp))
 		return false;	/* a shared queue's WQEs are not this QP's */
 	for (; *budget; --*budget) {
 		struct tern_cqe cqe = { .opcode = TERN_WC_RECV };

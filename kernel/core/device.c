@@ -71,6 +71,7 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 
 	tern_keys_init(&dev->keys, &dev->ibdev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = get_random_u32() & 0xffffff;
 	INIT_LIST_HEAD(&dev->link_list);
@@ -112,6 +113,8 @@ void tern_device_destroy(struct tern_dev *dev)
 
 	WARN_ON(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
+	WARN_ON(!xa_empty(&dev->srqs));
+	xa_destroy(&dev->srqs);
 	WARN_ON(!xa_empty(&dev->ahs));
 	xa_destroy(&dev->ahs);
 	tern_keys_destroy(&dev->keys);

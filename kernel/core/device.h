@@ -38,6 +38,7 @@ struct tern_dev {
 	/* By QP number modulo the array's size: the QP published last. */
 	struct tern_qp __rcu *newest_qp[256];
 	u32 next_qpn;
+	struct xarray srqs;		/* number -> struct tern_srq_handle, RCU */
 	struct xarray ahs;		/* index -> struct tern_av, RCU */
 	struct tern_stats __percpu *stats;
 	struct list_head link_list;	/* link/: all links */
@@ -47,9 +48,8 @@ struct tern_dev {
 	bool ending;			/* QPs do not leave RESET and ERR */
 	bool netdev_gone;		/* link/: unregister as soon as registered */
 	atomic_t port_cap_flags;	/* as ib_modify_port() left them */
-	u32 next_ah;
-	atomic_t next_srqn;
-	atomic_t num_pd, num_mr, num_mw, num_cq, num_srq;
+	u32 next_ah, next_srqn;
+	atomic_t num_pd, num_mr, num_mw, num_cq, num_srq, num_xrcd;
 	atomic_t num_dm_pages;
 	atomic_t num_qp;		/* until struct tern_qp is released */
 	void *transport_data;		/* transport's per-device state */

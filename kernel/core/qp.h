@@ -36,6 +36,10 @@ enum tern_qp_mark {
 	TERN_QP_MARK_WORK	= 1u << 3,	/* a work item found the lock taken */
 };
 
+/*
+ * An XRC target has no SQ, RQ, CQ and PD: it borrows an SRQ for each request, with the SRQ's CQ and
+ * PD. An XRC initiator has no RQ.
+ */
 struct tern_qp {
 	refcount_t ref;
 	struct rcu_work end;		/* after the last reference */
@@ -54,16 +58,18 @@ struct tern_qp {
 	enum ib_qp_state state;		/* written under run_lock */
 	struct ib_qp_attr attr;		/* as set by modify_qp, under run_lock */
 
-	struct ib_pd *pd;
+	struct ib_pd *pd;		/* XRC target: NULL; mem has what is borrowed */
 	struct tern_mem_ctx mem;
 	struct tern_fault fault;	/* core/fault.h */
 	struct work_struct fault_work;	/* with a reference */
-	struct tern_cq *scq;
-	struct tern_cq *rcq;
-	struct tern_srq *srq;		/* NULL: own rq */
-	struct tern_sq sq;
-	struct tern_rq rq;
+	struct tern_cq *scq;		/* XRC target: NULL */
+	struct tern_cq *rcq;		/* XRC target: borrowed or NULL; XRC initiator: NULL */
+	struct tern_srq *srq;		/* XRC target: borrowed or NULL */
+	const struct ib_xrcd *xrcd;	/* XRC target */
+	struct tern_sq sq;		/* if tern_qp_has_sq() */
+	struct tern_rq rq;		/* if tern_qp_has_rq() */
 	struct tern_rwqe rwqe;		/* the receive WQE being filled */
+	u32 rwqe_srqn;			/* the SRQ that it is of; 0: none */
 	bool have_rwqe;
 	struct tern_events events;
 };
@@ -88,6 +94,17 @@ static inline struct tern_ibqp *to_tern_ibqp(struct ib_qp *ibqp)
 static inline struct tern_qp *to_tern_qp(struct ib_qp *ibqp)
 {
 	return to_tern_ibqp(ibqp)->qp;
+}
+
+static inline bool tern_qp_has_sq(const struct tern_qp *qp)
+{
+	return qp->sq.ring;
+}
+
+/* A receive queue of its own? */
+static inline bool tern_qp_has_rq(const struct tern_qp *qp)
+{
+	return qp->rq.ring;
 }
 
 /*

@@ -24,14 +24,15 @@ struct tern_qp;
 /* Limits that the device reports; one table per transport. */
 struct tern_limits {
 	u32 max_qp, max_cq, max_mr, max_pd, max_ah, max_srq, max_mw;
+	u32 max_xrcd;			/* 0: the device has no XRC */
 	u32 max_qp_wr, max_srq_wr, max_cqe;
 	u32 max_rd_atomic;		/* per QP, as initiator and as responder */
 	u32 max_mcast_grp, max_mcast_qp_attach;
 	u32 gid_tbl_len, pkey_tbl_len;
 	u32 max_msg_bytes;		/* 2^31 for RoCE */
 	u64 device_cap_flags;
-	/* Memory on demand: enum ib_odp_transport_cap_bits of RC and UD. 0: none */
-	u32 odp_rc, odp_ud;
+	/* Memory on demand: enum ib_odp_transport_cap_bits of RC, UD and XRC. 0: none */
+	u32 odp_rc, odp_ud, odp_xrc;
 };
 
 struct tern_transport_ops {

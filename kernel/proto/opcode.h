@@ -23,11 +23,12 @@ enum {
 	IMMDT_BYTES		= 4,
 	IETH_BYTES		= 4,
 	FETH_BYTES		= 4,
+	XRCETH_BYTES		= 4,
 	ICRC_BYTES		= 4,
 	CNP_RESERVED_BYTES	= 16,
 	GRH_BYTES		= 40,
-	/* BTH + RETH + ImmDt is less than BTH + AtomicETH. */
-	PKT_HDR_MAX_BYTES	= BTH_BYTES + ATOMICETH_BYTES,
+	/* RETH + ImmDt is less than AtomicETH. */
+	PKT_HDR_MAX_BYTES	= BTH_BYTES + XRCETH_BYTES + ATOMICETH_BYTES,
 };
 
 /* Opcode byte: service in the top three bits, operation below (IBTA table 35). */
@@ -37,7 +38,7 @@ enum bth_service {
 	BTH_RD	= 0x40,
 	BTH_UD	= 0x60,
 	BTH_CNP	= 0x80,		/* RoCEv2 annex A17.9.3: 0x81 only */
-	BTH_XRC	= 0xa0,
+	BTH_XRC	= 0xa0,		/* annex A14 */
 	BTH_SERVICE_MASK = 0xe0,
 	BTH_CNP_OPCODE	= 0x81,
 };
@@ -94,6 +95,7 @@ enum opcode_flags {
 	OPF_FETH	= 1u << 18,
 	OPF_FLUSH	= 1u << 19,
 	OPF_ATOMIC_WRITE = 1u << 20,
+	OPF_XRCETH	= 1u << 21,
 
 	/* requests of which max_rd_atomic limits the number, or their answers */
 	OPF_LIMITED	= OPF_READ | OPF_ATOMIC | OPF_FLUSH | OPF_ATOMIC_WRITE,
@@ -106,7 +108,7 @@ struct opcode_info {
 
 extern const struct opcode_info opcode_infos[256];
 
-/* Never NULL; flags is 0 for opcodes that IBTA reserves or that tern does not support (RD, XRC). */
+/* Never NULL; flags is 0 for opcodes that IBTA reserves or that tern does not support (RD). */
 static inline const struct opcode_info *opcode_info(u8 opcode)
 {
 	return &opcode_infos[opcode];

@@ -25,7 +25,8 @@ enum bth_bits {
 #define LOW_24		0xffffffu
 
 static_assert(BTH_BYTES + CNP_RESERVED_BYTES <= PKT_HDR_MAX_BYTES, "CNP fits the header buffer");
-static_assert(BTH_BYTES + RETH_BYTES + IMMDT_BYTES <= PKT_HDR_MAX_BYTES, "WRITE_ONLY_IMM fits");
+static_assert(BTH_BYTES + XRCETH_BYTES + RETH_BYTES + IMMDT_BYTES <= PKT_HDR_MAX_BYTES,
+	      "WRITE_ONLY_IMM fits");
 
 static void bth_parse(const u8 *p, struct pkt *k)
 {
@@ -61,6 +62,7 @@ static void eth_clear(struct pkt *k)
 	k->sqpn = 0;
 	k->imm = 0;
 	k->inv_rkey = 0;
+	k->srqn = 0;
 }
 
 static u8 *bth_build(u8 *p, const struct pkt *k)
@@ -81,6 +83,10 @@ static u8 *bth_build(u8 *p, const struct pkt *k)
  */
 static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 {
+	if (flags & OPF_XRCETH) {
+		k->srqn = get_unaligned_be32(p) & LOW_24;
+		p += XRCETH_BYTES;
+	}
 	if (flags & OPF_DETH) {
 		k->qkey = get_unaligned_be32(p);
 		k->sqpn = get_unaligned_be32(p + 4) & LOW_24;
@@ -122,6 +128,10 @@ static void eth_parse(const u8 *p, u32 flags, struct pkt *k)
 
 static void eth_build(u8 *p, u32 flags, const struct pkt *k)
 {
+	if (flags & OPF_XRCETH) {
+		put_unaligned_be32(k->srqn & LOW_24, p);
+		p += XRCETH_BYTES;
+	}
 	if (flags & OPF_DETH) {
 		put_unaligned_be32(k->qkey, p);
 		put_unaligned_be32(k->sqpn & LOW_24, p + 4);

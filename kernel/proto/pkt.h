@@ -77,6 +77,7 @@ struct pkt {
 	u32 sqpn;
 	__be32 imm;		/* ImmDt, as on the wire */
 	u32 inv_rkey;		/* IETH */
+	u32 srqn;		/* XRCETH */
 
 	u16 hdr_bytes;		/* parse: where the payload begins */
 	u32 payload_bytes;	/* without pad and ICRC */

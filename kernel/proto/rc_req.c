@@ -213,6 +213,7 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 	run->atomic_orig = 0;
 	run->imm = s->wr.imm;
 	run->inv_rkey = s->wr.inv_rkey;
+	run->srqn = s->wr.srqn;
 	if (wr_has_response(&s->wr))
 		run_asks(q, s, run);
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requester of a connected QP (RC, and UC as the unreliable case): which packets of which work
- * request are sent next, what an acknowledge, a READ response or a timeout means, when a work
- * request is complete and with which status. IBTA 9.7 (requester behaviour), 9.7.5 (ACK protocol),
- * 9.8 (UC).
+ * Requester of a connected QP (RC, UC as the unreliable case, and XRC, which differs by a header):
+ * which packets of which work request are sent next, what an acknowledge, a READ response or a
+ * timeout means, when a work request is complete and with which status. IBTA 9.7 (requester
+ * behaviour), 9.7.5 (ACK protocol), 9.8 (UC), annex A14 (XRC).
  *
  * A READ larger than the window is sent as several READ requests, so that no more responses are
  * under way than the window allows: the responder knows only from the request how much it may send.
@@ -56,7 +56,7 @@ struct rc_ack_timeout {
 };
 
 struct rc_req_cfg {
-	u8  service;		/* BTH_RC or BTH_UC */
+	u8  service;		/* BTH_RC, BTH_UC or BTH_XRC */
 	u8  retry_cnt;		/* 0..7; larger values for tests */
 	u8  rnr_retry;		/* 0..6; 7: for ever */
 	u8  max_rd_atomic;

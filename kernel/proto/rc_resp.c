@@ -66,7 +66,10 @@ static bool payload_ok(const struct rc_resp *r, const struct pkt *k)
 	       ((k->op_flags & OPF_FIRST) && k->npkts == 1);
 }
 
-/* Position in the message and payload length (IBTA 9.7.4.1.4 and .5); the same for RC and UC. */
+/*
+ * Position in the message and payload length (IBTA 9.7.4.1.4 and .5); the same for all services. All
+ * of an XRC message is for one SRQ.
+ */
 static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	bool first = k->op_flags & OPF_FIRST;
@@ -75,7 +78,7 @@ static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 	if (k->op_flags & (OPF_SEND | OPF_WRITE)) {
 		if (first == r->in_msg)
 			return false;
-		if (r->in_msg && r->is_write != is_write)
+		if (r->in_msg && (r->is_write != is_write || r->srqn != k->srqn))
 			return false;
 		return payload_ok(r, k);
 	}
@@ -145,6 +148,7 @@ static void commit_payload(struct rc_resp *r, const struct pkt *k, const struct 
 	r->length = act->length;
 	r->va = act->va;
 	r->rkey = act->rkey;
+	r->srqn = k->srqn;
 	if (act->end)
 		r->msn = psn_add(r->msn, 1);
 	r->epsn = psn_add(r->epsn, k->npkts);
@@ -183,7 +187,7 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	struct rc_res *res = find_res(r, k->psn);
 	u32 pkt, offset;
 
-	if (!res || res->kind != RC_ACT_READ || k->rkey != res->rkey)
+	if (!res || res->kind != RC_ACT_READ || k->rkey != res->rkey || k->srqn != res->srqn)
 		return;
 	pkt = (k->psn - res->first_psn) & PSN_MASK;
 	offset = pkt * r->cfg.pmtu;
@@ -310,6 +314,7 @@ static void resource_commit(struct rc_resp *r, const struct pkt *k, const struct
 		.va = act->va,
 		.rkey = act->rkey,
 		.length = answer_bytes(act),
+		.srqn = k->srqn,
 		.orig = orig,
 	};
 	res_pend(r, res);
@@ -450,7 +455,7 @@ bool rc_resp_recv_may_wait(struct rc_resp *r, u64 now_ns)
 	if (!r->recv_since_ns)
 		r->recv_since_ns = now_ns;
 	waited = now_ns - r->recv_since_ns;
-	if (waited >= r->cfg.recv_wait_ns || r->cfg.service != BTH_RC) {
+	if (waited >= r->cfg.recv_wait_ns || r->cfg.service == BTH_UC) {
 		r->recv_since_ns = 0;
 		return false;
 	}
@@ -470,7 +475,7 @@ void rc_resp_commit(struct rc_resp *r, const struct pkt *k, const struct rc_act 
 		return;
 	}
 	commit_payload(r, k, act);
-	if (k->ack_req && r->cfg.service == BTH_RC)
+	if (k->ack_req && r->cfg.service != BTH_UC)
 		r->ack_due = true;
 }
 
@@ -535,6 +540,7 @@ static void run_read_resp(const struct rc_resp *r, const struct rc_res *res, u32
 	run->bytes = (u32)((end < res->length ? end : res->length) - offset);
 	run->va = res->va;
 	run->rkey = res->rkey;
+	run->srqn = res->srqn;
 }
 
 bool rc_resp_next(struct rc_resp *r, u32 max_pkts, struct run *run)
@@ -605,7 +611,7 @@ void rc_resp_take_ack(struct rc_resp *r, struct pkt *k)
 {
 	*k = (struct pkt){
 		.opcode = r->cfg.service | OP_ACK,
-		.op_flags = opcode_info(OP_ACK)->flags,
+		.op_flags = opcode_info(r->cfg.service | OP_ACK)->flags,
 		.migrated = true,
 		.pkey = r->cfg.pkey,
 		.dqpn = r->cfg.dqpn,

@@ -2,7 +2,8 @@
 /*
  * Responder of a connected QP: whether a request is expected, a duplicate or out of order, and well
  * formed, where its payload goes, and what is sent back when. IBTA 9.7.4, 9.7.5 (RC responder),
- * 9.8.2 (UC: uc_resp_rx()).
+ * 9.8.2 (UC: uc_resp_rx()), annex A14 (XRC). Whether there is the SRQ that an XRC request names is
+ * for the caller to find out.
  *
  * Sans-IO: rc_resp_rx() gives a verdict. The caller takes receive WQEs, checks keys, moves bytes,
  * and then calls rc_resp_commit() or rc_resp_fail(). After a batch of packets it sends what
@@ -27,7 +28,7 @@ enum rc_access {
 };
 
 struct rc_resp_cfg {
-	u8  service;		/* BTH_RC or BTH_UC */
+	u8  service;		/* BTH_RC, BTH_UC or BTH_XRC */
 	u8  max_rd_atomic;	/* responder resources: entries used of res[] */
 	u8  min_rnr_timer;	/* 5-bit field sent in RNR NAKs */
 	u8  access;		/* enum rc_access: what the QP allows */
@@ -58,6 +59,7 @@ struct rc_res {
 	u64 va;			/* of packet 0 */
 	u32 rkey;
 	u32 length;		/* bytes of the answer; atomic: 8 */
+	u32 srqn;		/* XRC: that the request names */
 	u64 orig;		/* atomic: value before */
 };
 
@@ -85,6 +87,7 @@ struct rc_resp {
 	u32 length;		/* WRITE: dma length */
 	u64 va;
 	u32 rkey;
+	u32 srqn;		/* XRC: that each of its packets names */
 };
 
 enum rc_act_kind {

@@ -100,6 +100,7 @@ static __always_inline void fill_headers(const struct run *run, u32 i, u32 npkts
 	k->sqpn = 0;
 	k->imm = run->imm;
 	k->inv_rkey = run->inv_rkey;
+	k->srqn = run->srqn;
 	k->hdr_bytes = 0;
 	k->payload_bytes = 0;
 	k->npkts = npkts;

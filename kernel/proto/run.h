@@ -49,6 +49,7 @@ struct run {
 	u64 atomic_orig;
 	__be32 imm;
 	u32 inv_rkey;
+	u32 srqn;		/* XRC requests: XRCETH; READ_RESP: of the request */
 };
 
 /*

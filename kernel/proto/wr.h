@@ -55,6 +55,7 @@ struct wr {
 	u64 swap_add;		/* atomics */
 	u32 inv_rkey;
 	u32 flush_bytes;	/* FLUSH: of the range, at most 2^31 */
+	u32 srqn;		/* XRC: the peer's SRQ, which stands for its PD too */
 };
 
 /* FLUSH and ATOMIC_WRITE: answered as a READ of 0 bytes is. */

@@ -20,6 +20,7 @@ static_assert((int)TERN_WQE_QPT_GSI == (int)IB_QPT_GSI);
 static_assert((int)TERN_WQE_QPT_RC == (int)IB_QPT_RC);
 static_assert((int)TERN_WQE_QPT_UC == (int)IB_QPT_UC);
 static_assert((int)TERN_WQE_QPT_UD == (int)IB_QPT_UD);
+static_assert((int)TERN_WQE_QPT_XRC_INI == (int)IB_QPT_XRC_INI);
 static_assert(TERN_WQE_BIND_ACCESS == (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 				       IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED));
 

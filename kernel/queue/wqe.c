@@ -27,27 +27,29 @@ enum wqe_args {
 #define UC	(1u << TERN_WQE_QPT_UC)
 #define UD	(1u << TERN_WQE_QPT_UD)
 #define GSI	(1u << TERN_WQE_QPT_GSI)
-#define USER_ALL (RC | UC | UD)
+#define XRC	(1u << TERN_WQE_QPT_XRC_INI)
 
 struct wqe_rule {
-	u8 user;	/* QP types that a user may post it to */
-	u8 kernel;	/* QP types that a kernel consumer may post it to */
+	u16 user;	/* QP types that a user may post it to */
+	u16 kernel;	/* QP types that a kernel consumer may post it to */
 	u8 body;	/* enum wqe_body */
 	u8 args;	/* enum wqe_args */
 };
 
 /* As in ibv_post_send(3), except that UC has no packet for SEND_WITH_INV. */
 static const struct wqe_rule wqe_rules[TERN_WR_OPCODES] = {
-	[TERN_WR_RDMA_WRITE]		= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
-	[TERN_WR_RDMA_WRITE_WITH_IMM]	= { RC | UC, RC | UC, BODY_DATA, ARGS_RDMA },
-	[TERN_WR_SEND]			= { USER_ALL, USER_ALL | GSI, BODY_DATA, ARGS_NONE },
-	[TERN_WR_SEND_WITH_IMM]		= { USER_ALL, USER_ALL | GSI, BODY_DATA, ARGS_NONE },
-	[TERN_WR_RDMA_READ]		= { RC, RC, BODY_SGES, ARGS_RDMA },
-	[TERN_WR_ATOMIC_CMP_AND_SWP]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },
-	[TERN_WR_ATOMIC_FETCH_AND_ADD]	= { RC, RC, BODY_ATOMIC, ARGS_ATOMIC },
-	[TERN_WR_LOCAL_INV]		= { RC | UC, RC | UC, BODY_NONE, ARGS_NONE },
-	[TERN_WR_BIND_MW]		= { RC | UC, RC | UC, BODY_NONE, ARGS_MW },
-	[TERN_WR_SEND_WITH_INV]		= { RC, RC, BODY_DATA, ARGS_NONE },
+	[TERN_WR_RDMA_WRITE]		= { RC | UC | XRC, RC | UC, BODY_DATA, ARGS_RDMA },
+	[TERN_WR_RDMA_WRITE_WITH_IMM]	= { RC | UC | XRC, RC | UC, BODY_DATA, ARGS_RDMA },
+	[TERN_WR_SEND]			= { RC | UC | UD | XRC, RC | UC | UD | GSI, BODY_DATA,
+					    ARGS_NONE },
+	[TERN_WR_SEND_WITH_IMM]		= { RC | UC | UD | XRC, RC | UC | UD | GSI, BODY_DATA,
+					    ARGS_NONE },
+	[TERN_WR_RDMA_READ]		= { RC | XRC, RC, BODY_SGES, ARGS_RDMA },
+	[TERN_WR_ATOMIC_CMP_AND_SWP]	= { RC | XRC, RC, BODY_ATOMIC, ARGS_ATOMIC },
+	[TERN_WR_ATOMIC_FETCH_AND_ADD]	= { RC | XRC, RC, BODY_ATOMIC, ARGS_ATOMIC },
+	[TERN_WR_LOCAL_INV]		= { RC | UC | XRC, RC | UC, BODY_NONE, ARGS_NONE },
+	[TERN_WR_BIND_MW]		= { RC | UC | XRC, RC | UC, BODY_NONE, ARGS_MW },
+	[TERN_WR_SEND_WITH_INV]		= { RC | XRC, RC, BODY_DATA, ARGS_NONE },
 	[TERN_WR_REG_MR]		= { 0, RC | UC, BODY_NONE, ARGS_REG },
 	[TERN_WR_RDMA_READ_WITH_INV]	= { 0, RC, BODY_ONE_SGE, ARGS_RDMA },
 	[TERN_WR_FLUSH]			= { RC, 0, BODY_NONE, ARGS_FLUSH },
@@ -58,7 +60,7 @@ static bool wqe_type_legal(const struct wqe_rule *rule, int qp_type, bool user)
 {
 	u32 types = user ? rule->user : rule->kernel;
 
-	return qp_type >= TERN_WQE_QPT_GSI && qp_type <= TERN_WQE_QPT_UD &&
+	return qp_type >= TERN_WQE_QPT_GSI && qp_type <= TERN_WQE_QPT_XRC_INI &&
 	       types & (1u << qp_type);
 }
 
@@ -92,6 +94,14 @@ static bool wqe_body_legal(const struct tern_send_wqe *wqe, enum wqe_body body,
 		return wqe->num_sge == 1 && tern_wqe_sges(wqe)->length == sizeof(u64);
 	}
 	return false;
+}
+
+/* SRQ numbers have 24 bits. */
+static bool wqe_srqn_legal(const struct tern_send_wqe *wqe, int qp_type, bool user)
+{
+	if (qp_type == TERN_WQE_QPT_XRC_INI)
+		return !(wqe->srqn >> 24);
+	return !user || !wqe->srqn;
 }
 
 /* QP numbers have 24 bits. Only management chooses its P_Key per work request. */
@@ -143,7 +153,7 @@ int tern_wqe_check(const struct tern_send_wqe *wqe, int qp_type, const struct te
 		return -EINVAL;
 	if (wqe->flags & ~TERN_SEND_FLAGS_ALL)
 		return -EINVAL;
-	if (lim->user && wqe->reserved0)
+	if (!wqe_srqn_legal(wqe, qp_type, lim->user))
 		return -EINVAL;
 	if (!wqe_body_legal(wqe, (enum wqe_body)rule->body, lim))
 		return -EINVAL;

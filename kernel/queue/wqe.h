@@ -18,6 +18,7 @@ enum tern_wqe_qp_type {
 	TERN_WQE_QPT_RC		= 2,
 	TERN_WQE_QPT_UC		= 3,
 	TERN_WQE_QPT_UD		= 4,
+	TERN_WQE_QPT_XRC_INI	= 9,
 };
 
 /* Payload of one message, by IBTA's max_msg_sz. */

@@ -24,6 +24,11 @@
 #define FLUSH_CAPS (IB_DEVICE_FLUSH_GLOBAL |						\
 		    (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
 
+/* Memory on demand in reliable QPs. */
+#define ODP_RELIABLE									\
+	TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE |	\
+		      IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV)
+
 static const struct tern_limits limits = {
 	.max_qp = 65536,
 	.max_cq = 65536,
@@ -32,6 +37,7 @@ static const struct tern_limits limits = {
 	.max_ah = 65536,
 	.max_srq = 32768,
 	.max_mw = 1 << 20,
+	.max_xrcd = 32768,
 	.max_qp_wr = 32768,
 	.max_srq_wr = 32768,
 	.max_cqe = 1 << 20,
@@ -44,12 +50,12 @@ static const struct tern_limits limits = {
 	.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 			    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE |
 			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |
-			    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_ATOMIC_WRITE |
+			    IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_XRC |
+			    IB_DEVICE_ATOMIC_WRITE |
 			    (TERN_CORE_HAS_FLUSH ? FLUSH_CAPS : 0),
-	.odp_rc = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE |
-				IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC |
-				IB_ODP_SUPPORT_SRQ_RECV),
+	.odp_rc = ODP_RELIABLE,
 	.odp_ud = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND),
+	.odp_xrc = ODP_RELIABLE,
 };
 
 /* What the QP's type and create flags must be. */
@@ -60,6 +66,8 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
 		break;
 	default:
 		return -EOPNOTSUPP;

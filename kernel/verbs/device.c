@@ -30,6 +30,7 @@
 #include "verbs/srq.h"
 #include "verbs/stats.h"
 #include "verbs/ucontext.h"
+#include "verbs/xrcd.h"
 
 /*
  * An adapter has its maker's OUI here. This one is locally administered (the 02 bit), so it belongs
@@ -92,6 +93,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			.per_transport_caps = {
 				.rc_odp_caps = lim->odp_rc,
 				.ud_odp_caps = lim->odp_ud,
+				.xrc_odp_caps = lim->odp_xrc,
 			},
 		},
 		.timestamp_mask = U64_MAX,
@@ -232,6 +234,14 @@ static const struct ib_device_ops tern_ud_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),
 };
 
+/* Verbs of devices with XRC. */
+static const struct ib_device_ops tern_xrc_ops = {
+	.alloc_xrcd = tern_alloc_xrcd,
+	.dealloc_xrcd = tern_dealloc_xrcd,
+
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, tern_xrcd, ibxrcd),
+};
+
 void tern_device_set_verbs(struct tern_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -241,6 +251,8 @@ void tern_device_set_verbs(struct tern_dev *dev)
 	ib_set_device_ops(ibdev, &tern_device_ops);
 	if (dev->transport->ah_init)
 		ib_set_device_ops(ibdev, &tern_ud_ops);
+	if (dev->transport->limits->max_xrcd)
+		ib_set_device_ops(ibdev, &tern_xrc_ops);
 	if (dev->transport->ib_ops)
 		ib_set_device_ops(ibdev, dev->transport->ib_ops);
 }

@@ -240,7 +240,7 @@ int tern_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool any;
 	int err;
 
-	if (qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+	if (!tern_qp_has_rq(qp) || READ_ONCE(qp->state) == IB_QPS_RESET) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}

@@ -22,25 +22,31 @@
 
 /* ---- create ---- */
 
+static bool cq_ok(struct ib_cq *cq, bool user)
+{
+	return cq && to_tern_cq_obj(cq)->cq.user == user;
+}
+
+/* Of a queue that the QP does not have, it does not matter what is asked for. */
 static int check_queues(const struct tern_dev *dev, const struct ib_qp_init_attr *init, bool user)
 {
 	const struct tern_limits *lim = dev->transport->limits;
 	const struct ib_qp_cap *cap = &init->cap;
 
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return init->srq ? -EINVAL : 0;
 	if (cap->max_send_wr > lim->max_qp_wr || cap->max_send_sge > TERN_MAX_SGE ||
-	    cap->max_inline_data > TERN_MAX_INLINE)
+	    cap->max_inline_data > TERN_MAX_INLINE || !cq_ok(init->send_cq, user))
 		return -EINVAL;
+	if (init->qp_type == IB_QPT_XRC_INI)
+		return init->srq ? -EINVAL : 0;
 	if (!init->srq &&
 	    (cap->max_recv_wr > lim->max_qp_wr || cap->max_recv_sge > TERN_MAX_SGE))
 		return -EINVAL;
 	if (init->srq && (init->srq->srq_type != IB_SRQT_BASIC ||
 			  to_tern_srq(init->srq)->rq.user != user))
 		return -EINVAL;
-	if (!init->send_cq || !init->recv_cq ||
-	    to_tern_cq_obj(init->send_cq)->cq.user != user ||
-	    to_tern_cq_obj(init->recv_cq)->cq.user != user)
-		return -EINVAL;
-	return 0;
+	return cq_ok(init->recv_cq, user) ? 0 : -EINVAL;
 }
 
 static int check_init(struct tern_dev *dev, const struct ib_qp_init_attr *init, bool user)
@@ -49,6 +55,12 @@ static int check_init(struct tern_dev *dev, const struct ib_qp_init_attr *init, 
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
+	case IB_QPT_XRC_TGT:
+		break;
+	case IB_QPT_XRC_INI:
+		/* No kernel consumer uses XRC. */
+		if (!user)
+			return -EOPNOTSUPP;
 		break;
 	case IB_QPT_GSI:
 		if (user || init->port_num != 1)
@@ -59,9 +71,21 @@ static int check_init(struct tern_dev *dev, const struct ib_qp_init_attr *init, 
 	}
 	if (init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		return -EOPNOTSUPP;
-	if (init->rwq_ind_tbl || init->xrcd)
+	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
+	if ((init->qp_type == IB_QPT_XRC_TGT) != !!init->xrcd)
+		return -EINVAL;
 	return check_queues(dev, init, user) ?: dev->transport->qp_check(dev, init);
+}
+
+/* ib_core counts only those that a QP of this type has. */
+static void set_cqs(struct tern_qp *qp, const struct ib_qp_init_attr *init)
+{
+	if (qp->type == IB_QPT_XRC_TGT)
+		return;
+	qp->scq = &to_tern_cq_obj(init->send_cq)->cq;
+	if (qp->type != IB_QPT_XRC_INI)
+		qp->rcq = &to_tern_cq_obj(init->recv_cq)->cq;
 }
 
 static struct tern_qp *create_base(struct tern_dev *dev, struct ib_qp *ibqp,
@@ -73,11 +97,12 @@ static struct tern_qp *create_base(struct tern_dev *dev, struct ib_qp *ibqp,
 		return qp;
 	qp->ibqp = ibqp;
 	qp->type = init->qp_type;
-	qp->user = !!udata;
+	/* A target is ib_core's own, without udata, but serves programs. */
+	qp->user = udata || init->qp_type == IB_QPT_XRC_TGT;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->pd = ibqp->pd;
-	qp->scq = &to_tern_cq_obj(init->send_cq)->cq;
-	qp->rcq = &to_tern_cq_obj(init->recv_cq)->cq;
+	qp->xrcd = init->xrcd;
+	set_cqs(qp, init);
 	qp->srq = init->srq ? to_tern_srq(init->srq) : NULL;
 	if (udata)
 		qp->doorbell = rdma_udata_to_drv_context(udata, struct tern_ucontext,
@@ -89,9 +114,11 @@ static int queues_init(struct tern_qp *qp, const struct ib_qp_cap *cap)
 {
 	int err;
 
+	if (qp->type == IB_QPT_XRC_TGT)
+		return 0;
 	err = tern_sq_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, cap->max_inline_data,
 			   qp->user);
-	if (err || qp->srq)
+	if (err || qp->srq || qp->type == IB_QPT_XRC_INI)
 		return err;
 	err = tern_rq_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, qp->user);
 	if (err)
@@ -101,9 +128,10 @@ static int queues_init(struct tern_qp *qp, const struct ib_qp_cap *cap)
 
 static void queues_uninit(struct tern_qp *qp)
 {
-	if (!qp->srq)
+	if (tern_qp_has_rq(qp))
 		tern_rq_uninit(&qp->rq);
-	tern_sq_uninit(&qp->sq);
+	if (tern_qp_has_sq(qp))
+		tern_sq_uninit(&qp->sq);
 }
 
 static void get_cap(const struct tern_qp *qp, struct ib_qp_cap *cap)
@@ -134,7 +162,7 @@ static int answer_create(struct tern_ibqp *iq, struct ib_udata *udata)
 	if (IS_ERR(mmap))
 		return PTR_ERR(mmap);
 	iq->sq_mmap = mmap;
-	if (!qp->srq) {
+	if (tern_qp_has_rq(qp)) {
 		mmap = tern_mmap_ring(udata, qp->rq.ring, &resp.rq);
 		if (IS_ERR(mmap)) {
 			err = PTR_ERR(mmap);

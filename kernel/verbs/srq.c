@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared receive queues (basic ones; no XRC). The queue is in queue/rq.c,
- * posting by kernel consumers in post.c.
+ * Shared receive queues, basic ones and XRC's. The queue is in queue/rq.c,
+ * posting by kernel consumers in post.c, numbers in core/srq.c.
  */
 #include <linux/err.h>
 
@@ -10,9 +10,22 @@
 #include "core/srq.h"
 #include "core/transport.h"
 #include "queue/rq.h"
+#include "verbs/cq.h"
 #include "verbs/mmap.h"
 #include "verbs/srq.h"
 #include "verbs/udata.h"
+
+static int check_init(const struct tern_limits *lim, const struct ib_srq_init_attr *init, bool user)
+{
+	/* No kernel consumer uses XRC. */
+	if (init->srq_type != IB_SRQT_BASIC &&
+	    (init->srq_type != IB_SRQT_XRC || !lim->max_xrcd || !user))
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > lim->max_srq_wr ||
+	    init->attr.max_sge > TERN_MAX_SGE)
+		return -EINVAL;
+	return 0;
+}
 
 int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
@@ -22,24 +35,25 @@ int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 	struct tern_create_srq_resp resp = {};
 	int err;
 
-	err = tern_udata_check(udata, sizeof(resp));
+	err = tern_udata_check(udata, sizeof(resp)) ?: check_init(lim, init, udata);
 	if (err)
 		return err;
-	if (init->srq_type != IB_SRQT_BASIC)
-		return -EOPNOTSUPP;
-	if (!init->attr.max_wr || init->attr.max_wr > lim->max_srq_wr ||
-	    init->attr.max_sge > TERN_MAX_SGE)
-		return -EINVAL;
 
 	err = tern_count_in(&dev->num_srq, lim->max_srq);
 	if (err)
 		return err;
 	mutex_init(&srq->modify_lock);
 	tern_srq_events_init(srq);
-	srq->srqn = atomic_inc_return(&dev->next_srqn) & 0xffffff;
-	err = tern_rq_init(&srq->rq, init->attr.max_wr, init->attr.max_sge, !!udata);
+	if (init->srq_type == IB_SRQT_XRC) {
+		srq->xrcd = init->ext.xrc.xrcd;
+		srq->cq = &to_tern_cq_obj(init->ext.cq)->cq;
+	}
+	err = tern_srq_reserve_number(dev, srq);
 	if (err)
 		goto uncount;
+	err = tern_rq_init(&srq->rq, init->attr.max_wr, init->attr.max_sge, !!udata);
+	if (err)
+		goto unnumber;
 
 	if (udata) {
 		srq->mmap = tern_mmap_ring(udata, srq->rq.ring, &resp.ring);
@@ -56,12 +70,16 @@ int tern_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct 
 	/* Only modify_srq arms the limit (IBTA 11.2.3.1). */
 	init->attr.max_wr = srq->rq.max_wr;
 	init->attr.max_sge = srq->rq.max_sge;
+	ibsrq->ext.xrc.srq_num = srq->srqn;
+	tern_srq_publish(dev, srq);
 	return 0;
 
 unmap:
 	rdma_user_mmap_entry_remove(srq->mmap);
 uninit:
 	tern_rq_uninit(&srq->rq);
+unnumber:
+	tern_srq_unpublish(dev, srq);
 uncount:
 	atomic_dec(&dev->num_srq);
 	return err;
@@ -149,14 +167,16 @@ int tern_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* No QP takes from it any more: ib_core counts its users. */
+/* No QP takes from it any more: ib_core counts its users, except for XRC targets. */
 int tern_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
+	struct tern_dev *dev = to_tern_dev(ibsrq->device);
 	struct tern_srq *srq = to_tern_srq(ibsrq);
 
+	tern_srq_unpublish(dev, srq);
 	tern_events_stop(&srq->events);
 	rdma_user_mmap_entry_remove(srq->mmap);
 	tern_rq_uninit(&srq->rq);
-	atomic_dec(&to_tern_dev(ibsrq->device)->num_srq);
+	atomic_dec(&dev->num_srq);
 	return 0;
 }

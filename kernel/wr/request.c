@@ -7,7 +7,7 @@
 
 static void fill_wr(struct wr *wr, u8 op, const struct tern_send_wqe *wqe)
 {
-	*wr = (struct wr){ .op = op };
+	*wr = (struct wr){ .op = op, .srqn = wqe->srqn };
 
 	if (wqe->flags & TERN_SEND_FENCE)
 		wr->flags |= WR_F_FENCE;

@@ -13,6 +13,8 @@ void clear_reserved(u8 *hdr, u32 flags)
 {
 	hdr[4] &= 0xc0;
 	hdr[8] &= 0x80;
+	if (flags & OPF_XRCETH)
+		hdr[BTH_BYTES] = 0;
 	if (flags & OPF_DETH)
 		hdr[BTH_BYTES + 4] = 0;
 	if (flags & OPF_CNP)

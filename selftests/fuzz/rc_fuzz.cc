@@ -97,13 +97,16 @@ pkt draw_packet(Choices &in, u8 opcode, u32 psn, u32 pmtu)
 	return k;
 }
 
+// By a choice.
+constexpr u8 services[] = {BTH_UC, BTH_XRC, BTH_RC, BTH_RC};
+
 class Requester {
 public:
 	explicit Requester(Choices &in) : in_(in)
 	{
 		rc_req_cfg cfg = {};
 
-		cfg.service = in.below(4) ? BTH_RC : BTH_UC;
+		cfg.service = services[in.below(4)];
 		cfg.retry_cnt = static_cast<u8>(in.below(8));
 		cfg.rnr_retry = static_cast<u8>(in.below(8));
 		cfg.max_rd_atomic = static_cast<u8>(in.below(5));
@@ -160,7 +163,7 @@ private:
 		return windows[in_.below(6)];
 	}
 
-	bool is_rc() const { return q_.cfg.service == BTH_RC; }
+	bool is_reliable() const { return q_.cfg.service != BTH_UC; }
 	rc_sqe &at(u32 slot) { return ring_[slot & (kEntries - 1)]; }
 	bool is_posted(u32 slot) const { return slot - q_.tail < q_.head - q_.tail; }
 
@@ -169,7 +172,7 @@ private:
 		struct wr wr = {};
 		bool room = q_.head - q_.tail < kEntries;
 
-		wr.op = static_cast<u8>(is_rc()		 ? in_.below(WR_LOCAL + 1) :
+		wr.op = static_cast<u8>(is_reliable()	 ? in_.below(WR_LOCAL + 1) :
 					in_.below(3) < 2 ? in_.below(WR_WRITE + 1) :
 							   static_cast<u32>(WR_LOCAL));
 		wr.flags = in_.byte() & 0x1f;
@@ -223,7 +226,7 @@ private:
 				rc_req_fail(&q_, r.slot, WR_ST_LOC_PROT_ERR);
 				reap();
 			}
-			if (!is_rc())
+			if (!is_reliable())
 				reap();
 		}
 	}
@@ -238,7 +241,7 @@ private:
 			pkt k;
 
 			run_pkt(&r, i, &k);
-			REQUIRE(opcode_info(k.opcode)->flags & OPF_VALID || !is_rc());
+			REQUIRE(opcode_info(k.opcode)->flags & OPF_VALID || !is_reliable());
 			REQUIRE(k.payload_bytes <= q_.cfg.pmtu);
 			REQUIRE(r.offset + static_cast<u64>(i) * r.pmtu + k.payload_bytes <=
 				length);
@@ -275,7 +278,7 @@ private:
 				    q_.cfg.pmtu);
 		rc_req_act act;
 
-		if (!is_rc())
+		if (!is_reliable())
 			return;
 		make_plausible(k);
 
@@ -445,7 +448,7 @@ private:
 		for (u32 slot = q_.una; slot != q_.head; slot++)
 			rd += at(slot).rd_held;
 		REQUIRE(rd == q_.rd_out && q_.rd_out <= most_reads_);
-		if (!is_rc())
+		if (!is_reliable())
 			return;
 		REQUIRE(q_.window.pkts && q_.window.pkts <= q_.window.max);
 		REQUIRE(((q_.psn_max - q_.psn_una) & PSN_MASK) <= most_window_);
@@ -470,7 +473,7 @@ public:
 	{
 		rc_resp_cfg cfg = {};
 
-		cfg.service = in.below(3) ? BTH_RC : BTH_UC;
+		cfg.service = services[in.below(3)];
 		cfg.max_rd_atomic = static_cast<u8>(in.below(kRes + 1));
 		cfg.min_rnr_timer = 1;
 		cfg.access = in.below(4) ? 7 : in.below(8);
@@ -502,7 +505,7 @@ private:
 		if (in_.below(2)) {
 			r_.cfg.access = in_.below(8);
 			r_.cfg.min_rnr_timer = in_.below(32);
-		} else if (r_.cfg.service == BTH_RC) {
+		} else if (r_.cfg.service != BTH_UC) {
 			resize(in_.below(kRes + 1));
 		}
 	}
@@ -512,7 +515,7 @@ private:
 		auto all = [](const rc_res &r) {
 			return std::tuple(r.state, r.kind, r.answered, r.first_psn, r.npkts,
 					  r.start_pkt, r.next_pkt, r.end_pkt, r.msn, r.va, r.rkey,
-					  r.length, r.orig);
+					  r.length, r.srqn, r.orig);
 		};
 
 		return all(a) == all(b);
@@ -566,14 +569,17 @@ private:
 		const rc_resp before = r_;
 		const Table kept = *res_;
 
-		if (r_.cfg.service == BTH_RC && in_.below(4) == 0)
+		if (k.op_flags & OPF_XRCETH)
+			k.srqn = in_.below(16) ? 1 : 2;
+
+		if (r_.cfg.service != BTH_UC && in_.below(4) == 0)
 			k = duplicate();
 		u32 took;
 		rc_act act;
 
 		if (!(k.op_flags & OPF_VALID))
 			return;
-		if (r_.cfg.service == BTH_RC)
+		if (r_.cfg.service != BTH_UC)
 			rc_resp_rx(&r_, &k, &act);
 		else
 			uc_resp_rx(&r_, &k, &act);
@@ -618,6 +624,7 @@ private:
 			placed_ = act.offset + act.bytes;
 			kind_ = act.kind;
 			length_ = act.length;
+			srqn_ = k.srqn;
 		}
 	}
 
@@ -638,15 +645,16 @@ private:
 		u32 at = in_.below(4) ? 0 : in_.below(res.npkts < 255 ? res.npkts + 1 : 255);
 		pkt k = {};
 
-		k.opcode = res.kind == RC_ACT_ATOMIC	   ? OP_FETCH_ADD :
-			   res.kind == RC_ACT_ATOMIC_WRITE ? OP_ATOMIC_WRITE :
-			   res.kind == RC_ACT_FLUSH	   ? OP_FLUSH :
-							     OP_READ_REQUEST;
+		k.opcode = r_.cfg.service | (res.kind == RC_ACT_ATOMIC	     ? OP_FETCH_ADD :
+					     res.kind == RC_ACT_ATOMIC_WRITE ? OP_ATOMIC_WRITE :
+					     res.kind == RC_ACT_FLUSH	     ? OP_FLUSH :
+									       OP_READ_REQUEST);
 		k.op_flags = opcode_info(k.opcode)->flags;
 		k.psn = psn_add(res.first_psn, at);
 		k.npkts = 1;
 		k.va = res.va + at * r_.cfg.pmtu;
 		k.rkey = res.rkey;
+		k.srqn = res.srqn;
 		k.dma_bytes = res.length - at * r_.cfg.pmtu;
 		if (in_.below(4) == 0)
 			k.dma_bytes = draw_length(in_, r_.cfg.pmtu);
@@ -667,7 +675,7 @@ private:
 			if (act.kind == RC_ACT_WRITE && act.end)
 				REQUIRE(act.offset + act.bytes == act.length);
 			if (in_msg_)
-				REQUIRE(act.kind == kind_ &&
+				REQUIRE(act.kind == kind_ && k.srqn == srqn_ &&
 					(act.kind != RC_ACT_WRITE || act.length == length_));
 			break;
 		case RC_ACT_READ:
@@ -695,7 +703,7 @@ private:
 
 			if (!rc_resp_next(&r_, max, &r))
 				return;
-			REQUIRE(r_.cfg.service == BTH_RC);
+			REQUIRE(r_.cfg.service != BTH_UC);
 			REQUIRE(r.npkts >= 1 && r.npkts <= max);
 			REQUIRE(rc_resp_next(&r_, max, &again) && again.psn == r.psn &&
 				again.npkts == r.npkts && again.kind == r.kind);
@@ -704,7 +712,7 @@ private:
 				const rc_res &res = (*res_)[r.slot];
 
 				REQUIRE(res.kind != RC_ACT_ATOMIC);
-				REQUIRE(r.rkey == res.rkey && r.va == res.va);
+				REQUIRE(r.rkey == res.rkey && r.va == res.va && r.srqn == res.srqn);
 				REQUIRE(r.offset + r.bytes <= res.length);
 				for (u32 i = 0; i < r.npkts; i++) {
 					pkt k;
@@ -776,7 +784,7 @@ private:
 	bool waits_for_recv()
 	{
 		const rc_resp before = r_;
-		u64 most = r_.cfg.service == BTH_RC ? r_.cfg.recv_wait_ns : 0, look;
+		u64 most = r_.cfg.service != BTH_UC ? r_.cfg.recv_wait_ns : 0, look;
 		bool waits;
 
 		now_ += 1 + 50 * in_.byte();
@@ -798,7 +806,7 @@ private:
 	std::array<bool, kRes> answered_ = {}; // sent to its end once
 	bool in_msg_ = false;
 	u8 kind_ = 0;
-	u32 placed_ = 0, length_ = 0;
+	u32 placed_ = 0, length_ = 0, srqn_ = 0;
 };
 
 } // namespace

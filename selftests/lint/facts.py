@@ -41,7 +41,7 @@ LIMITS = {
     "p_keys": "pkey_tbl_len",
     "pages of a fast registration": "TERN_MAX_FAST_REG_PAGES",
     "pds": "max_pd",
-    "protection domains, shared receive queues": "max_pd max_srq",
+    "protection and xrc domains, shared receive queues": "max_pd max_xrcd max_srq",
     "qps": "max_qp",
     "qps in a group": "max_mcast_qp_attach",
     "queue pairs, completion queues": "max_qp max_cq",

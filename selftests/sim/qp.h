@@ -9,6 +9,7 @@ namespace sim {
 
 struct QpCfg {
 	bool uc = false;
+	bool xrc = false; /* each work request names one of several SRQs */
 	uint32_t pmtu = 1024;
 	uint32_t psn = 0;
 	uint32_t window = 64;
@@ -38,6 +39,8 @@ struct QpCfg {
 	uint64_t fault_from = 0;    /* ... from this number on */
 	uint32_t flush_at = 0;	    /* rc_req_flush() after this many completions */
 	uint32_t drain_every = 0;   /* into SQD and back after every so many completions */
+
+	uint8_t service() const { return uc ? BTH_UC : xrc ? BTH_XRC : BTH_RC; }
 };
 
 } /* namespace sim */

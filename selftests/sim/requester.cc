@@ -16,7 +16,7 @@ Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 {
 	struct rc_req_cfg rc = {};
 
-	rc.service = cfg.uc ? BTH_UC : BTH_RC;
+	rc.service = cfg.service();
 	rc.retry_cnt = cfg.retry_cnt;
 	rc.rnr_retry = cfg.rnr_retry;
 	rc.max_rd_atomic = cfg.max_rd_atomic;

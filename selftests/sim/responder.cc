@@ -20,7 +20,7 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 {
 	struct rc_resp_cfg rc = {};
 
-	rc.service = cfg.uc ? BTH_UC : BTH_RC;
+	rc.service = cfg.service();
 	rc.max_rd_atomic = cfg.max_rd_atomic;
 	rc.min_rnr_timer = cfg.rnr_field;
 	rc.access = RC_ACCESS_WRITE | RC_ACCESS_READ | RC_ACCESS_ATOMIC;
@@ -68,7 +68,7 @@ bool Responder::take_recv(const Work &w)
 }
 
 /* The work request that an accepted packet belongs to; RC: the next in order, only once. */
-Work &Responder::expected(const Packet &p)
+Work &Responder::expected(const struct pkt &k, const Packet &p)
 {
 	if (cfg_.uc) {
 		if (p.number < last_delivered_ || p.number >= ledger_.posted)
@@ -86,6 +86,9 @@ Work &Responder::expected(const Packet &p)
 		fail(ep_,
 		     "work request %" PRIu64 " (message %" PRIu64 ") executed, expected %" PRIu64,
 		     w.number, w.net, ledger_.net_executed);
+	if (k.srqn != w.wr.srqn)
+		fail(ep_, "work request %" PRIu64 " with SRQ %u, expected %u", w.number, k.srqn,
+		     w.wr.srqn);
 	return w;
 }
 
@@ -152,7 +155,7 @@ void Responder::finish(Work &w, const struct pkt &k, const struct rc_act &act)
 
 void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act &act)
 {
-	Work &w = expected(p);
+	Work &w = expected(k, p);
 	bool write = act.kind == RC_ACT_WRITE;
 
 	if (write != (w.wr.op == WR_WRITE) || is_rd(w.wr.op))
@@ -196,7 +199,7 @@ void Responder::place(const struct pkt &k, const Packet &p, const struct rc_act 
 
 void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &act)
 {
-	Work &w = expected(p);
+	Work &w = expected(k, p);
 
 	/* A large READ comes as several consecutive requests. */
 	if (w.wr.op != WR_READ || act.va != w.wr.va + asked_ || act.length > w.wr.length - asked_ ||
@@ -224,7 +227,7 @@ void Responder::read(const struct pkt &k, const Packet &p, const struct rc_act &
 
 void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act &act)
 {
-	Work &w = expected(p);
+	Work &w = expected(k, p);
 	uint64_t orig, *v;
 	uint8_t *mem;
 
@@ -252,7 +255,7 @@ void Responder::atomic(const struct pkt &k, const Packet &p, const struct rc_act
 
 void Responder::store(const struct pkt &k, const Packet &p, const struct rc_act &act)
 {
-	Work &w = expected(p);
+	Work &w = expected(k, p);
 
 	if (w.wr.op != WR_ATOMIC_WRITE || act.va != w.wr.va || act.rkey != w.wr.rkey ||
 	    act.length != 8 || act.bytes != 8 || !pattern_matches(w.key, 0, p.payload(k), 8))
@@ -270,7 +273,7 @@ void Responder::store(const struct pkt &k, const Packet &p, const struct rc_act 
 /* In parts: until it is done, nothing behind it is executed. */
 void Responder::flush(const struct pkt &k, const Packet &p, const struct rc_act &act)
 {
-	Work &w = expected(p);
+	Work &w = expected(k, p);
 
 	if (w.wr.op != WR_FLUSH || act.va != w.wr.va || act.rkey != w.wr.rkey ||
 	    act.length != w.wr.flush_bytes || act.feth != w.wr.feth)
@@ -373,6 +376,15 @@ void Responder::hand_over(Wire &wire, const struct run &run)
 	wire.send(world_.now_ns, p);
 }
 
+/* A READ's responses are read through the PD of the SRQ that the request named. */
+void Responder::check_srqn(const struct run &run)
+{
+	const uint64_t number = res_work_[run.slot];
+
+	if (ledger_.live(number) && run.srqn != ledger_.at(number).wr.srqn)
+		fail(ep_, "responses to READ %" PRIu64 " with SRQ %u", number, run.srqn);
+}
+
 /* Is a READ's memory gone? Either taken away during the READ, or the READ is complete. */
 bool Responder::is_gone(const struct run &run) const
 {
@@ -399,6 +411,8 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 			fail(ep_, "run of %u packets, at most %u wanted", run.npkts, max_pkts);
 		if (run.kind != RUN_CONTROL && run.kind != RUN_READ_RESP)
 			fail(ep_, "run of kind %u from the responder", run.kind);
+		if (run.kind == RUN_READ_RESP)
+			check_srqn(run);
 		*again_ns = wire.busy_until(world_.now_ns);
 		if (*again_ns)
 			break;

@@ -62,7 +62,8 @@ private:
 	void refuse(const struct pkt &k, uint8_t fault);
 	bool take_recv(const Work &w);
 	bool is_gone(const struct run &run) const;
-	Work &expected(const Packet &p);
+	void check_srqn(const struct run &run);
+	Work &expected(const struct pkt &k, const Packet &p);
 	uint8_t *at(uint64_t va, uint32_t bytes, uint32_t rkey);
 
 	World &world_;

@@ -165,6 +165,13 @@ void uc(World &w, const Options &o)
 	printf("uc: %" PRIu64 " of %" PRIu64 " messages delivered whole\n", delivered, posted);
 }
 
+/* All operations, each for one of several SRQs. */
+void xrc(World &w, const Options &o)
+{
+	connect_pairs(w, o, wire_cfg(o), [](QpCfg &c) { c.xrc = true; });
+	w.run();
+}
+
 template <uint8_t op> void only(World &w, const Options &o)
 {
 	connect_pairs(w, o, wire_cfg(o), [](QpCfg &c) { c.only_op = op; });
@@ -408,6 +415,7 @@ const Scenario scenarios[] = {
 	{"late-recv", "receives that come late are waited for", late_recv},
 	{"slow-wire", "limited bandwidth with local drops", slow_wire},
 	{"uc", "unreliable connection: whole messages or none, in order", uc},
+	{"xrc", "extended reliable connection: an SRQ for each request", xrc},
 	{"sends", "SEND only", only<WR_SEND>},
 	{"writes", "RDMA WRITE only", only<WR_WRITE>},
 	{"reads", "RDMA READ only", only<WR_READ>},

@@ -22,7 +22,8 @@ uint8_t Workload::draw_op()
 		return WR_SEND;
 	if (r < 58)
 		return WR_WRITE;
-	if (r < 75)
+	/* XRC has no FLUSH and no ATOMIC WRITE. */
+	if (r < (cfg_.xrc ? 83u : 75u))
 		return WR_READ;
 	if (r < 79)
 		return WR_FLUSH;
@@ -156,6 +157,8 @@ Work *Workload::draw()
 	}
 	w.wr.imm = (__be32)(uint32_t)w.key;
 	w.wr.inv_rkey = (uint32_t)(w.key >> 32);
+	if (cfg_.xrc)
+		w.wr.srqn = rng_.range(1, 3);
 	w.net = ledger_.net_posted;
 	ledger_.net_posted += op != WR_LOCAL;
 	ledger_.rd_posted += is_rd(op);

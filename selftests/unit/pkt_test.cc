@@ -18,12 +18,12 @@
 namespace {
 
 struct Spec {
-	// R reth, A aeth, D deth, T atomic, K atomic ack, I imm, V ieth, F feth, C cnp
+	// R reth, A aeth, D deth, T atomic, K atomic ack, I imm, V ieth, F feth, C cnp, X xrceth
 	const char *headers;
 	bool payload;
 };
 
-// IBTA table 38 and annex A19, by service.
+// IBTA table 38 and annex A19, by service; annex A14 for XRC.
 const std::map<u8, Spec> &spec()
 {
 	static const std::map<u8, Spec> table = [] {
@@ -59,6 +59,29 @@ const std::map<u8, Spec> &spec()
 		t[0x64] = {"D", true};
 		t[0x65] = {"DI", true};
 		t[0x81] = {"C", false};
+		t[0xa0] = {"X", true};
+		t[0xa1] = {"X", true};
+		t[0xa2] = {"X", true};
+		t[0xa3] = {"XI", true};
+		t[0xa4] = {"X", true};
+		t[0xa5] = {"XI", true};
+		t[0xa6] = {"XR", true};
+		t[0xa7] = {"X", true};
+		t[0xa8] = {"X", true};
+		t[0xa9] = {"XI", true};
+		t[0xaa] = {"XR", true};
+		t[0xab] = {"XRI", true};
+		t[0xac] = {"XR", false};
+		t[0xad] = {"A", true};
+		t[0xae] = {"", true};
+		t[0xaf] = {"A", true};
+		t[0xb0] = {"A", true};
+		t[0xb1] = {"A", false};
+		t[0xb2] = {"AK", false};
+		t[0xb3] = {"XT", false};
+		t[0xb4] = {"XT", false};
+		t[0xb6] = {"XV", true};
+		t[0xb7] = {"XV", true};
 		return t;
 	}();
 
@@ -97,6 +120,9 @@ u32 spec_hdr_bytes(const Spec &s)
 			break;
 		case 'C':
 			n += 16;
+			break;
+		case 'X':
+			n += 4;
 			break;
 		default:
 			ADD_FAILURE() << *h;
@@ -172,6 +198,7 @@ pkt random_pkt(u8 opcode, std::mt19937_64 &rng)
 	k.sqpn = rng() & 0xffffff;
 	k.imm = static_cast<__be32>(rng());
 	k.inv_rkey = static_cast<u32>(rng());
+	k.srqn = rng() & 0xffffff;
 	return k;
 }
 
@@ -201,6 +228,7 @@ void expect_same_fields(const pkt &in, const pkt &out, const std::string &header
 	EXPECT_EQ(out.sqpn, has('D') ? in.sqpn : 0);
 	EXPECT_EQ(out.imm, has('I') ? in.imm : 0);
 	EXPECT_EQ(out.inv_rkey, has('V') ? in.inv_rkey : 0);
+	EXPECT_EQ(out.srqn, has('X') ? in.srqn : 0);
 }
 
 TEST(Opcode, ExactlyTheSpecifiedOpcodesAreValid)
@@ -241,8 +269,6 @@ TEST(Opcode, PositionInMessageFollowsTheName)
 		{OP_WRITE_ONLY, OPF_FIRST | OPF_LAST},
 		{OP_WRITE_ONLY_IMM, OPF_FIRST | OPF_LAST},
 		{OP_READ_REQUEST, OPF_FIRST | OPF_LAST},
-		{OP_FLUSH, OPF_FIRST | OPF_LAST},
-		{OP_ATOMIC_WRITE, OPF_FIRST | OPF_LAST},
 		{OP_READ_RESP_FIRST, OPF_FIRST},
 		{OP_READ_RESP_MIDDLE, 0},
 		{OP_READ_RESP_LAST, OPF_LAST},
@@ -250,13 +276,31 @@ TEST(Opcode, PositionInMessageFollowsTheName)
 	};
 
 	for (const auto &c : cases)
-		EXPECT_EQ(opcode_info(c.op)->flags & (OPF_FIRST | OPF_LAST), c.flags) << int(c.op);
+		for (u8 svc : {BTH_RC, BTH_XRC})
+			EXPECT_EQ(opcode_info(svc | c.op)->flags & (OPF_FIRST | OPF_LAST), c.flags)
+				<< int(svc) << " " << int(c.op);
+	for (u8 op : {OP_FLUSH, OP_ATOMIC_WRITE})
+		EXPECT_EQ(opcode_info(op)->flags & (OPF_FIRST | OPF_LAST), OPF_FIRST | OPF_LAST);
+}
+
+TEST(Opcode, XrcDiffersFromRcByAHeaderOfItsRequests)
+{
+	for (u8 op = 0; op <= BTH_OP_MASK; op++) {
+		u32 flags = opcode_info(BTH_RC | op)->flags;
+
+		if (op == OP_FLUSH || op == OP_ATOMIC_WRITE)
+			flags = 0; // not served
+		else if (flags & OPF_REQUEST)
+			flags |= OPF_XRCETH;
+		EXPECT_EQ(opcode_info(BTH_XRC | op)->flags, flags) << int(op);
+	}
 }
 
 TEST(Opcode, RequestsAndResponsesAreToldApart)
 {
 	for (const auto &[op, s] : spec()) {
-		bool response = (op >= OP_READ_RESP_FIRST && op <= OP_ATOMIC_ACK) || op == 0x81;
+		u8 low = op & BTH_OP_MASK;
+		bool response = (low >= OP_READ_RESP_FIRST && low <= OP_ATOMIC_ACK) || op == 0x81;
 
 		EXPECT_EQ(!(opcode_info(op)->flags & OPF_REQUEST), response) << int(op);
 	}
@@ -398,6 +442,13 @@ TEST(Pkt, BuildMasks24BitFields)
 	EXPECT_EQ(out.dqpn, 0x123456u);
 	EXPECT_EQ(out.psn, 0xfedcbau);
 	EXPECT_EQ(out.sqpn, 0x654321u);
+
+	k.opcode = int{BTH_XRC} | OP_SEND_ONLY;
+	k.srqn = 0x99abcdef;
+	n = pkt_build(hdr, &k);
+	EXPECT_EQ(hdr[12], 0);
+	ASSERT_EQ(pkt_parse(hdr, n, n + 4, &out), PKT_OK);
+	EXPECT_EQ(out.srqn, 0xabcdefu);
 }
 
 TEST(Pkt, EveryTruncationIsRefusedAndNothingIsReadBehindIt)
@@ -584,6 +635,23 @@ TEST(Pkt, AtomicFieldsAreWhereTheSpecificationPutsThem)
 	EXPECT_EQ(k.rkey, 0x11121314u);
 	EXPECT_EQ(k.swap_add, 0x2122232425262728u);
 	EXPECT_EQ(k.compare, 0x3132333435363738u);
+}
+
+TEST(Pkt, XrcethComesBeforeTheOtherHeaders)
+{
+	const u8 wire[] = {
+		0xab, 0x40, 0xff, 0xff, 0x00, 0x00, 0x00, 0x11, 0x80, 0x00, 0x00, 0x07,
+		0xff, 0x12, 0x34, 0x56, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+		0x11, 0x12, 0x13, 0x14, 0x00, 0x00, 0x00, 0x00, 0xde, 0xad, 0xbe, 0xef,
+	};
+	pkt k;
+
+	ASSERT_EQ(pkt_parse(wire, sizeof(wire), sizeof(wire) + 4, &k), PKT_OK);
+	EXPECT_EQ(k.srqn, 0x123456u); // the byte before it is reserved
+	EXPECT_EQ(k.va, 0x0102030405060708u);
+	EXPECT_EQ(k.rkey, 0x11121314u);
+	EXPECT_EQ(k.dma_bytes, 0u);
+	EXPECT_EQ(memcmp(&k.imm, &wire[32], 4), 0);
 }
 
 TEST(Pkt, CnpIsSixteenZeroBytesAfterTheBth)

@@ -139,7 +139,7 @@ TEST(ProviderWqe, IwarpHasAllOfRcButSendsWithImmediateData)
 	}
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, true),
 		  0x3ffu & ~uint64_t{IBV_QP_EX_WITH_SEND_WITH_IMM});
-	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND})
 		EXPECT_EQ(tern::send_ops_of(type, true), 0u);
 }
 
@@ -147,6 +147,7 @@ TEST(ProviderWqe, SendOpsOfEachTypeAreThoseThatCanBePosted)
 {
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_RC, false),
 		  0x3ffu | tern::abi::kWithFlush | tern::abi::kWithAtomicWrite);
+	EXPECT_EQ(tern::send_ops_of(IBV_QPT_XRC_SEND, false), 0x3ffu);
 	EXPECT_EQ(tern::send_ops_of(IBV_QPT_UC, false),
 		  uint64_t{IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 			   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
@@ -174,7 +175,7 @@ TEST(ProviderWqe, WriteWithImmediateFillsEveryField)
 	EXPECT_EQ(slot.h.num_sge, 2);
 	EXPECT_EQ(slot.h.inline_bytes, 0u);
 	EXPECT_EQ(slot.h.imm, 0xdeadbeef);
-	EXPECT_EQ(slot.h.reserved0, 0u);
+	EXPECT_EQ(slot.h.srqn, 0u);
 	EXPECT_EQ(slot.h.rdma.remote_addr, 0xfeed0000u);
 	EXPECT_EQ(slot.h.rdma.rkey, 0x99u);
 	EXPECT_EQ(slot.h.rdma.reserved, 0u);

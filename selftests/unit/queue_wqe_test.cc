@@ -63,7 +63,7 @@ Wqe plain(u8 opcode)
 struct Operation {
 	u8 opcode;
 	const char *name;
-	const char *user; // letters: R(C), C (UC), D (UD), G(SI)
+	const char *user; // letters: R(C), C (UC), D (UD), G(SI), X(RC initiator)
 	const char *kernel;
 	bool data; // takes SGEs or inline bytes to be sent
 	bool sges; // takes any number of SGEs
@@ -71,16 +71,16 @@ struct Operation {
 
 // Independent of the table under test: from ibv_post_send(3), tern-abi.h and IBTA opcodes.
 const Operation kOperations[] = {
-	{TERN_WR_RDMA_WRITE, "write", "RC", "RC", true, true},
-	{TERN_WR_RDMA_WRITE_WITH_IMM, "write_imm", "RC", "RC", true, true},
-	{TERN_WR_SEND, "send", "RCD", "RCDG", true, true},
-	{TERN_WR_SEND_WITH_IMM, "send_imm", "RCD", "RCDG", true, true},
-	{TERN_WR_RDMA_READ, "read", "R", "R", false, true},
-	{TERN_WR_ATOMIC_CMP_AND_SWP, "cas", "R", "R", false, false},
-	{TERN_WR_ATOMIC_FETCH_AND_ADD, "faa", "R", "R", false, false},
-	{TERN_WR_LOCAL_INV, "local_inv", "RC", "RC", false, false},
-	{TERN_WR_BIND_MW, "bind_mw", "RC", "RC", false, false},
-	{TERN_WR_SEND_WITH_INV, "send_inv", "R", "R", true, true},
+	{TERN_WR_RDMA_WRITE, "write", "RCX", "RC", true, true},
+	{TERN_WR_RDMA_WRITE_WITH_IMM, "write_imm", "RCX", "RC", true, true},
+	{TERN_WR_SEND, "send", "RCDX", "RCDG", true, true},
+	{TERN_WR_SEND_WITH_IMM, "send_imm", "RCDX", "RCDG", true, true},
+	{TERN_WR_RDMA_READ, "read", "RX", "R", false, true},
+	{TERN_WR_ATOMIC_CMP_AND_SWP, "cas", "RX", "R", false, false},
+	{TERN_WR_ATOMIC_FETCH_AND_ADD, "faa", "RX", "R", false, false},
+	{TERN_WR_LOCAL_INV, "local_inv", "RCX", "RC", false, false},
+	{TERN_WR_BIND_MW, "bind_mw", "RCX", "RC", false, false},
+	{TERN_WR_SEND_WITH_INV, "send_inv", "RX", "R", true, true},
 	{TERN_WR_REG_MR, "reg_mr", "", "RC", false, false},
 	{TERN_WR_RDMA_READ_WITH_INV, "read_inv", "", "R", false, false},
 	{TERN_WR_FLUSH, "flush", "R", "", false, false},
@@ -99,6 +99,8 @@ char letter(int qp_type)
 		return 'D';
 	case TERN_WQE_QPT_GSI:
 		return 'G';
+	case TERN_WQE_QPT_XRC_INI:
+		return 'X';
 	}
 	return '-';
 }
@@ -213,14 +215,29 @@ TEST_P(EveryOperation, TakesAsManySgesAsItCan)
 	}
 }
 
-TEST_P(EveryOperation, RefusesReserved0FromUsersOnly)
+TEST_P(EveryOperation, RefusesAnSrqNumberFromUsersOnly)
 {
 	for (int t : types_of(GetParam())) {
 		Wqe w = plain(GetParam().opcode);
 
-		w.h.reserved0 = 1;
+		w.h.srqn = 1;
 		EXPECT_EQ(w.check(t, kUser), -EINVAL);
 		EXPECT_EQ(w.check(t, kKernel), 0);
+	}
+}
+
+TEST_P(EveryOperation, TakesAnSrqNumberOf24BitsForXrc)
+{
+	Wqe w = plain(GetParam().opcode);
+	const bool legal = w.check(TERN_WQE_QPT_XRC_INI) == 0;
+
+	for (u32 srqn : {0u, 1u, 0xffffffu}) {
+		w.h.srqn = srqn;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_XRC_INI), legal ? 0 : -EINVAL) << srqn;
+	}
+	for (u32 srqn : {0x1000000u, 0x80000001u, 0xffffffffu}) {
+		w.h.srqn = srqn;
+		EXPECT_EQ(w.check(TERN_WQE_QPT_XRC_INI), -EINVAL) << srqn;
 	}
 }
 
@@ -330,7 +347,7 @@ TEST(WqeCheck, FlushSaysWhatAndHowFar)
 	for (int which : {0, 1, 2}) {
 		Wqe w = plain(TERN_WR_FLUSH);
 
-		w.h.reserved0 = which == 0;
+		w.h.srqn = which == 0;
 		w.h.flush.reserved0 = which == 1;
 		w.h.flush.reserved = which == 2;
 		EXPECT_EQ(w.check(TERN_WQE_QPT_RC), -EINVAL) << which;

@@ -17,6 +17,7 @@
 #include "roce/qp/lock.h"
 #include "roce/qp/peer.h"
 #include "roce/qp/req.h"
+#include "roce/qp/target.h"
 #include "roce/qp/time.h"
 #include "roce/qp/way.h"
 #include "roce/wire/path.h"
@@ -61,7 +62,7 @@ static void fetch_answers(struct roce_qp *qp, struct roce_qp *to, u32 *budget)
 	enum roce_step step = ROCE_DONE;
 
 	qp->local.unanswered = 0;
-	if (to->base.type == IB_QPT_RC && to->resp_ready && rc_resp_owes(&to->resp)) {
+	if (roce_is_reliable(to) && to->resp_ready && rc_resp_owes(&to->resp)) {
 		bool back = to->local.resp && roce_path_is_back(&to->path, &qp->path);
 
 		if (back && to->base.state != IB_QPS_ERR && rc_resp_owes_ack_only(&to->resp)) {
@@ -187,6 +188,27 @@ static enum roce_step next_request(struct roce_qp *qp, u32 *budget, struct run *
 
 /* ---- a run of answers: a READ's responses, a NAK, an atomic's result ---- */
 
+/*
+ * 0: the memory of a run of READ responses may be read, until tern_span_put(). -EAGAIN: not now;
+ * other errors: no longer.
+ */
+static int get_span(struct roce_qp *qp, const struct run *run, struct tern_span *span)
+{
+	int ret;
+
+	if (!roce_borrow(qp, run->srqn))
+		return -EFAULT;
+	ret = tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
+			    IB_ACCESS_REMOTE_READ, span);
+	if (!ret) {
+		ret = tern_span_present(&qp->base.mem, span, 0, run->bytes, IB_ACCESS_REMOTE_READ);
+		if (unlikely(ret))
+			tern_span_put(span);
+	}
+	roce_give_back(qp);
+	return ret;
+}
+
 /* From remotely readable memory or none. -EAGAIN: not now; other errors: no longer readable. */
 static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 {
@@ -200,16 +222,9 @@ static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 		       !roce_batch_room(qp, run)))
 		return -EAGAIN;
 	if (run->bytes) {
-		ret = tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
-				    IB_ACCESS_REMOTE_READ, &span);
+		ret = get_span(qp, run, &span);
 		if (ret)
 			return ret;
-		ret = tern_span_present(&qp->base.mem, &span, 0, run->bytes,
-					IB_ACCESS_REMOTE_READ);
-		if (unlikely(ret)) {
-			tern_span_put(&span);
-			return ret;
-		}
 		src.span = &span;
 	}
 	if (local) {
@@ -332,7 +347,7 @@ enum roce_step roce_carry_answers(struct roce_qp *qp, u32 *budget)
 	enum roce_step step;
 	bool opened = false;
 
-	if (!qp->resp_ready || qp->base.type != IB_QPT_RC || !rc_resp_owes(&qp->resp))
+	if (!qp->resp_ready || !roce_is_reliable(qp) || !rc_resp_owes(&qp->resp))
 		return ROCE_DONE;
 	/*
 	 * In ERR only the NAK that says why is still sent, after the responses due before it,

@@ -15,18 +15,15 @@
 
 static __always_inline bool is_acceptable(const struct roce_qp *qp, const struct roce_rx *rx)
 {
-	static const u8 service[] = {
-		[IB_QPT_GSI] = BTH_UD,
-		[IB_QPT_RC] = BTH_RC,
-		[IB_QPT_UC] = BTH_UC,
-		[IB_QPT_UD] = BTH_UD,
-	};
 	enum ib_qp_state state = READ_ONCE(qp->base.state);
 	const struct pkt *k = &rx->k;
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR ||
-	    (k->opcode & BTH_SERVICE_MASK) != service[qp->base.type] ||
+	    (k->opcode & BTH_SERVICE_MASK) != roce_service(qp) ||
 	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
+		return false;
+	/* An XRC initiator takes no requests. */
+	if (unlikely(qp->base.type == IB_QPT_XRC_INI) && k->op_flags & OPF_REQUEST)
 		return false;
 	if (roce_is_connected(qp))
 		return qp->resp_ready && roce_rx_from_path(rx, &qp->path);

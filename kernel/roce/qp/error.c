@@ -8,6 +8,7 @@
 #include "queue/rq.h"
 #include "queue/sq.h"
 #include "roce/qp/error.h"
+#include "roce/qp/target.h"
 
 void roce_complete_send(struct roce_qp *qp, u32 index, enum ib_wc_status status)
 {
@@ -49,15 +50,19 @@ static enum roce_step flush_send(struct roce_qp *qp, u32 *budget)
 
 enum roce_step roce_flush(struct roce_qp *qp, u32 *budget)
 {
-	enum roce_step step;
+	enum roce_step step = ROCE_DONE;
 
-	/* A dead queue is not drained by itself: posters must ring. */
-	tern_sq_draining(&qp->base.sq, false);
-	step = flush_send(qp, budget);
+	if (tern_qp_has_sq(&qp->base)) {
+		/* A dead queue is not drained by itself: posters must ring. */
+		tern_sq_draining(&qp->base.sq, false);
+		step = flush_send(qp, budget);
+	}
 	if (qp->base.state != IB_QPS_ERR)
 		return step;
 	/* Requests that waited for a receive: they are not looked at any more. */
 	__skb_queue_purge(&qp->kept);
+	if (roce_is_target(qp))
+		roce_target_flush_recv(qp);
 	if (tern_qp_flush_recv(&qp->base, budget))
 		step = ROCE_MORE;
 	if (qp->base.srq && !qp->last_wqe_told) {
@@ -75,7 +80,7 @@ void roce_qp_error(struct roce_qp *qp)
 	qp->base.attr.qp_state = IB_QPS_ERR;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
-	if (!qp->base.srq)
+	if (tern_qp_has_rq(&qp->base))
 		tern_rq_kick_wanted(&qp->base.rq, true);
 }
 
@@ -102,7 +107,7 @@ void roce_sqd_check(struct roce_qp *qp)
 	if (!qp->base.attr.sq_draining)
 		return;
 	/* A UD WQE is begun and complete at once. */
-	if (roce_is_connected(qp) && !rc_req_is_drained(&qp->req))
+	if (roce_has_requester(qp) && !rc_req_is_drained(&qp->req))
 		return;
 	qp->base.attr.sq_draining = 0;
 	if (qp->base.attr.en_sqd_async_notify)

@@ -62,7 +62,7 @@ static void look_again(struct roce_qp *qp, struct roce_qp *to)
 /* The stretch in rx goes to the peer, if there is one. */
 static int deliver_request(struct roce_qp *qp, const struct run *run, struct roce_rx *rx)
 {
-	bool reliable = qp->base.type == IB_QPT_RC;
+	bool reliable = roce_is_reliable(qp);
 	u64 now_ns = roce_ack_timer_from(qp);
 	struct roce_qp *to = qp->local.to;
 
@@ -104,7 +104,7 @@ int roce_local_request(struct roce_qp *qp, const struct run *run, struct roce_so
 	roce_local_rx_begin(&rx, src);
 	run_stretch(run, &rx.k);
 	/* Answered before the way closes, so a path that turns need not wait for it. */
-	rx.k.ack_req = qp->base.type == IB_QPT_RC;
+	rx.k.ack_req = roce_is_reliable(qp);
 	if (run->bytes) {
 		err = check_source(src, run->bytes, small);
 		if (unlikely(err))

@@ -8,7 +8,6 @@
 #include "charged.h"
 #include "core/fault.h"
 #include "core/qp.h"
-#include "proto/opcode.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
 #include "roce/qp/carry.h"
@@ -51,9 +50,10 @@ static void enter_reset(struct roce_qp *qp)
 	qp->last_wqe_told = false;
 	ack_hold_init(&qp->hold);
 	qp->recv_called = false;
-	tern_sq_reset(&base->sq);
+	if (tern_qp_has_sq(base))
+		tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
-	if (!base->srq) {
+	if (tern_qp_has_rq(base)) {
 		tern_rq_reset(&base->rq);
 		tern_rq_kick_wanted(&base->rq, false);
 	}
@@ -77,7 +77,7 @@ static void start_responder(struct roce_qp *qp)
 {
 	const struct ib_qp_attr *attr = &qp->base.attr;
 	struct rc_resp_cfg cfg = {
-		.service = qp->base.type == IB_QPT_RC ? BTH_RC : BTH_UC,
+		.service = roce_service(qp),
 		.max_rd_atomic = attr->max_dest_rd_atomic,
 		.min_rnr_timer = attr->min_rnr_timer,
 		.access = resp_access(attr->qp_access_flags),
@@ -98,7 +98,7 @@ static void start_requester(struct roce_qp *qp)
 {
 	const struct ib_qp_attr *attr = &qp->base.attr;
 	struct rc_req_cfg cfg = {
-		.service = qp->base.type == IB_QPT_RC ? BTH_RC : BTH_UC,
+		.service = roce_service(qp),
 		.retry_cnt = attr->retry_cnt,
 		.rnr_retry = attr->rnr_retry,
 		.max_rd_atomic = attr->max_rd_atomic,
@@ -161,19 +161,19 @@ static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_sta
 			start_responder(qp);
 		break;
 	case IB_QPS_RTS:
-		if (roce_is_connected(qp) && cur == IB_QPS_SQE)
+		if (roce_has_requester(qp) && cur == IB_QPS_SQE)
 			base->attr.sq_psn = rc_req_psn(&qp->req);	/* goes on counting */
-		if (roce_is_connected(qp) && (cur == IB_QPS_RTR || cur == IB_QPS_SQE))
+		if (roce_has_requester(qp) && (cur == IB_QPS_RTR || cur == IB_QPS_SQE))
 			start_requester(qp);
 		if (!roce_is_connected(qp) && cur == IB_QPS_SQE)
 			qp->ud_sending = base->sq.head;
-		if (roce_is_connected(qp) && cur == IB_QPS_SQD)
+		if (roce_has_requester(qp) && cur == IB_QPS_SQD)
 			rc_req_drain(&qp->req, false);
 		base->attr.sq_draining = 0;
 		break;
 	case IB_QPS_SQD:
 		if (cur == IB_QPS_RTS) {
-			if (roce_is_connected(qp))
+			if (roce_has_requester(qp))
 				rc_req_drain(&qp->req, true);
 			base->attr.sq_draining = 1;
 		}

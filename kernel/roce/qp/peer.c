@@ -40,6 +40,19 @@ void roce_peer_unlock(struct roce_qp *qp, struct roce_qp *other)
 		roce_run_after(other, &qp->local.next);
 }
 
+/* What a QP of this type can be connected to. */
+static enum ib_qp_type peer_type(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_XRC_INI:
+		return IB_QPT_XRC_TGT;
+	case IB_QPT_XRC_TGT:
+		return IB_QPT_XRC_INI;
+	default:
+		return type;
+	}
+}
+
 /*
  * Do both name each other? A packet does not say which QP sent it, so by the wire a sender that
  * has the peer's address and knows QPN and PSN is taken for the peer. Here it is known.
@@ -50,7 +63,7 @@ static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
 	/* What is old here costs a run, as a packet lost would. */
 	u32 named = data_race(other->base.attr.dest_qp_num);
 
-	return other->base.type == qp->base.type && named == qp->base.qpn;
+	return other->base.type == peer_type(qp->base.type) && named == qp->base.qpn;
 }
 
 /*

@@ -36,7 +36,7 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 
 	roce_run_init(qp);
 	INIT_LIST_HEAD(&qp->memberships);
-	if (roce_is_connected(qp)) {
+	if (roce_has_requester(qp)) {
 		qp->sqe = tern_table_alloc(base->sq.ring->nslots, sizeof(*qp->sqe));
 		if (!qp->sqe)
 			return -ENOMEM;

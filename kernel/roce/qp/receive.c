@@ -28,7 +28,7 @@ int roce_take_recv(struct roce_qp *qp)
 /* Are posters of receives to ring? In ERR they do anyway; for a shared queue they do not. */
 static void call_for_recv(struct roce_qp *qp, bool on)
 {
-	if (qp->recv_called == on || qp->base.srq || qp->base.state == IB_QPS_ERR)
+	if (qp->recv_called == on || !tern_qp_has_rq(&qp->base) || qp->base.state == IB_QPS_ERR)
 		return;
 	qp->recv_called = on;
 	tern_rq_kick_wanted(&qp->base.rq, on);
@@ -81,7 +81,8 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	if (roce_rx_is_local(rx))
-		have_it_brought_again(qp, rx, !qp->base.srq || tern_fault_is_pending(&qp->base));
+		have_it_brought_again(qp, rx, tern_qp_has_rq(&qp->base) ||
+						 tern_fault_is_pending(&qp->base));
 	else
 		keep_packet(qp, rx, false);
 }
@@ -117,7 +118,7 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
 		return ret;
 	}
 	if (roce_rx_is_local(rx))
-		have_it_brought_again(qp, rx, !qp->base.srq);
+		have_it_brought_again(qp, rx, tern_qp_has_rq(&qp->base));
 	else
 		keep_packet(qp, rx, true);
 	return -EAGAIN;
@@ -127,8 +128,8 @@ void roce_resume_peer(struct roce_qp *qp)
 {
 	if (tern_fault_is_pending(&qp->base))
 		return;
-	if (roce_takes_requests(qp) && rc_resp_recv_look_ns(&qp->resp) && !qp->base.srq &&
-	    !tern_qp_recv_is_posted(&qp->base))
+	if (tern_qp_has_rq(&qp->base) && roce_takes_requests(qp) &&
+	    rc_resp_recv_look_ns(&qp->resp) && !tern_qp_recv_is_posted(&qp->base))
 		return;
 	qp->local.peer_waits = false;
 	call_for_recv(qp, false);

@@ -138,7 +138,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	struct rc_req_act act;
 	u64 now;
 
-	if (!roce_req_may_send(qp) || qp->base.type != IB_QPT_RC) {
+	if (!roce_req_may_send(qp) || !roce_is_reliable(qp)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		return;
 	}
@@ -177,8 +177,11 @@ enum roce_step roce_req_reap(struct roce_qp *qp)
 	enum wr_status status;
 	u32 slot;
 
-	if (!qp->req_ready)
+	if (!qp->req_ready) {
+		/* An XRC target has no requests to drain. */
+		roce_check_drained(qp);
 		return ROCE_DONE;
+	}
 	while (left && rc_req_reap(&qp->req, &slot, &status)) {
 		roce_complete_send(qp, slot, tern_wr_wc_status(status));
 		if (status == WR_ST_RETRY_EXC_ERR)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RC and UC requester: feeds posted WQEs to the engine, hands out its runs, executes
+ * RC, UC and XRC requester: feeds posted WQEs to the engine, hands out its runs, executes
  * local operations, places READ data and atomic results, and turns the engine's
  * completions into CQEs. carry.c sends the runs. Everything here: run lock held, BHs off.
  */

@@ -14,6 +14,7 @@
 #include "roce/qp/placement.h"
 #include "roce/qp/receive.h"
 #include "roce/qp/resp.h"
+#include "roce/qp/target.h"
 #include "roce/qp/time.h"
 #include "uncleared.h"
 #include "tern-abi.h"
@@ -189,7 +190,7 @@ static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
-	if (k->ack_req && qp->base.type == IB_QPT_RC && !roce_rx_is_local(rx) && ack_hold_watches(&qp->hold))
+	if (k->ack_req && roce_is_reliable(qp) && !roce_rx_is_local(rx) && ack_hold_watches(&qp->hold))
 		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
@@ -257,6 +258,28 @@ static void carry_out_atomic_write(struct roce_qp *qp, const struct roce_rx *rx,
 	rc_resp_commit(&qp->resp, &rx->k, act, 0);
 }
 
+static void carry_out(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
+{
+	switch (act->kind) {
+	case RC_ACT_RECV:
+	case RC_ACT_WRITE:
+		carry_out_place(qp, rx, act);
+		break;
+	case RC_ACT_READ:
+		carry_out_read(qp, rx, act);
+		break;
+	case RC_ACT_ATOMIC:
+		carry_out_atomic(qp, rx, act);
+		break;
+	case RC_ACT_FLUSH:
+		carry_out_flush(qp, rx, act);
+		break;
+	default:
+		carry_out_atomic_write(qp, rx, act);
+		break;
+	}
+}
+
 void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	const struct pkt *k = &rx->k;
@@ -266,33 +289,23 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		qp->comm_est = true;
 		tern_qp_event(&qp->base, IB_EVENT_COMM_EST);
 	}
-	if (qp->base.type == IB_QPT_RC)
-		rc_resp_rx(&qp->resp, k, &act);
-	else
+	if (qp->base.type == IB_QPT_UC)
 		uc_resp_rx(&qp->resp, k, &act);
+	else
+		rc_resp_rx(&qp->resp, k, &act);
 	count_event(qp, act.event);
 
-	switch (act.kind) {
-	case RC_ACT_RECV:
-	case RC_ACT_WRITE:
-		carry_out_place(qp, rx, &act);
-		break;
-	case RC_ACT_READ:
-		carry_out_read(qp, rx, &act);
-		break;
-	case RC_ACT_ATOMIC:
-		carry_out_atomic(qp, rx, &act);
-		break;
-	case RC_ACT_FLUSH:
-		carry_out_flush(qp, rx, &act);
-		break;
-	case RC_ACT_ATOMIC_WRITE:
-		carry_out_atomic_write(qp, rx, &act);
-		break;
-	case RC_ACT_FATAL:
+	if (act.kind == RC_ACT_FATAL)
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
-		break;
-	default:
-		break;
+	if (act.kind == RC_ACT_FATAL || act.kind == RC_ACT_NONE)
+		return;
+	if (act.take_recv)
+		roce_target_begin(qp, k->srqn);
+	if (!roce_borrow(qp, k->srqn)) {
+		/* As adapters have it: an invalid XRCETH, or an SRQ out of the domain, is refused access. */
+		fail_request(qp, k, RC_FAIL_ACCESS);
+		return;
 	}
+	carry_out(qp, rx, &act);
+	roce_give_back(qp);
 }

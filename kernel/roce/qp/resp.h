@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RC and UC responder: carries out the engine's verdicts on requests. Takes receive
+ * RC, UC and XRC responder: carries out the engine's verdicts on requests. Takes receive
  * WQEs, checks keys, moves payload, executes atomics, completes receives. It sends
  * nothing: what it owes, the same run sends later, or the peer of this host fetches (carry.c).
  */

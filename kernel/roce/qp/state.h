@@ -12,6 +12,7 @@
 
 #include "core/qp.h"
 #include "proto/ack_hold.h"
+#include "proto/opcode.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 #include "roce/wire/path.h"
@@ -79,9 +80,37 @@ static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)
 	return container_of(qp, struct roce_qp, base);
 }
 
+/* RC, UC, XRC. */
 static inline bool roce_is_connected(const struct roce_qp *qp)
 {
-	return qp->base.type == IB_QPT_RC || qp->base.type == IB_QPT_UC;
+	return qp->base.type != IB_QPT_UD && qp->base.type != IB_QPT_GSI;
+}
+
+/* RC, XRC: requests are acknowledged, and may be READs and atomics. */
+static inline bool roce_is_reliable(const struct roce_qp *qp)
+{
+	return roce_is_connected(qp) && qp->base.type != IB_QPT_UC;
+}
+
+/* Does it send requests, by an engine? */
+static inline bool roce_has_requester(const struct roce_qp *qp)
+{
+	return roce_is_connected(qp) && qp->base.type != IB_QPT_XRC_TGT;
+}
+
+/* enum bth_service of its packets. */
+static inline u8 roce_service(const struct roce_qp *qp)
+{
+	static const u8 service[] = {
+		[IB_QPT_GSI] = BTH_UD,
+		[IB_QPT_RC] = BTH_RC,
+		[IB_QPT_UC] = BTH_UC,
+		[IB_QPT_UD] = BTH_UD,
+		[IB_QPT_XRC_INI] = BTH_XRC,
+		[IB_QPT_XRC_TGT] = BTH_XRC,
+	};
+
+	return service[qp->base.type];
 }
 
 #endif

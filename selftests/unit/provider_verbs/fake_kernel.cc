@@ -318,9 +318,20 @@ int FakeKernel::create_srq(Args &args)
 	    !args.get(UVERBS_ATTR_CREATE_SRQ_MAX_WR, &max_wr) ||
 	    !args.get(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &max_sge) ||
 	    !args.get(UVERBS_ATTR_CREATE_SRQ_LIMIT, &limit) ||
-	    !args.get(UVERBS_ATTR_CREATE_SRQ_TYPE, &type) || type != IB_UVERBS_SRQT_BASIC ||
+	    !args.get(UVERBS_ATTR_CREATE_SRQ_TYPE, &type) ||
+	    (type != IB_UVERBS_SRQT_BASIC && type != IB_UVERBS_SRQT_XRC) ||
 	    !is_ours(args, UVERBS_ATTR_CREATE_SRQ_EVENT_FD))
 		return bad("create_srq");
+	/* The kernel wants the last of them, too. */
+	for (auto id : {UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE,
+			UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM})
+		if (args.has(id) != (type == IB_UVERBS_SRQT_XRC))
+			return bad("create_srq for XRC");
+	if (type == IB_UVERBS_SRQT_XRC &&
+	    (!is_a("xrcd", args.handle(UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE)) ||
+	     !is_a("cq", args.handle(UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE)) ||
+	     !args.put(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, uint32_t{99})))
+		return ENOENT;
 	const uint32_t handle = add("srq", user_handle);
 
 	objects[handle].ring =
@@ -350,10 +361,17 @@ int FakeKernel::create_qp(Args &args)
 	    flags & ~uint32_t{IB_UVERBS_QP_CREATE_SQ_SIG_ALL} ||
 	    !is_ours(args, UVERBS_ATTR_CREATE_QP_EVENT_FD))
 		return bad("create_qp");
-	if (!objects.count(pd) || object(pd).kind != "pd" ||
-	    !objects.count(args.handle(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)) ||
-	    !objects.count(args.handle(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)))
+	if (type == IB_UVERBS_QPT_XRC_TGT)
+		return create_target(args, user_handle);
+	if (!is_a("pd", pd) || !is_a("cq", args.handle(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)))
 		return ENOENT;
+	if (type == IB_UVERBS_QPT_XRC_INI) {
+		if (args.has(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) ||
+		    args.has(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE))
+			return bad("create_qp of an XRC initiator");
+	} else if (!is_a("cq", args.handle(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE))) {
+		return ENOENT;
+	}
 	const uint32_t handle = add("qp", user_handle);
 	FakeObject &qp = objects[handle];
 	const uint32_t tail = std::max(cap.max_send_sge * 16, cap.max_inline_data);
@@ -361,7 +379,7 @@ int FakeKernel::create_qp(Args &args)
 	qp.ring =
 		std::make_shared<FakeRing>(std::max(cap.max_send_wr, 1u), (64 + tail + 63) & ~63u);
 	driver.sq = describe(qp.ring);
-	if (!args.has(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)) {
+	if (!args.has(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) && type != IB_UVERBS_QPT_XRC_INI) {
 		qp.rq = std::make_shared<FakeRing>(std::max(cap.max_recv_wr, 1u),
 						   16 + 16 * cap.max_recv_sge);
 		driver.rq = describe(qp.rq);
@@ -453,6 +471,30 @@ int FakeKernel::reg_dm_mr(Args &args)
 		       bad("reg_dm_mr");
 }
 
+/* The driver is not told of the program: it answers nothing. */
+int FakeKernel::create_target(Args &args, uint64_t user_handle)
+{
+	if (args.has(UVERBS_ATTR_CREATE_QP_PD_HANDLE) ||
+	    args.has(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE) ||
+	    args.has(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) ||
+	    args.has(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE))
+		return bad("create_qp of an XRC target");
+	if (!is_a("xrcd", args.handle(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE)))
+		return ENOENT;
+	args.attrs.at(UVERBS_ATTR_CREATE_QP_HANDLE)->data = add("qp", user_handle);
+	return args.put(UVERBS_ATTR_CREATE_QP_RESP_CAP, ib_uverbs_qp_cap{}) &&
+			       args.put(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, next_qpn++) ?
+		       0 :
+		       bad("create_qp of an XRC target");
+}
+
+bool FakeKernel::is_a(const std::string &kind, uint32_t handle) const
+{
+	auto it = objects.find(handle);
+
+	return it != objects.end() && it->second.kind == kind;
+}
+
 uint32_t FakeKernel::add(const std::string &kind, uint64_t user_handle)
 {
 	FakeObject object;
@@ -525,6 +567,32 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 		ib_uverbs_dealloc_pd req;
 
 		return args.core(&req) ? destroy(req.pd_handle, "pd") : bad("dealloc_pd");
+	}
+	case IB_USER_VERBS_CMD_OPEN_XRCD: {
+		ib_uverbs_open_xrcd req;
+
+		if (!args.core(&req))
+			return bad("open_xrcd");
+		last_xrcd_fd = static_cast<int>(req.fd);
+		last_xrcd_oflags = static_cast<int>(req.oflags);
+		return args.put(UVERBS_ATTR_CORE_OUT, add("xrcd", 0)) ? 0 : bad("open_xrcd");
+	}
+	case IB_USER_VERBS_CMD_CLOSE_XRCD: {
+		ib_uverbs_close_xrcd req;
+
+		return args.core(&req) ? destroy(req.xrcd_handle, "xrcd") : bad("close_xrcd");
+	}
+	case IB_USER_VERBS_CMD_OPEN_QP: {
+		ib_uverbs_open_qp req;
+		ib_uverbs_create_qp_resp resp = {};
+
+		if (!args.core(&req) || req.qp_type != IB_UVERBS_QPT_XRC_TGT)
+			return bad("open_qp");
+		if (!is_a("xrcd", req.pd_handle))
+			return ENOENT;
+		resp.qp_handle = add("qp", req.user_handle);
+		resp.qpn = req.qpn;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("open_qp");
 	}
 	case IB_USER_VERBS_CMD_REG_MR: {
 		struct {

@@ -120,7 +120,8 @@ public:
 	bool fail_mmap = false;
 	int async_fd = -1; /* for events; -1: the library gets none */
 	uint32_t next_qpn = 17;
-	std::string complaint; /* what was malformed, the first time */
+	int last_xrcd_fd = 0, last_xrcd_oflags = 0; /* of OPEN_XRCD */
+	std::string complaint;			    /* what was malformed, the first time */
 
 private:
 	struct Args;
@@ -135,6 +136,8 @@ private:
 	int query_dm(Args &args);
 	int reg_dm_mr(Args &args);
 	int device_memory(uint16_t method, Args &args);
+	int create_target(Args &args, uint64_t user_handle);
+	bool is_a(const std::string &kind, uint32_t handle) const;
 	/* errno, or 0. */
 	int failing(uint32_t command) const;
 	bool is_ours(const Args &args, uint16_t event_fd);

@@ -548,7 +548,8 @@ TEST_F(Objects, QpsThatCannotBeAreRefused)
 	refused(EOPNOTSUPP, [](auto *a) { a->send_ops_flags |= IBV_QP_EX_WITH_TSO; });
 	refused(EOPNOTSUPP, [](auto *a) { a->send_ops_flags |= 1 << 13; }); /* nothing yet */
 	refused(EOPNOTSUPP, [](auto *a) { a->qp_type = IBV_QPT_UC; });
-	refused(EOPNOTSUPP, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_XRCD; });
+	refused(EOPNOTSUPP, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_IND_TABLE; });
+	refused(EINVAL, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_XRCD; });
 	refused(EOPNOTSUPP, [](auto *a) {
 		a->comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
 		a->create_flags = IBV_QP_CREATE_SCATTER_FCS;

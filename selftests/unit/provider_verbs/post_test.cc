@@ -307,7 +307,7 @@ TEST_F(Post, ExtendedSharedQueueIsWhole)
 	ASSERT_NE(srq, nullptr);
 	EXPECT_EQ(srq->pd, pd);
 	EXPECT_EQ(ibv_destroy_srq(srq), 0);
-	attr.srq_type = IBV_SRQT_XRC;
+	attr.srq_type = IBV_SRQT_TM;
 	EXPECT_EQ(verbs_get_ctx(ctx)->create_srq_ex(ctx, &attr), nullptr);
 	EXPECT_EQ(errno, EOPNOTSUPP);
 	EXPECT_EQ(ibv_dealloc_pd(pd), 0);

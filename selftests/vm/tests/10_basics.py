@@ -27,6 +27,7 @@ def _check_limits(t, text):
     at_least("max_ah", 256, 1 << 24)
     at_least("max_qp_rd_atom", 1, 128)
     at_least("max_mr_size", 1 << 31, 1 << 65)
+    t.case("XRC is shown, if the device has it", ("XRC" in text.split()) == t.is_tern, text)
     t.case("port is active", "PORT_ACTIVE" in text and "link_layer:\t\tEthernet" in text, text)
     t.case("vendor and firmware are named" if t.is_tern else "firmware line",
            re.search(r"fw_ver:\s+\S+", text), text)

@@ -6,6 +6,16 @@ LIMIT = 180
 PORT = 18515
 
 
+def _run_xsrq(t, devices, gids):
+    """Initiator, target and XRC SRQs. rxe has no XRC."""
+    for options in ("", "-e"):
+        command = "ibv_xsrq_pingpong -n 100 -s 4097 %s" % options
+        t.pair_case("xsrq %s" % (options or "polling"),
+                    "%s -d %s -g %d" % (command, devices[1], gids[1]),
+                    "%s -d %s -g %d %s" % (command, devices[0], gids[0], t.b.address),
+                    port=PORT, timeout=30)
+
+
 def run(t):
     devices = t.dev(t.a), t.dev(t.b)
     families = {"ipv4": (t.a.address, t.b.address), "ipv6": (t.a.address6, t.b.address6)}
@@ -13,6 +23,8 @@ def run(t):
         gids = [t.gid_index(guest, address) for guest, address in zip(t.guests, addresses)]
         if not t.case("GIDs of " + family, None not in gids, str(gids)):
             continue
+        if t.pair == "tern-tern" and family == "ipv4":
+            _run_xsrq(t, devices, gids)
         for kind in ("rc", "uc", "ud", "srq"):
             for options in ("", "-e"):
                 if family == "ipv6" and options:

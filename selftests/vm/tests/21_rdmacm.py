@@ -21,6 +21,10 @@ def run(t):
     t.pair_case("udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host,
                 port="cm")
     t.pair_case("rdma_client and rdma_server", "rdma_server", "rdma_client -s " + host, port="cm")
+    if t.pair == "tern-tern":
+        # rxe has no XRC.
+        t.pair_case("rdma_xclient and rdma_xserver", "rdma_xserver -c x",
+                    "rdma_xclient -c x -s " + host, port="cm")
     # Datagrams that arrive before the server has joined are lost, and no output shows when it has.
     t.pair_case("mckey", "timeout %d mckey -m 239.77.0.1 -b %s -C 5" % (25 * t.slow, host),
                 "for i in 1 2 3; do sleep %d; timeout %d mckey -s -m 239.77.0.1 -b %s -C 5 || "

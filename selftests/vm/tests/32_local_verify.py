@@ -2,7 +2,8 @@
 """Both processes in one guest: vverify's cases by the local path, and over `lo` without it."""
 
 LIMIT = 300
-QUICK = ("rc/write_imm", "rc/read", "rc/fetch_add", "rc/send/both-ways", "uc/send", "ud/send_imm")
+QUICK = ("rc/write_imm", "rc/read", "rc/fetch_add", "rc/send/both-ways", "uc/send", "ud/send_imm",
+         "xrc/send", "xrc/read")
 
 
 def _run_verify(t, args, prefix=""):
@@ -12,7 +13,7 @@ def _run_verify(t, args, prefix=""):
 def run(t):
     before = t.counter(t.a, "tx_packets")
     _run_verify(t, "-m 'rc/*' -m 'uc/*' -m 'ud/*' -m 'rc/*/both-ways' -m 'mr/*' -m 'mw/*' -m 'srq/*' "
-                "-m 'cq/*'")
+                "-m 'cq/*' -m 'xrc/*'")
     if not t.is_tern:
         return
     # A datagram whose receiver is busy goes as a packet, so a few packets are right.

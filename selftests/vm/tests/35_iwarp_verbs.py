@@ -4,8 +4,9 @@
 PAIRS = ("iwarp-iwarp",)
 LIMIT = 420
 
-# iWARP has no datagrams, unreliable connections, path MTUs or PSNs.
-_WITHOUT = "-x 'uc/*' -x 'uc/*/*' -x 'ud/*' -x 'ud/*/*' -x 'path/mtu-*' -x 'path/psn-*'"
+# iWARP has no datagrams, unreliable connections, XRC, path MTUs or PSNs.
+_WITHOUT = ("-x 'uc/*' -x 'uc/*/*' -x 'ud/*' -x 'ud/*/*' -x 'xrc/*' -x 'path/mtu-*' "
+            "-x 'path/psn-*'")
 
 
 def run(t):

@@ -3,8 +3,12 @@
 #include "player.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace vt {
 namespace {
@@ -49,6 +53,28 @@ template <class T, class F> bool drop(std::vector<T *> *heap, uint64_t choice, F
 	(*heap)[i] = heap->back();
 	heap->pop_back();
 	return true;
+}
+
+// All players run the same program, so they share the domain of its file.
+Xrcd open_shared_domain(ibv_context *context)
+{
+	int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	require(fd >= 0, "/proc/self/exe: %m");
+	Xrcd domain = try_open_domain(context, fd, O_CREAT);
+	int error = errno;
+	close(fd);
+	require(domain != nullptr, "ibv_open_xrcd: %s", strerror(error));
+	return domain;
+}
+
+bool sends_requests(const ibv_qp *qp)
+{
+	return qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND;
+}
+
+bool answers_requests(const ibv_qp *qp)
+{
+	return qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_RECV;
 }
 
 template <class T> bool keep(std::vector<T *> *heap, T *object)
@@ -108,6 +134,8 @@ void Player::open()
 	if (device_->is_iwarp())
 		calls_ = std::make_unique<Calls>(choice_.netdev, random_(),
 						 [this] { return qp_to_connect(); });
+	if (device_->can(IBV_DEVICE_XRC))
+		domain_ = open_shared_domain(device_->context());
 	if (hostile_)
 		scribbler_ = std::make_unique<Scribbler>(device_->context()->cmd_fd, random_(),
 							 &score_->stores);
@@ -128,6 +156,7 @@ void Player::clear()
 		ibv_dereg_mr(mr);
 	for (ibv_srq *srq : srqs_)
 		ibv_destroy_srq(srq);
+	domain_.reset();
 	for (ibv_cq *cq : cqs_)
 		ibv_destroy_cq(cq);
 	for (ibv_pd *pd : pds_)
@@ -136,17 +165,45 @@ void Player::clear()
 	pds_.clear();
 }
 
+// Basic, or of XRC, whose targets find it as long as it is there.
+void Player::make_srq(ibv_pd *pd)
+{
+	if (domain_ && !cqs_.empty() && below(2)) {
+		Srq srq = try_make_xrc_srq(pd, domain_.get(), random_of(cqs_), 1 + below(200));
+		note(kMakeSrq, keep(&srqs_, srq.release()));
+		return;
+	}
+	ibv_srq_init_attr attr = {};
+	attr.attr = {1 + below(200), 1 + below(4), 0};
+	note(kMakeSrq, keep(&srqs_, ibv_create_srq(pd, &attr)));
+}
+
+// A new one, or one of our QPs once more, if that is a target.
+ibv_qp *Player::make_target()
+{
+	if (!qps_.empty() && below(2))
+		return try_open_target(device_->context(), domain_.get(), random_of(qps_)->qp_num)
+			.release();
+	return try_make_target(device_->context(), domain_.get()).release();
+}
+
 void Player::make_qp()
 {
 	if (pds_.empty() || cqs_.empty() || qps_.size() >= kMost)
 		return;
-	const ibv_qp_type types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
+	const ibv_qp_type types[] = {IBV_QPT_RC, IBV_QPT_RC,	   IBV_QPT_UC,
+				     IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV};
+	ibv_qp_type type = types[below(device_->is_iwarp() ? 1 : domain_ ? std::size(types) : 4)];
+	if (type == IBV_QPT_XRC_RECV) {
+		note(kMakeQp, keep(&qps_, make_target()));
+		return;
+	}
 	ibv_qp_init_attr attr = {};
 	attr.send_cq = cqs_[below(cqs_.size())];
 	attr.recv_cq = cqs_[below(cqs_.size())];
 	attr.srq = srqs_.empty() || below(3) ? nullptr : srqs_[below(srqs_.size())];
 	attr.cap = {1 + below(100), 1 + below(100), 1 + below(8), 1 + below(8), below(200)};
-	attr.qp_type = types[below(device_->is_iwarp() ? 1 : 3)];
+	attr.qp_type = type;
 	ibv_qp *qp = ibv_create_qp(pds_[below(pds_.size())], &attr);
 	note(kMakeQp, keep(&qps_, qp));
 }
@@ -159,7 +216,7 @@ void Player::connect_two()
 	ibv_qp *ends[2] = {qps_[below(qps_.size())], qps_[below(qps_.size())]};
 	for (int i = 0; i < 2; i++) {
 		ibv_qp *qp = ends[i], *other = ends[!i];
-		bool ud = qp->qp_type == IBV_QPT_UD, rc = qp->qp_type == IBV_QPT_RC;
+		bool ud = qp->qp_type == IBV_QPT_UD;
 		ibv_qp_attr a = {};
 		a.qp_state = IBV_QPS_INIT;
 		a.port_num = 1;
@@ -182,18 +239,20 @@ void Player::connect_two()
 				      (ud ? 0 :
 					    IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 						       IBV_QP_RQ_PSN) |
-				      (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0));
+				      (answers_requests(qp) ?
+					       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER :
+					       0));
 		a.qp_state = IBV_QPS_RTS;
 		a.timeout = 8;
 		a.retry_cnt = 2;
 		a.rnr_retry = 1;
 		a.max_rd_atomic = 4;
-		int error = ibv_modify_qp(qp, &a,
-					  IBV_QP_STATE | IBV_QP_SQ_PSN |
-						  (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-								   IBV_QP_RNR_RETRY |
-								   IBV_QP_MAX_QP_RD_ATOMIC :
-							0));
+		int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+		if (sends_requests(qp) || answers_requests(qp))
+			mask |= IBV_QP_TIMEOUT;
+		if (sends_requests(qp))
+			mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+		int error = ibv_modify_qp(qp, &a, mask);
 		note(kConnect, !error);
 	}
 }
@@ -236,6 +295,15 @@ void Player::post_recv(ibv_qp *qp, ibv_srq *srq)
 		note(kPostRecv, !ibv_post_recv(qp, &wr, &bad));
 }
 
+// Of an SRQ of ours, mostly; else perhaps of another player's. It need not be of XRC.
+uint32_t Player::some_srq_number()
+{
+	uint32_t number = 0;
+	if (!srqs_.empty())
+		ibv_get_srq_num(random_of(srqs_), &number);
+	return number + (below(4) ? 0 : below(16));
+}
+
 void Player::post_send(ibv_qp *qp)
 {
 	if (mrs_.empty())
@@ -251,7 +319,8 @@ void Player::post_send(ibv_qp *qp)
 	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(1 + below(mr->length + 9)),
 		       mr->lkey};
 	ibv_send_wr wr = {}, *bad;
-	wr.opcode = opcodes[below(qp->qp_type == IBV_QPT_RC ? 6 : 1)];
+	wr.opcode = opcodes[below(sends_requests(qp) ? 6 : 1)];
+	wr.qp_type.xrc.remote_srqn = some_srq_number();
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
 	wr.send_flags = below(2) ? unsigned{IBV_SEND_SIGNALED} : 0;
@@ -390,11 +459,8 @@ void Player::act(Act what)
 			poll(cq);
 		break;
 	case kMakeSrq:
-		if (pd && srqs_.size() < 4) {
-			ibv_srq_init_attr attr = {};
-			attr.attr = {1 + below(200), 1 + below(4), 0};
-			note(what, keep(&srqs_, ibv_create_srq(pd, &attr)));
-		}
+		if (pd && srqs_.size() < 4)
+			make_srq(pd);
 		break;
 	case kDropSrq:
 		note(what, drop(&srqs_, dice, ibv_destroy_srq));

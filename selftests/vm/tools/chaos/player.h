@@ -12,6 +12,7 @@
 #include "device.h"
 #include "objects.h"
 #include "scribbler.h"
+#include "xrc.h"
 
 namespace vt {
 
@@ -73,11 +74,14 @@ private:
 	void take_call_events();
 	void open();
 	void clear();
+	void make_srq(ibv_pd *pd);
 	void make_qp();
+	ibv_qp *make_target();
 	void connect_two();
 	uint32_t qp_to_connect();
 	void post_recv(ibv_qp *qp, ibv_srq *srq);
 	void post_send(ibv_qp *qp);
+	uint32_t some_srq_number();
 	void poll(ibv_cq *cq);
 	ibv_mr *mr_for(const ibv_pd *pd);
 	bool note(Act what, bool ok);
@@ -98,6 +102,7 @@ private:
 	std::vector<ibv_pd *> pds_;
 	std::vector<ibv_mr *> mrs_;
 	std::vector<ibv_mw *> mws_;
+	Xrcd domain_; // XRC: all players' one
 	std::vector<ibv_cq *> cqs_;
 	std::vector<ibv_srq *> srqs_;
 	std::vector<ibv_qp *> qps_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// RNICs only: QPs start in the idle state, and some attributes do not exist in iWARP.
+// RNICs only: QPs start in the idle state, and some attributes and services do not exist in iWARP.
+#include <cerrno>
 #include <cstring>
+
+#include <fcntl.h>
 
 #include "bench.h"
 
@@ -72,9 +75,37 @@ void foreign_attributes(Env &env)
 	env.control.sync();
 }
 
+// iWARP has no such service.
+void no_xrc(Env &env)
+{
+	need_iwarp(env);
+	ibv_context *context = env.device.context();
+	Pd pd = make_pd(context);
+	Cq cq(env.device, {});
+	ibv_xrcd_init_attr domain = {};
+	ibv_qp_init_attr_ex attr = {};
+
+	require(!env.device.can(IBV_DEVICE_XRC), "the device says that it has XRC");
+	domain.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+	domain.fd = -1;
+	domain.oflags = O_CREAT;
+	require(!ibv_open_xrcd(context, &domain) && errno == EOPNOTSUPP, "a domain: %m");
+	attr.send_cq = attr.recv_cq = cq.get();
+	attr.cap = {1, 1, 1, 1, 0};
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.pd = pd.get();
+	attr.qp_type = IBV_QPT_XRC_SEND;
+	require(!ibv_create_qp_ex(context, &attr) && errno == EOPNOTSUPP, "an initiator: %m");
+	attr.comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	attr.qp_type = IBV_QPT_XRC_RECV;
+	require(!ibv_create_qp_ex(context, &attr) && errno == EOPNOTSUPP, "a target: %m");
+	env.control.sync();
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"rnic/idle", idle});
 	list.push_back({"rnic/foreign-attributes", foreign_attributes});
+	list.push_back({"rnic/no-xrc", no_xrc});
 });
 
 } // namespace

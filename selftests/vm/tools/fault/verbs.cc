@@ -5,10 +5,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
+
 #include "cq.h"
 #include "link.h"
 #include "objects.h"
 #include "post.h"
+#include "xrc.h"
 
 namespace vt {
 namespace {
@@ -237,6 +240,45 @@ void add_qps(std::vector<Call> *calls, const Base &base)
 	});
 }
 
+struct XrcGround {
+	explicit XrcGround(ibv_context *context)
+		: domain(open_domain(context)), target(make_target(context, domain.get()))
+	{}
+
+	Xrcd domain;
+	QpOwner target;
+};
+
+void add_xrc(std::vector<Call> *calls, const Base &base)
+{
+	ibv_context *context = base->context();
+	auto xrc = std::make_shared<XrcGround>(context);
+
+	add_object<ibv_xrcd>(
+		calls, "xrcd", [=] { return try_open_domain(context, -1, O_CREAT).release(); },
+		close_domain);
+	add_object<ibv_srq>(
+		calls, "xrc-srq",
+		[=] {
+			return try_make_xrc_srq(base->pd.get(), xrc->domain.get(), base->cq.get())
+				.release();
+		},
+		ibv_destroy_srq);
+	add_object<ibv_qp>(calls, "initiator", qp_of(base, IBV_QPT_XRC_SEND), ibv_destroy_qp);
+	// Not made: if ib_core finds no memory after the driver did, it counts the target for ever.
+	Make<ibv_qp> make = [=] { return make_target(context, xrc->domain.get()).release(); };
+	calls->push_back({"destroy-target", [=] {
+				  return std::make_unique<Destroying<ibv_qp>>(make, ibv_destroy_qp);
+			  }});
+	add_object<ibv_qp>(
+		calls, "opened-target",
+		[=] {
+			return try_open_target(context, xrc->domain.get(), xrc->target->qp_num)
+				.release();
+		},
+		ibv_destroy_qp);
+}
+
 // ---- RoCE: a QP that is its own peer
 
 LinkOptions few_words(ibv_qp_type type)
@@ -403,6 +445,8 @@ std::vector<Call> verbs_calls(const Device &device)
 	add_cqs(&calls, base);
 	add_srqs(&calls, base);
 	add_qps(&calls, base);
+	if (device.can(IBV_DEVICE_XRC))
+		add_xrc(&calls, base);
 	if (!device.is_iwarp())
 		add_roce(&calls, base);
 	return calls;

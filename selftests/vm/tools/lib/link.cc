@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "placement.h"
 
@@ -18,18 +19,40 @@ static uint64_t send_operations(ibv_qp_type type, const Device &device)
 		ops |= IBV_QP_EX_WITH_SEND_WITH_IMM;
 	if (type != IBV_QPT_UD)
 		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
-	if (type == IBV_QPT_RC)
+	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
 		ops |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-	if (type == IBV_QPT_RC && device.can(IBV_DEVICE_MEM_WINDOW_TYPE_2B))
+	if ((type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND) &&
+	    device.can(IBV_DEVICE_MEM_WINDOW_TYPE_2B))
 		ops |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |
 		       IBV_QP_EX_WITH_SEND_WITH_INV;
 	return ops;
 }
 
+static uint32_t random_psn(const LinkOptions &options)
+{
+	return options.psn ? *options.psn : std::random_device()() & 0xffffff;
+}
+
+// Reliable, with requests to send; with requests to answer.
+static bool sends_requests(ibv_qp_type type)
+{
+	return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
+}
+
+static bool answers_requests(ibv_qp_type type)
+{
+	return type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
+}
+
+Link::Link(const Device &device, QpOwner qp, const LinkOptions &options)
+	: device_(device), pd_(nullptr), options_(options), psn_(random_psn(options)),
+	  qp_(std::move(qp))
+{}
+
 Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	   const LinkOptions &options)
-	: device_(device), pd_(pd), options_(options)
+	: device_(device), pd_(pd), options_(options), psn_(random_psn(options))
 {
 	ibv_qp_init_attr_ex attr = {};
 	attr.send_cq = send_cq;
@@ -44,6 +67,10 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	attr.sq_sig_all = options.all_signalled;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.pd = pd;
+	if (options.type == IBV_QPT_XRC_RECV) {
+		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+		attr.xrcd = options.xrcd;
+	}
 	if (options.modern) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = send_operations(options.type, device);
@@ -53,6 +80,8 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	qp_.reset(ibv_create_qp_ex(device.context(), &attr));
 	if (!qp_)
 		refuse("ibv_create_qp_ex", errno);
+	if (options.type == IBV_QPT_XRC_RECV)
+		return;
 	require(attr.cap.max_send_wr >= options.send_wr && attr.cap.max_send_sge >= options.sges,
 		"create_qp gave less than asked");
 	inline_bytes_ = attr.cap.max_inline_data;
@@ -60,7 +89,6 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 		inline_bytes_, options.inline_bytes);
 	if (options.modern)
 		ex_ = ibv_qp_to_qp_ex(qp_.get());
-	psn_ = options.psn ? *options.psn : std::random_device()() & 0xffffff;
 }
 
 uint32_t Link::mtu() const
@@ -121,7 +149,7 @@ void Link::to_rtr(const QpAddress &peer)
 		attr.ah_attr = way_to(peer);
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	}
-	if (options_.type == IBV_QPT_RC) {
+	if (answers_requests(options_.type)) {
 		attr.max_dest_rd_atomic = options_.rd_atomic;
 		attr.min_rnr_timer = options_.min_rnr_timer;
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -136,13 +164,15 @@ void Link::to_rts()
 	attr.qp_state = IBV_QPS_RTS;
 	attr.sq_psn = psn_;
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-	if (options_.type == IBV_QPT_RC) {
-		attr.timeout = options_.timeout;
+	attr.timeout = options_.timeout;
+	if (sends_requests(options_.type)) {
 		attr.retry_cnt = options_.retries;
 		attr.rnr_retry = options_.rnr_retries;
 		attr.max_rd_atomic = options_.rd_atomic;
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
+	} else if (options_.type == IBV_QPT_XRC_RECV) {
+		mask |= IBV_QP_TIMEOUT;
 	}
 	int error = modify(&attr, mask);
 	require(!error, "to RTS: %s", strerror(error));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A QP connected to a QP of the peer: creation, address exchange, state changes.
+// A QP connected to a QP of the peer (XRC_SEND to XRC_RECV): creation, address exchange, state changes.
 #ifndef TERN_VM_LINK_H
 #define TERN_VM_LINK_H
 
@@ -23,7 +23,8 @@ struct LinkOptions {
 	bool modern = false;	// ibv_wr_* instead of ibv_post_send
 	bool placement = false; // with modern: also FLUSH and ATOMIC WRITE, as far as possible
 	bool all_signalled = false;
-	ibv_srq *srq = nullptr;
+	ibv_srq *srq = nullptr;	  // XRC_RECV: where its receives are posted
+	ibv_xrcd *xrcd = nullptr; // XRC_RECV
 	int access = kAllAccess;
 	std::optional<ibv_mtu> mtu;  // default: the smaller of both ports' active MTUs
 	std::optional<uint32_t> psn; // default: random
@@ -42,6 +43,8 @@ class Link {
 public:
 	Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 	     const LinkOptions &options);
+	// A QP that exists.
+	Link(const Device &device, QpOwner qp, const LinkOptions &options);
 
 	// Exchanges addresses and goes to RTS. Both sides call it.
 	void connect(Control &control) { connect_all({this}, control); }

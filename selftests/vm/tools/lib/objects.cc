@@ -33,6 +33,11 @@ std::optional<DmaBuf> dma_buf_for(MrKind kind, size_t bytes)
 
 } // namespace
 
+int close_domain(ibv_xrcd *domain)
+{
+	return ibv_close_xrcd(domain);
+}
+
 Pd make_pd(ibv_context *context)
 {
 	Pd pd(ibv_alloc_pd(context));

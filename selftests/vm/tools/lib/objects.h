@@ -26,6 +26,9 @@ template <auto Destroy> struct Destroyer {
 	}
 };
 
+// ibv_close_xrcd(), which is an inline function.
+int close_domain(ibv_xrcd *domain);
+
 using Pd = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
 using Mr = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
 // Not inline, as ibv_free_dm() is: Dm is known to several files.
@@ -33,6 +36,7 @@ int free_dm(ibv_dm *dm);
 using Dm = std::unique_ptr<ibv_dm, Destroyer<free_dm>>;
 using Mw = std::unique_ptr<ibv_mw, Destroyer<ibv_dealloc_mw>>;
 using Ah = std::unique_ptr<ibv_ah, Destroyer<ibv_destroy_ah>>;
+using Xrcd = std::unique_ptr<ibv_xrcd, Destroyer<close_domain>>;
 using Srq = std::unique_ptr<ibv_srq, Destroyer<ibv_destroy_srq>>;
 using QpOwner = std::unique_ptr<ibv_qp, Destroyer<ibv_destroy_qp>>;
 using Channel = std::unique_ptr<ibv_comp_channel, Destroyer<ibv_destroy_comp_channel>>;

@@ -22,6 +22,8 @@ void build_classic(const Link &link, const Work &work, ibv_send_wr *wr)
 		wr->invalidate_rkey = work.key;
 	else
 		wr->imm_data = htonl(work.imm);
+	if (link.options().type == IBV_QPT_XRC_SEND)
+		wr->qp_type.xrc.remote_srqn = work.srqn;
 	if (link.options().type == IBV_QPT_UD) {
 		wr->wr.ud = {link.ah(), link.peer().qpn, link.peer().qkey};
 	} else if (work.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -82,6 +84,8 @@ void build_modern(const Link &link, const Work &work)
 	}
 	if (link.options().type == IBV_QPT_UD)
 		ibv_wr_set_ud_addr(qp, link.ah(), link.peer().qpn, link.peer().qkey);
+	if (link.options().type == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(qp, work.srqn);
 	if (work.flags & IBV_SEND_INLINE) {
 		std::vector<ibv_data_buf> parts;
 		parts.reserve(work.sges.size());

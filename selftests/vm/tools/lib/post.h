@@ -23,6 +23,7 @@ struct Work {
 	uint64_t remote_va = 0;
 	uint32_t rkey = 0;
 	uint64_t compare_add = 0, swap = 0;
+	uint32_t srqn = 0;    // XRC_SEND: the peer's
 	ibv_mw *mw = nullptr; // BIND_MW
 	uint32_t new_rkey = 0;
 	ibv_mw_bind_info bind = {};

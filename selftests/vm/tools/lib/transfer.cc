@@ -178,6 +178,7 @@ private:
 				  (b_.inlined ? IBV_SEND_INLINE : 0) |
 				  (b_.fence ? IBV_SEND_FENCE : 0);
 			w.imm = m;
+			w.srqn = b_.srqn;
 			w.rkey = peer_.rkey;
 			w.remote_va = peer_.va + target_at(m);
 			if (b_.is_atomic())

@@ -29,6 +29,7 @@ struct Batch {
 	bool from_server = false; // direction: else from the client
 	bool both_ways = false;
 	uint64_t seed = 0; // mixed with the session's
+	uint32_t srqn = 0; // XRC: the passive side's
 
 	bool is_send() const { return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM; }
 	bool has_imm() const
