@@ -434,8 +434,10 @@ void rc_req_ask_again(struct rc_req *q, u32 psn)
 	if (q->state == RC_REQ_ERROR)
 		return;
 	go_back(q, psn);
-	/* What else was asked for comes, and says that psn was lost. */
+	/* What else was asked for by now comes, and says that something was lost. */
 	q->recovering = true;
+	q->asking_again = true;
+	q->again_psn = q->psn_max;
 }
 
 /* The oldest incomplete work request fails, for a reason given by the peer or the network. */
@@ -483,7 +485,9 @@ static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
 	q->rnr_wait_ns = 0;
-	q->recovering = false;
+	if (q->asking_again && !psn_before(q->psn_una, q->again_psn))
+		q->asking_again = false;
+	q->recovering = q->asking_again;
 	q->rnr_until_ns = 0;
 	if (q->psn_una == q->psn_max)
 		q->deadline_ns = 0;

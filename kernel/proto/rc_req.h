@@ -114,6 +114,8 @@ struct rc_req {
 	u8  rnr_left;
 	u8  backoff;		/* doublings of the next wait */
 	bool recovering;	/* went back: ignore old evidence of the loss until progress */
+	bool asking_again;	/* the same until again_psn: rc_req_ask_again() */
+	u32 again_psn;
 	u64 deadline_ns;	/* 0: timer off */
 	u64 armed_ns;		/* when that was set */
 	u64 silent_ns;		/* when the peer began to owe an answer */

@@ -143,6 +143,26 @@ TEST_F(RcReq, LostReadResponseAsksForTheRestOnly)
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
 
+// A response that could not be taken in is asked for again. What the peer had sent behind it says that
+// it was lost, before and after it comes again; no retry is counted for that.
+TEST_F(RcReq, AskingAgainForAReadResponseIsNoRetry)
+{
+	q.retry_left = 0;
+	post(WR_READ, 256 * 4);
+	post(WR_READ, 256 * 4);
+	send();
+	EXPECT_EQ(rx(OP_READ_RESP_FIRST, 0, kAck, 256).kind, RC_REQ_PLACE);
+	rc_req_ask_again(&q, kPsn);
+	EXPECT_EQ(data(OP_READ_RESP_MIDDLE, 1, 256).event, RC_EV_IMPLIED_NAK);
+	auto runs = send();
+	ASSERT_FALSE(runs.empty());
+	EXPECT_EQ(rel(runs[0].psn), 0u);
+	EXPECT_EQ(data(OP_READ_RESP_FIRST, 0, 256).kind, RC_REQ_PLACE);
+	EXPECT_EQ(data(OP_READ_RESP_MIDDLE, 5, 256).event, RC_EV_IMPLIED_NAK);
+	EXPECT_EQ(q.state, RC_REQ_READY);
+	EXPECT_EQ(reap(), Completions{});
+}
+
 TEST_F(RcReq, LateReadResponseAfterCompletionIsNotPlaced)
 {
 	post(WR_READ, 10);

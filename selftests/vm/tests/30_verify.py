@@ -2,7 +2,7 @@
 """Every opcode, size and feature of the verbs, with every byte verified."""
 
 PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
-LIMIT = 420
+LIMIT = 900
 
 
 def run(t):
@@ -10,7 +10,7 @@ def run(t):
         for guest in t.guests:
             t.run(guest, "echo 16 >/proc/sys/vm/nr_hugepages")
         # The test jumbo has the longer path MTUs.
-        t.tool("vverify", "-f 4 -x path/mtu-2048 -x path/mtu-4096", timeout=300)
+        t.tool("vverify", "-f 4 -x path/mtu-2048 -x path/mtu-4096", timeout=600)
         t.tool("vverify", "-f 6 -m 'rc/*' -m 'uc/*' -m 'ud/*' -m 'mr/iova'", timeout=120,
                prefix="ipv6/")
     else:
