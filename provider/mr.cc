@@ -61,6 +61,7 @@ ibv_mr *reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 		errno = EBADF;
 		return nullptr;
 	}
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	mr = new_mr(pd, VERBS_MR_TYPE_DMABUF_MR, reinterpret_cast<void *>(offset), length, access);
 	if (!mr)
 		return nullptr;
