@@ -36,24 +36,21 @@ void roce_dest_read(struct sk_buff *skb, struct roce_dest *to)
 		roce_gid_from_ip4(&to->gid, ip_hdr(skb)->daddr);
 		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
 	}
+	/*
+	 * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with
+	 * one of our own addresses as its source, IPv6 and Ethernet do not: then a neighbour
+	 * could pretend to be the peer of a QP whose peer is on this host. (To a group anybody
+	 * may send; own packets to it come back by the netdev that they left by.)
+	 */
+	to->may_deceive = network != RDMA_NETWORK_IPV4 && !to->loopback && !to->mcast;
 }
 
-/*
- * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with one
- * of our own addresses as its source, IPv6 and Ethernet do not: then a neighbour could
- * pretend to be the peer of a QP whose peer is on this host. (To a group anybody may send;
- * own packets to it come back by the netdev that they left by.)
- */
 bool roce_dest_is_deceived(const struct roce_net *rn, const struct tern_dev *dev,
 			   const struct sk_buff *skb, const struct roce_dest *to)
 {
-	enum rdma_network_type network = roce_skb_network(skb);
-	const struct in6_addr *from;
+	const struct in6_addr *from = &ipv6_hdr(skb)->saddr;
 
-	if (network == RDMA_NETWORK_IPV4 || to->loopback || to->mcast)
-		return false;
-	from = &ipv6_hdr(skb)->saddr;
-	if (network == RDMA_NETWORK_ROCE_V1)
+	if (to->type == IB_GID_TYPE_ROCE)
 		return roce_gid_find(rn, (const union ib_gid *)from, to->type, to->iif, false);
 	/* a link-local one may be another host's on another link */
 	return tern_ipv6_dev_find(dev->net, from,

@@ -19,11 +19,15 @@ struct roce_dest {
 	int iif;
 	bool loopback;		/* that is `lo` */
 	bool mcast;
+	bool may_deceive;	/* its source has to be looked at */
 };
 
 /* The network header is linear. */
 void roce_dest_read(struct sk_buff *skb, struct roce_dest *to);
-/* Does the packet, which is for dev, claim to come from this host, and does not? Under RCU. */
+/*
+ * Does the packet, which is for dev and may deceive, claim to come from this host, and does
+ * not? Under RCU.
+ */
 bool roce_dest_is_deceived(const struct roce_net *rn, const struct tern_dev *dev,
 			   const struct sk_buff *skb, const struct roce_dest *to);
 /* RoCEv1: does Ethernet say that the frame is for this host, and the GRH, for a port or a group? */

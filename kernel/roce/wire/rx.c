@@ -228,7 +228,7 @@ static void take_all(struct roce_net *rn, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (unlikely(roce_dest_is_deceived(rn, dev, skb, &to))) {
+	if (to.may_deceive && unlikely(roce_dest_is_deceived(rn, dev, skb, &to))) {
 		tern_count_add(dev, TERN_CNT_RX_BAD_PATH, max_t(u32, skb_shinfo(skb)->gso_segs, 1));
 		kfree_skb(skb);
 		return;
