@@ -15,6 +15,10 @@ void clear_reserved(u8 *hdr, u32 flags)
 	hdr[8] &= 0x80;
 	if (flags & OPF_XRCETH)
 		hdr[BTH_BYTES] = 0;
+	if (flags & OPF_FETH) {
+		memset(hdr + BTH_BYTES, 0, FETH_BYTES - 1);
+		hdr[BTH_BYTES + FETH_BYTES - 1] &= FETH_PLACEMENT_MASK | FETH_SELECTIVITY_MASK;
+	}
 	if (flags & OPF_DETH)
 		hdr[BTH_BYTES + 4] = 0;
 	if (flags & OPF_CNP)

@@ -175,6 +175,9 @@ private:
 		wr.op = static_cast<u8>(is_reliable()	 ? in_.below(WR_LOCAL + 1) :
 					in_.below(3) < 2 ? in_.below(WR_WRITE + 1) :
 							   static_cast<u32>(WR_LOCAL));
+		// The send queue refuses them before an engine sees them.
+		if (q_.cfg.service == BTH_XRC && wr_is_placement(&wr))
+			wr.op = WR_WRITE;
 		wr.flags = in_.byte() & 0x1f;
 		wr.length = draw_length(in_, q_.cfg.pmtu);
 		if (wr.length > 0x80000000u)
