@@ -21,6 +21,13 @@ RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND la
 UC = {0x20 + code: "UC " + RC[code] for code in range(0x0c)}
 UD = {0x64: "UD SEND only", 0x65: "UD SEND only imm"}
 INVALIDATE = {0x16: "SEND last inv", 0x17: "SEND only inv"}
+RESPONSES = range(0x0d, 0x13)
+# Requests go from a to b.
+XRC_CASES = ("send", "send_imm", "write", "write_imm", "read", "cmp_swap", "fetch_add",
+             "send-invalidate")
+XRC_REQUESTS = {0xa0 + code: "XRC " + name for code, name in RC.items() if code not in RESPONSES}
+XRC_REQUESTS[0xa0 + 0x17] = "XRC " + INVALIDATE[0x17]
+XRC_RESPONSES = {0xa0 + code: "XRC " + RC[code] for code in RESPONSES}
 ATOMIC_WRITE = {0x1d: "ATOMIC WRITE"}
 
 
@@ -43,6 +50,8 @@ def _capture_traffic(t, kind):
     capture = Capture(t, t.b, wanted)
     cases = "-m 'rc/*/from-server' -m 'uc/*/from-server' -m 'ud/*/from-server' " \
             "-m 'rc/*/both-ways' -m 'mw/type2-send-inv'"
+    if t.pair == "tern-tern":
+        cases += "".join(" -m xrc/" + name for name in XRC_CASES)
     t.tool("vverify", "%s %s" % (options, cases), timeout=150, prefix=kind + "/")
     address = t.b.address6 if kind == "ipv6" else t.b.address
     t.pair_run(rping(3, "-s -a " + address), rping(3, "-c -a " + address), port="cm",
@@ -82,6 +91,8 @@ def run(t):
                 wanted.update(UD)
             elif t.lab.driver_of(t.pair, "b") != "rxe":
                 wanted.update({0x16: INVALIDATE[0x16]})
+            if t.pair == "tern-tern":
+                wanted.update(XRC_REQUESTS if guest is t.a else XRC_RESPONSES)
             missing = [name for code, name in wanted.items() if not seen.opcodes[source][code]]
             t.case("%s: guest %s sent every opcode" % (kind, guest.name), not missing,
                    "missing: " + ", ".join(missing))
