@@ -81,8 +81,8 @@ void shapes(Env &env)
 	run_batch({env, {&b.link}, b.cq, b.cq, b.arena}, batch);
 }
 
-// Memory on demand, also that of the SRQ's receives. Its pages are taken away all the time, and come
-// back with the next fault.
+// Memory on demand, also that of the SRQ's receives. Its pages are taken away again and again, but not
+// faster than a slow machine can bring them back: then a READ gets nowhere, and its retries end.
 void on_demand(Env &env)
 {
 	ibv_device_attr_ex attr{};
@@ -98,7 +98,7 @@ void on_demand(Env &env)
 	std::jthread thief([&](const std::stop_token &stop) {
 		while (!stop.stop_requested()) {
 			madvise(b.arena.at(0), b.arena.size(), MADV_DONTNEED);
-			usleep(300);
+			usleep(5000);
 		}
 	});
 	Batch batch;
