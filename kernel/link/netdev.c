@@ -45,7 +45,8 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 		return -EINVAL;
 	}
 	if (!transport->any_netdev && (netdev->type != ARPHRD_ETHER || netdev->addr_len != ETH_ALEN)) {
-		pr_err("tern: %s: %s is not an Ethernet interface\n", name, netdev->name);
+		pr_err("tern: %s: %s is not an Ethernet interface; links of type tern_iwarp take any\n",
+		       name, netdev->name);
 		return -EINVAL;
 	}
 	if (!transport->any_netdev && is_vlan_dev(netdev)) {
