@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the pages say of limits and counters is what the code says; names.py does the rest.
 
-limits    tables under a heading "Limits": LIMITS has the code's name for each row
+limits    tables under a heading "Limits": LIMITS has the code's name for each row. A table may have a
+          column for each of tern's transports, beside others
+opcodes   the table under "Send opcodes" has, for tern, the types of QP that the provider knows
 numbers   a constant beside a number, anywhere: "4096 packets (`ROCE_RX_BACKLOG_MAX`)",
           "`NAME` (0x1000)"
 counters  the man page has exactly those of stats.h; of the other pages' tables no name is wrong,
@@ -16,6 +18,7 @@ import names
 from sources import Tree, report, strip
 
 MAN = "Documentation/tern.7"
+RULES = "provider/wqe.h"
 # The constants of these are ours: one that is nowhere was renamed.
 PREFIX = r"(?:TERN|ROCE|RC|IW|MPA|DDP|RDMAP|ACK_HOLD|RC_REQ)_"
 
@@ -48,12 +51,17 @@ LIMITS = {
     "reads and atomics under way, per qp": "max_rd_atomic",
     "reads and atomics in flight, per qp": "max_rd_atomic",
     "region": "",               # by the type that has its length
+    "sges of a read": "TERN_MAX_SGE",
     "sges of a wqe": "TERN_MAX_SGE",
+    "sges of an srq's wqe": "TERN_MAX_SGE",
     "srqs": "max_srq",
     "time until an event": "TERN_CQ_MAX_PERIOD_US",
     "wqes in a send or receive queue": "max_qp_wr",
     "wqes in an srq": "max_srq_wr",
+    "xrc domains": "max_xrcd",
 }
+# Headings of columns, and the folders of the transports that they are about.
+COLUMNS = {"tern RoCE": "roce", "tern iWARP": "iwarp"}
 SCALES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 TIMES_NS = {"ns": 1, "µs": 10**3, "us": 10**3, "ms": 10**6, "s": 10**9}
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+\^\d+(?: - 1)?|\d[\d,]*(?:\.\d+)?")
@@ -110,47 +118,98 @@ class Code:
         except (SyntaxError, TypeError, ZeroDivisionError):
             return None
 
-    def limit(self, name):
-        """The value of a limit: a constant's, or what RoCE's table says, then any other's."""
+    def limit(self, name, transport):
+        """The value of a limit: a constant's, or that of a transport, which is 0 if it has none."""
         if name.isupper():
             return self.evaluate(name)
-        tables = sorted(self.limits.items(), key=lambda item: "/roce/" not in item[0])
-        return next((self.evaluate(table[name]) for _, table in tables if name in table), None)
+        tables = [table for path, table in self.limits.items() if "/%s/" % transport in path]
+        return self.evaluate(tables[0].get(name, "0")) if tables else None
 
 
 # ---- what the pages say ----
 
+def _tables(text, heading):
+    """The tables under a heading, each a list of rows, each a list of cells."""
+    for section in re.findall(r"^#+ %s\n(.*?)(?=^#|\Z)" % heading, text, re.M | re.S):
+        for table in re.findall(r"(?:^\|.+\|\n?)+", section, re.M):
+            yield [[cell.strip() for cell in row.strip("|").split("|")]
+                   for row in table.splitlines()]
+
+
+def _columns(table):
+    """[(column, transport)] of a table with headings."""
+    return [(at, COLUMNS[name]) for at, name in enumerate(table[0]) if name in COLUMNS]
+
+
 def _rows(path, text):
-    """(label, value) of each row of a page's tables of limits."""
+    """(label, transport, value) of each row of a page's tables of limits."""
     if path == MAN:
         section = re.search(r"^\.Sh LIMITS\n(.*?)^\.El", text, re.M | re.S)
-        if section:
-            yield from re.findall(r"^\.It (.*?) Ta (.*)$", section[1], re.M)
-        return
-    for section in re.findall(r"^#+ Limits\n(.*?)(?=^#|\Z)", text, re.M | re.S):
-        for row in re.findall(r"^\|(.+)\|$", section, re.M):
-            cells = [cell.strip() for cell in row.split("|")]
-            yield from zip(cells[::2], cells[1::2])
+        for label, value in re.findall(r"^\.It (.*?) Ta (.*)$", section[1] if section else "", re.M):
+            yield label, "roce", value
+    for table in _tables(text, "Limits"):
+        columns = _columns(table)
+        for cells in table[2:] if columns else ():
+            yield from ((cells[0], transport, cells[at]) for at, transport in columns)
+        for cells in table if not columns else ():
+            yield from ((label, "roce", value) for label, value in zip(cells[::2], cells[1::2]))
 
 
 def limits(tree, code):
     seen = 0
     for path in tree.paths(r"Documentation/"):
-        for label, value in _rows(path, tree.texts[path]):
-            if not re.search(r"\d", value):
+        for label, transport, value in _rows(path, tree.texts[path]):
+            said = [0] if value == "none" else [_value(text) for text in NUMBER.findall(value)]
+            if not said:
                 continue
             wanted = LIMITS.get(label.lower())
             if wanted is None:
                 yield "%s: '%s': selftests/lint/facts.py does not know this limit" % (path, label)
                 continue
-            said = [_value(number) for number in NUMBER.findall(value)]
             for at, name in enumerate(wanted.split()):
                 seen += 1
-                is_, says = code.limit(name), said[min(at, len(said) - 1)]
+                is_, says = code.limit(name, transport), said[min(at, len(said) - 1)]
                 if is_ != says:
                     yield "%s: '%s' is %s there, and %s is %s" % (path, label, says, name, is_)
     if not seen:
         yield "no table of limits was found"
+
+
+RULE = re.compile(r"/\* (\w+) \*/ \{([^,{}]*), SendBody")
+TYPES = {"kRc": "RC", "kUc": "UC", "kUd": "UD", "kXrc": "XRC"}
+
+
+def _send_types(tree):
+    """{opcode: {transport: types of QP}} of kSendRules."""
+    found = {}
+    for name, bits in RULE.findall(tree.texts.get(RULES, "")):
+        bits = re.findall(r"k\w+", bits)
+        found[name] = {"roce": {TYPES[bit] for bit in bits if bit in TYPES},
+                       "iwarp": {"RC"} if "kIwarp" in bits else set()}
+    return found
+
+
+def _told_types(text, known):
+    """(opcode, transport, types of QP) of each cell about tern in a page's tables of opcodes."""
+    for table in _tables(text, "Send opcodes"):
+        for cells in table:
+            for name in set(re.findall(r"`(\w+)`", cells[0])) & set(known):
+                yield from ((name, transport, set(re.findall(r"\b(?:RC|UC|UD|XRC)\b", cells[at])))
+                            for at, transport in _columns(table))
+
+
+def opcodes(tree):
+    known = _send_types(tree)
+    for path in tree.paths(r"Documentation/"):
+        told = list(_told_types(tree.texts[path], known))
+        for name, transport, says in told:
+            if says != known[name][transport]:
+                yield "%s: %s, %s: for %s there, and for %s in %s" % (
+                    path, name, transport, " ".join(sorted(says)) or "none",
+                    " ".join(sorted(known[name][transport])) or "none", RULES)
+        missing = {name for name in known if any(known[name].values())} - {cell[0] for cell in told}
+        for name in sorted(missing) if told else ():
+            yield "%s: the opcode %s is missing" % (path, name)
 
 
 def numbers(tree, code):
@@ -197,13 +256,14 @@ def counters(tree):
 def complaints(tree):
     code = Code(tree)
     yield from limits(tree, code)
+    yield from opcodes(tree)
     yield from numbers(tree, code)
     yield from counters(tree)
 
 
 def main():
-    tree = Tree.of("kernel/**/*.[ch]", "uapi/*.h", "Documentation/**/*.md", "Documentation/*.7",
-                   "*.md")
+    tree = Tree.of("kernel/**/*.[ch]", "uapi/*.h", RULES, "Documentation/**/*.md",
+                   "Documentation/*.7", "*.md")
     return report("facts", [*complaints(tree), *names.complaints(names.everything())],
                   "statements of the pages that the code does not bear out")
 

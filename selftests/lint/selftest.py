@@ -380,6 +380,26 @@ static const struct tern_limits limits = {
 It waits 4 ms at most (`ROCE_WAIT_NS`).
 ## Counters
 | `tx_packets`, `rx_packets` | all |
+--- kernel/iwarp/transport.c
+static const struct tern_limits limits = {
+    .max_qp = 1 << 15,
+};
+--- provider/wqe.h
+    /* SEND */ {kIwarp | kRc | kUd, SendBody::kData},
+    /* RDMA_READ */ {kRc | kXrc, SendBody::kSges},
+    /* REG_MR */ {0, SendBody::kNone},
+--- Documentation/verbs.md
+### Send opcodes
+| | tern RoCE | rxe | tern iWARP |
+|---|---|---|---|
+| `SEND` | RC UD | RC UC | RC |
+| `RDMA_READ` (new) | RC XRC | RC | no |
+| `TSO` | no | no | no |
+## Limits
+| | tern RoCE | rxe | tern iWARP |
+|---|---|---|---|
+| QPs | 65536 | 7 | 32768 |
+| CQs | 65536 | 9 | none |
 """
 
     def said(self, files):
@@ -392,6 +412,20 @@ It waits 4 ms at most (`ROCE_WAIT_NS`).
         self.finds_in("kernel/roce/transport.c", "1 << 16", "1 << 17", "max_qp is 131072")
         self.finds_in("Documentation/roce.md", "SGEs of a WQE", "fingers", "'fingers'")
         self.assertIn("no table of limits was found", self.said({}))
+
+    def test_limits_by_transport(self):
+        page = "Documentation/verbs.md"
+        self.finds_in(page, "32768", "65536", "'QPs' is 65536 there, and max_qp is 32768")
+        self.finds_in(page, "none", "9", "'CQs' is 9 there, and max_cq is 0")
+        self.finds_in("kernel/iwarp/transport.c", "1 << 15,", "1 << 15, .max_cq = 4,",
+                      "'CQs' is 0 there, and max_cq is 4")
+
+    def test_opcodes(self):
+        page = "Documentation/verbs.md"
+        self.finds_in(page, "RC UD", "RC", "SEND, roce: for RC there, and for RC UD in")
+        self.finds_in(page, "| RC | no |", "| RC | RC |", "RDMA_READ, iwarp: for RC there")
+        self.finds_in(page, "`RDMA_READ`", "`READ`", "the opcode RDMA_READ is missing")
+        self.finds_in("provider/wqe.h", "kXrc", "kUc", "for RC XRC there, and for RC UC in")
 
     def test_numbers(self):
         self.finds_in("Documentation/roce.md", "4 ms", "5 ms", "ROCE_WAIT_NS is 5000000")
