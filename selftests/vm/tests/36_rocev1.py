@@ -145,7 +145,7 @@ def _check_vlan(t):
     dump = t.start(t.a, "tcpdump -e -i veth0 -c 20 -nn vlan 5 and ether proto 0x8915", 60)
     dump.wait_for("listening on", 20)
     netns.verify(t, "-n veth0.5 -r 1 -m rc/write -m 'ud/*' -x ud/group 10.89.0.2", "v1/over VLAN: ",
-                 "-n veth1.5")
+                 "-d nsb -n veth1.5")
     t.case("frames carry the VLAN's tag", t.finish(dump, 5) and dump.wait().rc == 0 and
            re.search(r"vlan 5\b", dump.output()), dump.output()[-500:])
     t.undo_now()

@@ -3,7 +3,7 @@
 
 from vmtest.lab import LINK, MODULE
 
-LIMIT = 300
+LIMIT = 400
 
 
 def _check_under_load(t, name, act):
@@ -45,6 +45,35 @@ def _check_module_after_link(t):
     t.check_run("rmmod right after the program's end", t.a, "rmmod tern", 30)
 
 
+def _check_programs(t):
+    """Stock programs end when the link goes, wherever they are then."""
+    device, far = t.dev(t.a), t.dev(t.b)
+    gids = [t.gid_index(guest, guest.address) for guest in t.guests]
+    programs, peers = {}, []
+    for name, port, options in (("a program that polls", 18515, ""),
+                                ("a program in ibv_get_cq_event()", 18516, "-e")):
+        command = "ibv_rc_pingpong -n 100000000 -p %d %s" % (port, options)
+        peers.append(t.start(t.b, "%s -d %s -g %d" % (command, far, gids[1]), 90))
+        t.wait_port(t.b, port)
+        programs[name] = t.start(t.a, "%s -d %s -g %d %s" % (command, device, gids[0],
+                                                             t.b.address), 90)
+    peers.append(t.start(t.b, "rping -s -a " + t.b.address, 90))
+    t.wait_cm_listen(t.b)
+    programs["a program of rdma_cm"] = t.start(t.a, "rping -c -a " + t.b.address, 90)
+    watch = t.start(t.a, "ibv_asyncwatch -d " + device, 90)
+    programs["a program in ibv_get_async_event()"] = watch
+    t.sleep(2)
+    for name, program in programs.items():
+        t.case("%s runs" % name, program.running, program.output()[-800:])
+    t.check_run("rdma link delete under stock programs", t.a, "rdma link delete " + device, 30)
+    for name, program in programs.items():
+        t.case("%s ends" % name, t.finish(program, 40), program.output()[-800:])
+    t.case("the device's end is an asynchronous event",
+           "DEVICE_FATAL" in watch.output(), watch.output()[-800:])
+    # RC has no keepalive: a peer that waits for a message is not told.
+    t.kill(*peers)
+
+
 def _set_down_and_up(t):
     t.run(t.a, "ip link set eth0 down; sleep 0.4; ip link set eth0 up; "
                "ip addr add fd77::%d/64 dev eth0 nodad 2>/dev/null; true" % t.a.index)
@@ -55,6 +84,10 @@ def run(t):
     _check_under_load(t, "link deleted", lambda: _delete_link(t))
     t.lab.add_link(t.a)
     t.tool("vverify", "-m rc/write", timeout=60, prefix="after link delete: ")
+
+    if t.is_tern:
+        _check_programs(t)
+        t.lab.add_link(t.a)
 
     _check_module_under_load(t)
     if t.is_tern:

@@ -61,7 +61,7 @@ def _check_vlan(t, kind):
     t.case("a VLAN's addresses are GIDs of the lower netdev's device", True)
     dump = t.start(t.a, "tcpdump -i veth0 -c 20 -nn vlan 5 and udp port 4791", 60)
     dump.wait_for("listening on", 20)
-    netns.verify(t, "-n veth0.5 -m rc/write -m ud/send 10.89.0.2", "over VLAN: ", "-n veth1.5")
+    netns.verify(t, "-n veth0.5 -m rc/write -m ud/send 10.89.0.2", "over VLAN: ", "-d nsb -n veth1.5")
     t.case("the packets carry the VLAN's tag", t.finish(dump, 5) and dump.wait().rc == 0,
            dump.output()[-500:])
 
