@@ -104,6 +104,18 @@ static bool length_ok(const struct rc_resp *r, const struct pkt *k)
 	return true;
 }
 
+/* Rights for the placement types of a FLUSH (IBTA annex A19); types that do not exist need none. */
+static u8 flush_access(u8 feth)
+{
+	u8 need = 0;
+
+	if (feth & FETH_GLOBAL)
+		need |= RC_ACCESS_FLUSH_GLOBAL;
+	if (feth & FETH_PERSISTENT)
+		need |= RC_ACCESS_FLUSH_PERSISTENT;
+	return need;
+}
+
 static bool access_ok(const struct rc_resp *r, const struct pkt *k)
 {
 	u8 need = 0;
@@ -114,6 +126,8 @@ static bool access_ok(const struct rc_resp *r, const struct pkt *k)
 		need = RC_ACCESS_READ;
 	else if (k->op_flags & OPF_ATOMIC)
 		need = RC_ACCESS_ATOMIC;
+	else if (k->op_flags & OPF_FLUSH)
+		need = flush_access(k->feth);
 	return (r->cfg.access & need) == need;
 }
 

@@ -25,6 +25,8 @@ enum rc_access {
 	RC_ACCESS_WRITE	 = 1u << 0,
 	RC_ACCESS_READ	 = 1u << 1,
 	RC_ACCESS_ATOMIC = 1u << 2,
+	RC_ACCESS_FLUSH_GLOBAL = 1u << 3,
+	RC_ACCESS_FLUSH_PERSISTENT = 1u << 4,
 };
 
 struct rc_resp_cfg {

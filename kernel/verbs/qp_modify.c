@@ -10,10 +10,9 @@
 #include "verbs/qp_modify.h"
 #include "verbs/udata.h"
 
-/* Only regions grant FLUSH: of a QP it is not asked. */
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |	\
-		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_FLUSH_GLOBAL |	\
-		   IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_OPTIONAL)
+		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+#define QP_FLUSH_ACCESS (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 /* Refuses attributes that no QP can have here. */
 static int check_supported(const struct ib_qp_attr *attr, int mask)
@@ -50,11 +49,20 @@ static bool path_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, i
 	return true;
 }
 
+/* rdma_cm sets both rights to FLUSH if the device has one of them; regions say which there is. */
+static bool rights_ok(const struct tern_dev *dev, int access)
+{
+	bool flushes = dev->transport->limits->device_cap_flags &
+		       (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT);
+
+	return !(access & ~(QP_ACCESS | (flushes ? QP_FLUSH_ACCESS : 0)));
+}
+
 static bool limits_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr, int mask)
 {
 	u32 max_rd = dev->transport->limits->max_rd_atomic;
 
-	return !((mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) ||
+	return !((mask & IB_QP_ACCESS_FLAGS && !rights_ok(dev, attr->qp_access_flags)) ||
 		 (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > max_rd) ||
 		 (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > max_rd) ||
 		 (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||

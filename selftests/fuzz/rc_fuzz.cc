@@ -479,7 +479,7 @@ public:
 		cfg.service = services[in.below(3)];
 		cfg.max_rd_atomic = static_cast<u8>(in.below(kRes + 1));
 		cfg.min_rnr_timer = 1;
-		cfg.access = in.below(4) ? 7 : in.below(8);
+		cfg.access = in.below(4) ? 31 : in.below(32);
 		cfg.pmtu = 256u << in.below(5);
 		cfg.rq_psn = psn_add(0xfffff0, in.byte());
 		cfg.recv_wait_ns = 20000;
@@ -506,7 +506,7 @@ private:
 	void modify()
 	{
 		if (in_.below(2)) {
-			r_.cfg.access = in_.below(8);
+			r_.cfg.access = in_.below(32);
 			r_.cfg.min_rnr_timer = in_.below(32);
 		} else if (r_.cfg.service != BTH_UC) {
 			resize(in_.below(kRes + 1));

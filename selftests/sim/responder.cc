@@ -23,7 +23,8 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	rc.service = cfg.service();
 	rc.max_rd_atomic = cfg.max_rd_atomic;
 	rc.min_rnr_timer = cfg.rnr_field;
-	rc.access = RC_ACCESS_WRITE | RC_ACCESS_READ | RC_ACCESS_ATOMIC;
+	rc.access = RC_ACCESS_WRITE | RC_ACCESS_READ | RC_ACCESS_ATOMIC | RC_ACCESS_FLUSH_GLOBAL |
+		    RC_ACCESS_FLUSH_PERSISTENT;
 	rc.pkey = PKEY_DEFAULT;
 	rc.dqpn = 0x100 + ((uint32_t)endpoint ^ 1);
 	rc.pmtu = cfg.pmtu;

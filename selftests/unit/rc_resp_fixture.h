@@ -33,7 +33,8 @@ protected:
 		cfg.service = BTH_RC;
 		cfg.max_rd_atomic = 2;
 		cfg.min_rnr_timer = 5;
-		cfg.access = RC_ACCESS_WRITE | RC_ACCESS_READ | RC_ACCESS_ATOMIC;
+		cfg.access = RC_ACCESS_WRITE | RC_ACCESS_READ | RC_ACCESS_ATOMIC |
+			     RC_ACCESS_FLUSH_GLOBAL | RC_ACCESS_FLUSH_PERSISTENT;
 		cfg.pkey = PKEY_DEFAULT;
 		cfg.dqpn = 0x321;
 		cfg.pmtu = kPmtu;

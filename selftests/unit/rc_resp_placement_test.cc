@@ -137,17 +137,35 @@ TEST_F(RcRespPlacement, FlushOfNothingIsAFlush)
 	EXPECT_EQ(answers(), (Words{"read 0 ONLY"}));
 }
 
-// ATOMIC WRITE is a WRITE; FLUSH is a matter of the region alone.
+// ATOMIC WRITE is a WRITE; FLUSH takes the right for each placement type that it names.
 TEST_F(RcRespPlacement, RightsOfTheQp)
 {
-	for (u8 access = 0; access < 8; access++) {
+	const struct {
+		u8 feth, need;
+	} types[] = {
+		{FETH_GLOBAL, RC_ACCESS_FLUSH_GLOBAL},
+		{FETH_PERSISTENT, RC_ACCESS_FLUSH_PERSISTENT},
+		{FETH_GLOBAL | FETH_PERSISTENT,
+		 RC_ACCESS_FLUSH_GLOBAL | RC_ACCESS_FLUSH_PERSISTENT},
+	};
+	for (u8 access = 0; access < 32; access++) {
 		cfg.access = access;
 		start();
 		EXPECT_EQ(judge(store_packet(0)).kind,
 			  access & RC_ACCESS_WRITE ? RC_ACT_ATOMIC_WRITE : RC_ACT_FATAL)
 			<< int(access);
-		start();
-		EXPECT_EQ(judge(flush_packet(0)).kind, RC_ACT_FLUSH) << int(access);
+		for (const auto &type : types)
+			for (u8 selectivity : {FETH_RANGE, FETH_REGION}) {
+				start();
+				judge(flush_packet(0, 4096, type.feth | selectivity));
+				EXPECT_EQ(act.kind, (access & type.need) == type.need ?
+							    RC_ACT_FLUSH :
+							    RC_ACT_FATAL)
+					<< int(access) << " type " << int(type.feth);
+				if (act.kind == RC_ACT_FATAL) {
+					EXPECT_EQ(answers(), (Words{"nak61 0"}));
+				}
+			}
 	}
 }
 

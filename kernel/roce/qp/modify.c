@@ -70,6 +70,10 @@ static u8 resp_access(int qp_access_flags)
 		access |= RC_ACCESS_READ;
 	if (qp_access_flags & IB_ACCESS_REMOTE_ATOMIC)
 		access |= RC_ACCESS_ATOMIC;
+	if (qp_access_flags & IB_ACCESS_FLUSH_GLOBAL)
+		access |= RC_ACCESS_FLUSH_GLOBAL;
+	if (qp_access_flags & IB_ACCESS_FLUSH_PERSISTENT)
+		access |= RC_ACCESS_FLUSH_PERSISTENT;
 	return access;
 }
 

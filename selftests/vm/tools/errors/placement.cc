@@ -36,12 +36,14 @@ struct Attempt {
 	uint32_t key_xor = 0;
 	int access = kFlushable;
 	int qp_access = kAllAccess;
+	int qp_flush = kAccessFlush; // of a FLUSH: besides qp_access
 	FlushArgs flush = {.bytes = 64};
 };
 
 void try_one(Env &env, ibv_wr_opcode opcode, const Attempt &a)
 {
-	ErrorBench b(env, with_placement(a.qp_access), a.access);
+	int more = opcode == kWrFlush ? a.qp_flush : 0;
+	ErrorBench b(env, with_placement(a.qp_access | more), a.access);
 	Work w = b.to_target(opcode, 1, 8);
 	w.remote_va += static_cast<uint64_t>(a.offset);
 	w.rkey ^= a.key_xor;
@@ -112,8 +114,13 @@ void flush_refused(Env &env)
 		{.offset = -1, .status = IBV_WC_SUCCESS, .flush = region},
 		{.key_xor = 0x5500, .flush = region},
 		{.access = kAllAccess, .flush = region},
-		// A QP needs no right for it.
+		// The QP needs the right too, and no other.
 		{.status = IBV_WC_SUCCESS, .qp_access = 0},
+		{.status = IBV_WC_SUCCESS, .qp_flush = kAccessFlushGlobal},
+		{.status = IBV_WC_REM_INV_REQ_ERR, .qp_flush = 0},
+		{.status = IBV_WC_REM_INV_REQ_ERR, .qp_flush = kAccessFlushPersistent},
+		{.status = IBV_WC_REM_INV_REQ_ERR, .qp_flush = kAccessFlushGlobal, .flush = both},
+		{.status = IBV_WC_REM_INV_REQ_ERR, .qp_flush = 0, .flush = region},
 	};
 	for (const Attempt &attempt : attempts)
 		try_one(env, kWrFlush, attempt);
@@ -237,13 +244,39 @@ void region_rights(Env &env)
 	env.control.sync();
 }
 
+// A QP has rights to FLUSH if its device has FLUSH, and then both.
+void qp_rights(Env &env)
+{
+	need_tern(env, "a check of FLUSH rights");
+	Pd pd = make_pd(env.device.context());
+	Cq cq(env.device, {});
+	bool flushes = has_cap(env.device, kCapFlushGlobal | kCapFlushPersistent);
+	for (int right : {kAccessFlushGlobal, kAccessFlushPersistent, kAccessFlush}) {
+		Link link(env.device, pd.get(), cq.get(), cq.get(), {});
+		link.to_init();
+		ibv_qp_attr attr = {};
+		attr.qp_access_flags = static_cast<unsigned>(kAllAccess | right);
+		int error = link.modify(&attr, IBV_QP_ACCESS_FLAGS);
+		require(error == (flushes ? 0 : EINVAL), "rights %#x: %s", right, strerror(error));
+		if (env.device.is_iwarp())
+			continue; // a query shows what is granted by keys
+		int want = kAllAccess | (flushes ? right : 0);
+		ibv_qp_init_attr init = {};
+		error = ibv_query_qp(link.qp(), &attr, IBV_QP_ACCESS_FLAGS, &init);
+		require(!error && attr.qp_access_flags == static_cast<unsigned>(want),
+			"the QP has rights %#x, not %#x", attr.qp_access_flags, want);
+	}
+	env.control.sync();
+}
+
 // A window grants no FLUSH, whatever its region does.
 void flush_through_window(Env &env)
 {
 	need_flush(env);
 	env.both_need(env.device.can(IBV_DEVICE_MEM_WINDOW), "memory windows");
 	Pd pd = make_pd(env.device.context());
-	ErrorBench b(env, with_placement(), kFlushable | IBV_ACCESS_MW_BIND);
+	ErrorBench b(env, with_placement(kAllAccess | kAccessFlush),
+		     kFlushable | IBV_ACCESS_MW_BIND);
 	Mw mw(ibv_alloc_mw(b.bench.pd.get(), IBV_MW_TYPE_1));
 	require(mw != nullptr, "ibv_alloc_mw: %m");
 	if (!env.client) {
@@ -273,6 +306,7 @@ Register cases([](Cases &list) {
 	list.push_back({"placement/no-rd-atomic", no_rd_atomic});
 	list.push_back({"placement/reliable-only", reliable_only});
 	list.push_back({"placement/region-rights", region_rights});
+	list.push_back({"placement/qp-rights", qp_rights});
 });
 
 } // namespace

@@ -18,6 +18,7 @@ constexpr auto kWcFlush = static_cast<ibv_wc_opcode>(8);
 constexpr auto kWcAtomicWrite = static_cast<ibv_wc_opcode>(9);
 constexpr uint64_t kWithFlush = 1u << 11, kWithAtomicWrite = 1u << 12;
 constexpr int kAccessFlushGlobal = 1 << 8, kAccessFlushPersistent = 1 << 9;
+constexpr int kAccessFlush = kAccessFlushGlobal | kAccessFlushPersistent;
 constexpr uint64_t kCapFlushGlobal = 1ull << 38, kCapFlushPersistent = 1ull << 39,
 		   kCapAtomicWrite = 1ull << 40;
 

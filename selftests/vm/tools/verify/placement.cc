@@ -22,9 +22,11 @@ void need(Env &env, bool here, const char *what)
 	env.both_need(here, what);
 }
 
-LinkOptions with_placement()
+LinkOptions with_placement(const Device &device)
 {
 	LinkOptions options;
+	if (has_cap(device, kCapFlushGlobal))
+		options.access |= kAccessFlush;
 	options.modern = options.placement = true;
 	options.send_wr = 256;
 	return options;
@@ -33,7 +35,8 @@ LinkOptions with_placement()
 // A bench whose peer has a region of its own.
 struct PlacementBench {
 	PlacementBench(Env &e, size_t bytes, int access)
-		: env(e), bench(e, with_placement(), 1 << 20), target(bench.pd.get(), bytes, access)
+		: env(e), bench(e, with_placement(e.device), 1 << 20),
+		  target(bench.pd.get(), bytes, access)
 	{
 		target.fill_canary();
 		there = e.control.exchange(target.remote());
