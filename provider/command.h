@@ -87,7 +87,12 @@ public:
 		cmd_.out(UVERBS_ATTR_CORE_OUT, resp);
 		return *this;
 	}
-	/* tern's own part of the response, from tern-abi.h. */
+	/* tern's own parts of the request and of the response, from tern-abi.h. */
+	template <typename Req> WriteCommand &driver_req(const Req &req)
+	{
+		cmd_.in(UVERBS_ATTR_UHW_IN, req);
+		return *this;
+	}
 	template <typename Resp> WriteCommand &driver_resp(Resp *resp)
 	{
 		cmd_.out(UVERBS_ATTR_UHW_OUT, resp);

@@ -29,7 +29,7 @@ bool env_is_set(const char *name)
 constexpr uint64_t kFeatures = TERN_FEATURE_DOORBELL_FILE | TERN_FEATURE_NULL_MR |
 			       TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
 			       TERN_FEATURE_IN_ORDER | TERN_FEATURE_ATOMIC_WRITE |
-			       TERN_FEATURE_FLUSH;
+			       TERN_FEATURE_FLUSH | TERN_FEATURE_RATE_LIMIT;
 
 /* What the kernel says about a context. */
 struct Answer {
@@ -81,6 +81,8 @@ void take_answer(Context *ctx, const Answer &answer)
 		ctx->doorbell_fd = answer.driver.doorbell_fd;
 	ctx->features = answer.driver.features;
 	ctx->in_order = answer.driver.features & TERN_FEATURE_IN_ORDER;
+	ctx->rate_limits =
+		answer.driver.features & TERN_FEATURE_RATE_LIMIT && !is_iwarp(&ctx->base);
 	ctx->cq_options = answer.driver.features & TERN_FEATURE_CQ_OPTIONS;
 	ctx->absent_ops = absent_ops(answer.driver.features);
 	ctx->single_threaded = env_is_set("TERN_SINGLE_THREADED");

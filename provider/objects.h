@@ -31,6 +31,7 @@ struct Context {
 	bool single_threaded; /* TERN_SINGLE_THREADED is set in the environment */
 	bool allow_disassoc;  /* destroying objects of a vanished device succeeds */
 	bool cq_options;      /* TERN_FEATURE_CQ_OPTIONS */
+	bool rate_limits;     /* TERN_FEATURE_RATE_LIMIT, on a device that has it */
 	bool in_order;	      /* TERN_FEATURE_IN_ORDER */
 	uint64_t absent_ops;  /* IBV_QP_EX_WITH_* that the module or the library does not know */
 	/* The library's verbs_context ends with base; how much of this it takes, it decides. */

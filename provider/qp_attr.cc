@@ -18,6 +18,20 @@ int command_query(ibv_qp *qp, int mask, ib_uverbs_query_qp_resp *resp)
 	return WriteCommand(IB_USER_VERBS_CMD_QUERY_QP, req).resp(resp).run(qp->context->cmd_fd);
 }
 
+/* The only form of the command that has a rate. */
+int command_modify_ex(ibv_qp *qp, const ib_uverbs_ex_modify_qp &req, uint32_t max_burst_bytes)
+{
+	const tern_modify_qp_req driver = {max_burst_bytes, 0};
+	ib_uverbs_ex_modify_qp_resp resp{};
+
+	if (!to_context(qp->context)->rate_limits)
+		return EOPNOTSUPP;
+	return WriteCommand(extended(IB_USER_VERBS_EX_CMD_MODIFY_QP), req)
+		.driver_req(driver)
+		.resp(&resp)
+		.run(qp->context->cmd_fd);
+}
+
 /* The requests to attach and to detach are the same. */
 int command_mcast(ibv_qp *qp, uint32_t number, const ibv_gid *gid, uint16_t lid)
 {
@@ -45,10 +59,7 @@ void ah_from_dest(const ib_uverbs_qp_dest &dest, ibv_ah_attr *ah)
 	ah->port_num = dest.port_num;
 }
 
-/*
- * Reads only what the mask names: the rest of *attr need not be initialised. A rate limit is not
- * passed on: the kernel refuses its bit.
- */
+/* Reads only what the mask names: the rest of *attr need not be initialised. */
 void fill_modify(const ibv_qp_attr &attr, int mask, ib_uverbs_modify_qp *req)
 {
 	req->attr_mask = static_cast<uint32_t>(mask);
@@ -126,12 +137,17 @@ int state_error(ibv_qp *qp, bool (*can)(ibv_qp_state))
 /* libibverbs sets qp->state. */
 int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
-	ib_uverbs_modify_qp req{};
+	ib_uverbs_ex_modify_qp req{};
 	int err;
 
-	req.qp_handle = qp->handle;
-	fill_modify(*attr, mask, &req);
-	err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, req).run(qp->context->cmd_fd);
+	req.base.qp_handle = qp->handle;
+	fill_modify(*attr, mask, &req.base);
+	if (mask & IBV_QP_RATE_LIMIT) {
+		req.rate_limit = attr->rate_limit;
+		err = command_modify_ex(qp, req, 0);
+	} else {
+		err = WriteCommand(IB_USER_VERBS_CMD_MODIFY_QP, req.base).run(qp->context->cmd_fd);
+	}
 	if (err)
 		return err;
 
@@ -139,6 +155,19 @@ int modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
 		cq_forget_qp(qp);
 	return 0;
+}
+
+/* A typical packet size is a hint, which no rate here depends on. */
+int modify_qp_rate_limit(ibv_qp *qp, ibv_qp_rate_limit_attr *attr)
+{
+	ib_uverbs_ex_modify_qp req{};
+
+	if (attr->comp_mask || (!attr->rate_limit && (attr->max_burst_sz || attr->typical_pkt_sz)))
+		return EINVAL;
+	req.base.qp_handle = qp->handle;
+	req.base.attr_mask = static_cast<uint32_t>(IBV_QP_RATE_LIMIT);
+	req.rate_limit = attr->rate_limit;
+	return command_modify_ex(qp, req, attr->max_burst_sz);
 }
 
 int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_attr)

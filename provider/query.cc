@@ -73,6 +73,16 @@ void fill_ex(const ib_uverbs_ex_query_device_resp &in, ibv_device_attr_ex *out)
 	out->cq_mod_caps.max_cq_period = in.cq_moderation_caps.max_cq_moderation_period;
 }
 
+ibv_packet_pacing_caps pacing_caps(const Context *ctx)
+{
+	constexpr uint32_t kTypes =
+		1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD | 1u << IBV_QPT_XRC_SEND;
+
+	if (!ctx->rate_limits)
+		return {};
+	return {TERN_MIN_RATE_KBPS, TERN_MAX_RATE_KBPS, kTypes};
+}
+
 } // namespace
 
 /* attr_size may be that of the plain ibv_device_attr, or that of a newer header. */
@@ -93,6 +103,7 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
 	if (err)
 		return err;
 	fill_ex(resp, &full);
+	full.packet_pacing_caps = pacing_caps(to_context(context));
 	memset(static_cast<void *>(attr), 0, attr_size);
 	memcpy(static_cast<void *>(attr), &full, std::min(attr_size, sizeof(full)));
 	return 0;

@@ -295,6 +295,8 @@ enum tern_features {
 	TERN_FEATURE_IN_ORDER		= 1u << 7,
 	TERN_FEATURE_ATOMIC_WRITE	= 1u << 8,	/* TERN_WR_ATOMIC_WRITE, on RoCE */
 	TERN_FEATURE_FLUSH		= 1u << 9,	/* TERN_WR_FLUSH, on RoCE */
+	/* Modify QP takes IB_QP_RATE_LIMIT and tern_modify_qp_req, on RoCE. */
+	TERN_FEATURE_RATE_LIMIT		= 1u << 10,
 };
 
 /*
@@ -375,6 +377,16 @@ struct tern_create_qp_resp {
 	__u32 max_inline;	/* what the SQ's stride holds */
 	__u32 reserved;
 };
+
+/* None: 0. Only with IB_QP_RATE_LIMIT. */
+struct tern_modify_qp_req {
+	__u32 max_burst_bytes;	/* 0: chosen by the module. Rate 0: 0 */
+	__u32 reserved;
+};
+
+/* The rates that IB_QP_RATE_LIMIT may name, besides 0: none. */
+#define TERN_MIN_RATE_KBPS	1
+#define TERN_MAX_RATE_KBPS	100000000
 
 struct tern_create_ah_resp {
 	__u32 ah;

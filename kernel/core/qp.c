@@ -150,7 +150,10 @@ void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mas
 	SET(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	SET(IB_QP_PATH_MIG_STATE, path_mig_state);
 	SET(IB_QP_DEST_QPN, dest_qp_num);
+	SET(IB_QP_RATE_LIMIT, rate_limit);
 #undef SET
+	if (mask & IB_QP_RATE_LIMIT)
+		qp->burst_bytes = qp->new_burst_bytes;
 	/*
 	 * The caller may not know the device: rdma_cm gives the peer's MTU. The lesser one is
 	 * taken.

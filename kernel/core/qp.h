@@ -57,6 +57,8 @@ struct tern_qp {
 	atomic_t marks;			/* enum tern_qp_mark */
 	enum ib_qp_state state;		/* written under run_lock */
 	struct ib_qp_attr attr;		/* as set by modify_qp, under run_lock */
+	u32 burst_bytes;		/* the same, with attr.rate_limit; 0: none was named */
+	u32 new_burst_bytes;		/* what verbs/ is about to set; under modify_lock */
 
 	struct ib_pd *pd;		/* XRC target: NULL; mem has what is borrowed */
 	struct tern_mem_ctx mem;

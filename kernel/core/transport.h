@@ -31,6 +31,7 @@ struct tern_limits {
 	u32 gid_tbl_len, pkey_tbl_len;
 	u32 max_msg_bytes;		/* 2^31 for RoCE */
 	u64 device_cap_flags;
+	bool rate_limits;		/* QPs take IB_QP_RATE_LIMIT */
 	/* Memory on demand: enum ib_odp_transport_cap_bits of RC, UD and XRC. 0: none */
 	u32 odp_rc, odp_ud, odp_xrc;
 };

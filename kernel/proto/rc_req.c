@@ -77,6 +77,7 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 		.state = RC_REQ_READY,
 	};
 	rc_window_init(&q->window, cfg->window, cfg->max_window);
+	pacer_init(&q->pacer, &cfg->rate, cfg->pmtu);
 }
 
 /* ---- sending ---- */
@@ -184,7 +185,9 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	run->first = q->cur_pkt == 0;
 	run->last = last;
 	run->dma_bytes = s->wr.length;
-	run->ack_req = is_reliable(q) && (last || npkts >= until_ackreq(q));
+	/* Nothing follows soon if the pacer lets no more go. */
+	run->ack_req = is_reliable(q) &&
+		       (last || npkts >= until_ackreq(q) || npkts >= q->paced_pkts);
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -220,6 +223,27 @@ static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npk
 		run_carries(q, s, npkts, run);
 }
 
+/* The next packets of a message that carries payload; used: how far ahead of psn_una they are. */
+static bool next_payload(struct rc_req *q, const struct rc_sqe *s, u32 used, u32 max_pkts,
+			 struct run *run)
+{
+	u32 npkts = s->npkts - q->cur_pkt;
+
+	if (is_reliable(q) && used >= q->window.pkts) {
+		q->window.full = true;
+		return false;
+	}
+	if (is_reliable(q))
+		npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
+	npkts = npkts < max_pkts ? npkts : max_pkts;
+	npkts = npkts < q->paced_pkts ? npkts : q->paced_pkts;
+	/* AckReq is on a run's last packet: end the run where one is due. */
+	if (is_reliable(q) && npkts > until_ackreq(q))
+		npkts = until_ackreq(q);
+	run_from_sqe(q, s, npkts, run);
+	return true;
+}
+
 bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 {
 	q->window.full = false;
@@ -233,8 +257,8 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 
 	for (; q->cur != q->head; q->cur++, q->cur_pkt = 0) {
 		struct rc_sqe *s = sqe_at(q, q->cur);
-		u32 npkts, used;
 		s32 acked;
+		u32 used;
 
 		if (s->state == RC_SQE_DONE)
 			continue;
@@ -259,24 +283,14 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 			q->cur_pkt += (u32)acked;
 
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
-		if (wr_has_response(&s->wr)) {
-			if (!may_ask(q, s, used))
-				return false;
-			run_from_sqe(q, s, 1, run);
-			return true;
-		}
-		if (is_reliable(q) && used >= q->window.pkts) {
-			q->window.full = true;
+		q->paced_pkts = pacer_room(&q->pacer, now_ns);
+		if (!q->paced_pkts)
 			return false;
-		}
-		npkts = s->npkts - q->cur_pkt;
-		if (is_reliable(q))
-			npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
-		npkts = npkts < max_pkts ? npkts : max_pkts;
-		/* AckReq is on a run's last packet: end the run where one is due. */
-		if (is_reliable(q) && npkts > until_ackreq(q))
-			npkts = until_ackreq(q);
-		run_from_sqe(q, s, npkts, run);
+		if (!wr_has_response(&s->wr))
+			return next_payload(q, s, used, max_pkts, run);
+		if (!may_ask(q, s, used))
+			return false;
+		run_from_sqe(q, s, 1, run);
 		return true;
 	}
 	return false;
@@ -319,6 +333,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 
 	if (!n || run->slot != q->cur || s->state != RC_SQE_ACTIVE)
 		return;
+	pacer_sent(&q->pacer, n, n < run->npkts ? n * run->pmtu : run->bytes);
 
 	if (wr_has_response(&s->wr)) {
 		u32 end = asked_end(q, s);
@@ -642,6 +657,7 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 		longer = RC_REQ_RNR_BACKOFF_NS;
 	q->rnr_wait_ns = wait < longer ? longer : wait;
 	q->rnr_until_ns = now_ns + q->rnr_wait_ns;
+	q->pacer.until_ns = 0;
 	q->deadline_ns = 0;
 	go_back(q, k->psn);
 }
@@ -736,13 +752,33 @@ void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_ti
 		rc_timer_arm(q, now_ns);
 }
 
+void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate)
+{
+	q->cfg.rate = *rate;
+	pacer_init(&q->pacer, rate, q->cfg.pmtu);
+}
+
 /* ---- time, completion, state ---- */
 
 u64 rc_req_deadline(const struct rc_req *q)
 {
+	u64 until_ns = q->pacer.until_ns;
+
 	if (q->state == RC_REQ_ERROR)
 		return 0;
-	return q->rnr_until_ns ? q->rnr_until_ns : q->deadline_ns;
+	if (q->rnr_until_ns)
+		return q->rnr_until_ns;
+	return until_ns && (!q->deadline_ns || until_ns < q->deadline_ns) ? until_ns :
+									    q->deadline_ns;
+}
+
+/* Does the pacer hold back what would be sent again, from the oldest packet on? */
+static bool is_held_back(const struct rc_req *q)
+{
+	const struct rc_sqe *s = &q->ring[q->cur & q->mask];
+
+	return q->pacer.until_ns && q->cur != q->head && s->state == RC_SQE_ACTIVE &&
+	       psn_add(s->first_psn, q->cur_pkt) == q->psn_una;
 }
 
 enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
@@ -755,11 +791,17 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 			q->rnr_until_ns = 0;
 		return RC_EV_NONE;
 	}
+	if (now_ns >= q->pacer.until_ns)
+		q->pacer.until_ns = 0;
 	if (!q->deadline_ns || now_ns < q->deadline_ns)
 		return RC_EV_NONE;
 	q->deadline_ns = 0;
 	if (q->psn_una == q->psn_max)
 		return RC_EV_NONE;
+	if (is_held_back(q)) {
+		rc_timer_arm(q, q->pacer.until_ns);
+		return RC_EV_NONE;
+	}
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
 	if (retry_from(q, now_ns, q->psn_una))

@@ -19,6 +19,7 @@
 #ifndef TERN_PROTO_RC_REQ_H
 #define TERN_PROTO_RC_REQ_H
 
+#include "pacer.h"
 #include "psn.h"
 #include "rc_window.h"
 #include "run.h"
@@ -67,6 +68,7 @@ struct rc_req_cfg {
 	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
 	u32 max_window;		/* limit of its growth; if it is not above window: no growth */
 	struct rc_ack_timeout ack_timeout;
+	struct pacer_rate rate;	/* of request packets, those that are sent again too */
 };
 
 enum rc_req_state {
@@ -107,6 +109,8 @@ struct rc_req {
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 	struct rc_window window;
+	struct pacer pacer;
+	u32 paced_pkts;		/* that it lets go, as of the last rc_req_next() */
 
 	u32 rd_out;		/* requests on the wire that max_rd_atomic limits */
 	u8  state;		/* enum rc_req_state */
@@ -190,9 +194,9 @@ static inline bool rc_req_post(struct rc_req *q, const struct wr *wr)
 }
 
 /* Does rc_req_next() need the time? If not, now_ns may be 0. */
-static inline bool rc_req_waits_rnr(const struct rc_req *q)
+static inline bool rc_req_needs_time(const struct rc_req *q)
 {
-	return q->rnr_until_ns;
+	return q->rnr_until_ns || q->pacer.kbps;
 }
 
 /*
@@ -240,6 +244,8 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status);
 /* Change an attribute of cfg, for what is under way, too: counting and waiting start again. */
 void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry);
 void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_timeout *timeout);
+/* Begins with a burst. */
+void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate);
 
 /* 0: no timer needed; else call rc_req_timeout() at that time or later. */
 u64 rc_req_deadline(const struct rc_req *q);

@@ -49,6 +49,19 @@
 /* After a loss, each window of packets that comes through adds 1/16 of the window. */
 #define RC_WINDOW_STEPS		16
 
+/* ---- rate limits (pacer.h) ---- */
+
+/*
+ * Bytes, for the headers of a packet: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC and FCS 4 each, 62,
+ * rounded up. Those within a host have none and count alike: a limit is one for work, too.
+ */
+#define PACER_PKT_BYTES		64
+/*
+ * Nanoseconds at the rate: the burst of a program that names none. A timer that is late by less
+ * loses nothing of the rate. Not measured.
+ */
+#define PACER_BURST_NS		2000000
+
 /* ---- RC responder: requests without a receive WQE (rc_resp.c) ---- */
 
 /*

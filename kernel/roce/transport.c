@@ -47,6 +47,7 @@ static const struct tern_limits limits = {
 	.gid_tbl_len = 256,
 	.pkey_tbl_len = 1,
 	.max_msg_bytes = 1u << 31,
+	.rate_limits = true,
 	.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT |
 			    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE |
 			    IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW |

@@ -6,6 +6,7 @@
  */
 #include "core/qp.h"
 #include "core/transport.h"
+#include "tern-abi.h"
 #include "verbs/cq.h"
 #include "verbs/qp_modify.h"
 #include "verbs/udata.h"
@@ -14,10 +15,19 @@
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
 #define QP_FLUSH_ACCESS (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
-/* Refuses attributes that no QP can have here. */
-static int check_supported(const struct ib_qp_attr *attr, int mask)
+/* Does the QP send what can be limited? */
+static bool has_rate(const struct ib_qp *ibqp)
 {
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS || mask & IB_QP_CAP)
+	return to_tern_dev(ibqp->device)->transport->limits->rate_limits &&
+	       ibqp->qp_type != IB_QPT_XRC_TGT && ibqp->qp_type != IB_QPT_GSI;
+}
+
+/* Refuses attributes that no QP can have here. */
+static int check_supported(const struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT) || mask & IB_QP_CAP)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_RATE_LIMIT && !has_rate(ibqp))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_ALT_PATH)
 		return -EINVAL;
@@ -71,7 +81,19 @@ static bool limits_ok(const struct tern_dev *dev, const struct ib_qp_attr *attr,
 		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31));
 }
 
-static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask)
+/* A rate is for a QP that sends: on the way to RTS, there, or drained. */
+static bool rate_ok(const struct ib_qp_attr *attr, int mask, u32 burst_bytes,
+		    enum ib_qp_state cur, enum ib_qp_state next)
+{
+	if (!(mask & IB_QP_RATE_LIMIT))
+		return !burst_bytes;
+	if (next != IB_QPS_RTS && (cur != IB_QPS_SQD || next != IB_QPS_SQD))
+		return false;
+	return attr->rate_limit <= TERN_MAX_RATE_KBPS && (attr->rate_limit || !burst_bytes);
+}
+
+static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int mask,
+			 u32 burst_bytes)
 {
 	struct tern_qp *qp = to_tern_qp(ibqp);
 	struct tern_dev *dev = qp->dev;
@@ -89,10 +111,14 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 		return -ENODEV;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur)
 		return -EINVAL;
-	if (next > IB_QPS_ERR || !dev->transport->qp_may_modify(cur, next, ibqp->qp_type, mask) ||
-	    !path_ok(dev, attr, mask) || !limits_ok(dev, attr, mask))
+	/* Older tables of ib_core know of rates for raw QPs alone: rate_ok() decides. */
+	if (next > IB_QPS_ERR ||
+	    !dev->transport->qp_may_modify(cur, next, ibqp->qp_type, mask & ~IB_QP_RATE_LIMIT) ||
+	    !path_ok(dev, attr, mask) || !limits_ok(dev, attr, mask) ||
+	    !rate_ok(attr, mask, burst_bytes, cur, next))
 		return -EINVAL;
 
+	qp->new_burst_bytes = burst_bytes;
 	err = dev->transport->qp_modify(qp, attr, mask, cur, next);
 	if (err)
 		return err;
@@ -104,13 +130,19 @@ static int modify_locked(struct ib_qp *ibqp, const struct ib_qp_attr *attr, int 
 int tern_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct tern_ibqp *iq = to_tern_ibqp(ibqp);
+	struct tern_modify_qp_req req;
 	int err;
 
-	err = tern_udata_check(udata, 0) ?: check_supported(attr, mask);
+	err = tern_udata_read(udata, &req, sizeof(req), 0);
+	if (err)
+		return err;
+	if (req.reserved)
+		return -EINVAL;
+	err = check_supported(ibqp, attr, mask);
 	if (err)
 		return err;
 	mutex_lock(&iq->modify_lock);
-	err = modify_locked(ibqp, attr, mask);
+	err = modify_locked(ibqp, attr, mask, req.max_burst_bytes);
 	mutex_unlock(&iq->modify_lock);
 	return err;
 }

@@ -364,10 +364,17 @@ private:
 
 	void rare()
 	{
-		switch (in_.below(8)) {
+		switch (in_.below(9)) {
 		case 0:
 			rc_req_flush(&q_);
 			break;
+		case 8: {
+			const pacer_rate rate = {in_.below(4) * in_.word(),
+						 in_.below(2) * in_.word()};
+
+			rc_req_set_rate(&q_, &rate);
+			break;
+		}
 		case 1:
 		case 2:
 			rc_req_drain(&q_, in_.below(2));
@@ -451,6 +458,9 @@ private:
 		for (u32 slot = q_.una; slot != q_.head; slot++)
 			rd += at(slot).rd_held;
 		REQUIRE(rd == q_.rd_out && q_.rd_out <= most_reads_);
+		// What was sent fits the burst.
+		if (q_.pacer.kbps)
+			REQUIRE(q_.pacer.full_ns <= now_ + q_.pacer.burst_ns);
 		if (!is_reliable())
 			return;
 		REQUIRE(q_.window.pkts && q_.window.pkts <= q_.window.max);

@@ -21,6 +21,8 @@ struct QpCfg {
 	uint64_t ack_timeout_ns = 60000;   /* the first wait */
 	uint64_t least_ns = 0, all_ns = 0; /* struct rc_ack_timeout */
 	uint64_t recv_wait_ns = 0;	   /* of the peer's responder */
+	uint32_t rate_kbps = 0;		   /* struct pacer_rate */
+	uint32_t burst_bytes = 0;
 	uint32_t sq_entries = 64;
 	uint32_t rq_entries = 64;
 	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */

@@ -27,6 +27,7 @@ Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	rc.window = cfg.window;
 	rc.max_window = cfg.max_window;
 	rc.ack_timeout = {cfg.ack_timeout_ns, cfg.least_ns, cfg.all_ns};
+	rc.rate = {cfg.rate_kbps, cfg.burst_bytes};
 	rc_req_init(&q, ring_.data(), cfg.sq_entries, 0, &rc);
 	ledger.va_base = rng_.next() & ~0xfffull;
 	ledger.rkey = (uint32_t)rng_.next();
@@ -102,6 +103,18 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 		fail(ep_, "%u packets outstanding, window is %u", ahead, q.window.pkts);
 	if (q.window.pkts > std::max(cfg.window, cfg.max_window) && !stretch_)
 		fail(ep_, "window is %u, at most %u wanted", q.window.pkts, cfg.max_window);
+}
+
+/* n packets have gone: since the beginning no more than the burst and the rate's share. */
+void Requester::check_rate(const struct run &run, uint32_t n)
+{
+	uint64_t burst = std::max(cfg.burst_bytes, cfg.pmtu + PACER_PKT_BYTES);
+
+	paced_bytes_ += (uint64_t)n * PACER_PKT_BYTES +
+			(n < run.npkts ? (uint64_t)n * run.pmtu : run.bytes);
+	if (cfg.rate_kbps && paced_bytes_ > burst + world_.now_ns * cfg.rate_kbps / 8000000 + 1)
+		fail(ep_, "%" PRIu64 " bytes sent by now, too many at %u kbit/s", paced_bytes_,
+		     cfg.rate_kbps);
 }
 
 /* The whole run at once; false if the source is refused. */
@@ -224,6 +237,7 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 		else
 			gone = transmit(wire, run, n, w);
 		rc_req_sent(&q, world_.now_ns, &run, gone);
+		check_rate(run, gone);
 		sent += gone;
 		if (gone < n) {
 			rc_req_fail(&q, run.slot, WR_ST_LOC_PROT_ERR);

@@ -46,6 +46,7 @@ public:
 
 private:
 	void check_run(const struct run &run, uint32_t max_pkts);
+	void check_rate(const struct run &run, uint32_t n);
 	void begin(Work &w);
 	uint32_t transmit(Wire &wire, const struct run &run, uint32_t n, Work &w);
 	bool hand_over(Wire &wire, const struct run &run, Work &w);
@@ -62,7 +63,8 @@ private:
 	Rng rng_;
 	std::vector<struct rc_sqe> ring_;
 	uint32_t partial_, stretch_;
-	uint64_t begun_ = 0; /* work requests that were begun, LOCAL included */
+	uint64_t paced_bytes_ = 0; /* sent, as the pacer counts */
+	uint64_t begun_ = 0;	   /* work requests that were begun, LOCAL included */
 	uint64_t rd_begun_ = 0;
 	uint32_t last_una_ = 0;
 	uint64_t rnr_until_ns_ = 0;

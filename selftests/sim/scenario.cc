@@ -95,9 +95,9 @@ void mixed(World &w, const Options &o)
 }
 
 /* On a perfect wire with receives always posted, nothing is sent twice. */
-void clean(World &w, const Options &o)
+void run_clean(World &w, const Options &o, void (*adjust)(QpCfg &c))
 {
-	connect_pairs(w, o, WireCfg{}, [](QpCfg &c) { c.rq_dry = 0; });
+	connect_pairs(w, o, WireCfg{}, adjust);
 	w.run();
 	for (auto &e : w.ep)
 		if (e->req.timeouts || e->req.seq_naks || e->req.implied_naks || e->req.rnr_naks ||
@@ -107,6 +107,32 @@ void clean(World &w, const Options &o)
 			     " NAKs, %" PRIu64 " implied, %" PRIu64 " RNR, %" PRIu64 " duplicates",
 			     e->req.timeouts, e->req.seq_naks, e->req.implied_naks, e->req.rnr_naks,
 			     e->resp->duplicates);
+}
+
+void clean(World &w, const Options &o)
+{
+	run_clean(w, o, [](QpCfg &c) { c.rq_dry = 0; });
+}
+
+/* 1 to 16 Gbit/s, bursts of a packet to 128 KiB: some waits are longer than ACK timers. */
+void limit_rate(QpCfg &c)
+{
+	c.rate_kbps = 1000000u << c.psn % 5;
+	c.burst_bytes = 1u << c.psn % 18;
+}
+
+void rate(World &w, const Options &o)
+{
+	connect_pairs(w, o, wire_cfg(o), limit_rate);
+	w.run();
+}
+
+void rate_clean(World &w, const Options &o)
+{
+	run_clean(w, o, [](QpCfg &c) {
+		c.rq_dry = 0;
+		limit_rate(c);
+	});
 }
 
 /* Receives that come late, but before a wait ends: nothing is sent twice either. */
@@ -416,6 +442,8 @@ const Scenario scenarios[] = {
 	{"slow-wire", "limited bandwidth with local drops", slow_wire},
 	{"uc", "unreliable connection: whole messages or none, in order", uc},
 	{"xrc", "extended reliable connection: an SRQ for each request", xrc},
+	{"rate", "all operations with rate limits", rate},
+	{"rate-clean", "the same by a perfect wire: a wait is no loss", rate_clean},
 	{"sends", "SEND only", only<WR_SEND>},
 	{"writes", "RDMA WRITE only", only<WR_WRITE>},
 	{"reads", "RDMA READ only", only<WR_READ>},

@@ -75,7 +75,7 @@ protected:
 		run r;
 
 		/* The time is passed only if it is needed. */
-		while (rc_req_next(&q, rc_req_waits_rnr(&q) ? now : 0, max_pkts, &r)) {
+		while (rc_req_next(&q, rc_req_needs_time(&q) ? now : 0, max_pkts, &r)) {
 			runs.push_back(r);
 			if (r.kind == RUN_LOCAL)
 				rc_req_local_done(&q, r.slot, WR_ST_SUCCESS);

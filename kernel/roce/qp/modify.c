@@ -53,6 +53,7 @@ static void enter_reset(struct roce_qp *qp)
 	if (tern_qp_has_sq(base))
 		tern_sq_reset(&base->sq);
 	qp->ud_sending = base->sq.head;
+	memset(&qp->ud_pacer, 0, sizeof(qp->ud_pacer));
 	if (tern_qp_has_rq(base)) {
 		tern_rq_reset(&base->rq);
 		tern_rq_kick_wanted(&base->rq, false);
@@ -98,6 +99,14 @@ static void start_responder(struct roce_qp *qp)
 	qp->resp_ready = true;
 }
 
+static struct pacer_rate rate_of(const struct roce_qp *qp)
+{
+	return (struct pacer_rate){
+		.kbps = qp->base.attr.rate_limit,
+		.burst_bytes = qp->base.burst_bytes,
+	};
+}
+
 static void start_requester(struct roce_qp *qp)
 {
 	const struct ib_qp_attr *attr = &qp->base.attr;
@@ -113,6 +122,7 @@ static void start_requester(struct roce_qp *qp)
 		.window = ROCE_WINDOW_PKTS,
 		.max_window = roce_window_max(ib_mtu_enum_to_int(attr->path_mtu), false),
 		.ack_timeout = ack_timeout(qp),
+		.rate = rate_of(qp),
 	};
 
 	/* Between RESET and here nothing was taken: engine and queue count alike. */
@@ -126,6 +136,16 @@ static void start_requester(struct roce_qp *qp)
 static struct rc_res *alloc_res(u8 max_dest_rd_atomic)
 {
 	return tern_table_alloc(max_t(u32, max_dest_rd_atomic, 1), sizeof(struct rc_res));
+}
+
+static void set_rate(struct roce_qp *qp)
+{
+	struct pacer_rate rate = rate_of(qp);
+
+	if (roce_is_connected(qp))
+		rc_req_set_rate(&qp->req, &rate);
+	else
+		pacer_init(&qp->ud_pacer, &rate, ib_mtu_enum_to_int(IB_MTU_4096));
 }
 
 /* Attributes that may change while the engines run; max_dest_rd_atomic has changed already. */
@@ -152,6 +172,8 @@ static void update_running(struct roce_qp *qp, int mask)
 		if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 			rc_req_set_max_rd_atomic(&qp->req, attr->max_rd_atomic);
 	}
+	if (mask & IB_QP_RATE_LIMIT)
+		set_rate(qp);
 }
 
 /* The state changes now; run_lock held, attributes taken. */

@@ -85,7 +85,7 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 			return ROCE_BLOCKED;
 		if (!*budget)
 			return ROCE_MORE;
-		if (!rc_req_next(req, rc_req_waits_rnr(req) ? roce_now(qp) : 0,
+		if (!rc_req_next(req, rc_req_needs_time(req) ? roce_now(qp) : 0,
 				 max_pkts(qp, *budget), run))
 			/* The engine may have passed by what was already executed, up to the end. */
 			return rc_req_has_unsent(req) ? ROCE_BLOCKED : ROCE_DONE;

@@ -13,6 +13,7 @@
 #include "core/qp.h"
 #include "proto/ack_hold.h"
 #include "proto/opcode.h"
+#include "proto/pacer.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 #include "roce/wire/path.h"
@@ -73,6 +74,7 @@ struct roce_qp {
 	int cpu;			/* that it was run by last */
 	u64 retry_tx_ns;		/* local queue refused: try again then */
 	u32 ud_sending;			/* UD/GSI: next SQ index to send */
+	struct pacer ud_pacer;		/* UD */
 };
 
 static inline struct roce_qp *to_roce_qp(struct tern_qp *qp)

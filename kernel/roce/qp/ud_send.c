@@ -66,6 +66,17 @@ static int copy_payload(struct roce_qp *qp, struct tern_send_wqe *wqe, void *dst
 }
 
 /* -EAGAIN: not now. Else the WQE is done, with *status. */
+/* May a datagram leave, or is it too soon for the QP's rate? */
+static bool is_paced(struct roce_qp *qp)
+{
+	struct pacer *pacer = &qp->ud_pacer;
+
+	if (likely(!pacer->kbps) || pacer_room(pacer, roce_now(qp)))
+		return true;
+	roce_tx_later(qp, pacer->until_ns - roce_now(qp));
+	return false;
+}
+
 static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_status *status)
 {
 	u32 bytes = tern_wqe_bytes(wqe);
@@ -74,7 +85,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	void *dst;
 	int err;
 
-	if (roce_tx_full(&qp->tx, bytes))
+	if (!is_paced(qp) || roce_tx_full(&qp->tx, bytes))
 		return -EAGAIN;
 	*status = IB_WC_SUCCESS;
 	if (bytes > ib_mtu_enum_to_int(tern_transport_mtu(qp->base.dev))) {
@@ -113,6 +124,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		return -EAGAIN;
 	}
 sent:
+	pacer_sent(&qp->ud_pacer, 1, bytes);
 	qp->base.attr.sq_psn = psn_add(qp->base.attr.sq_psn, 1);
 	return 0;
 }

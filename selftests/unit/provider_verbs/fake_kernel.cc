@@ -742,6 +742,19 @@ int FakeKernel::invoke(uint32_t command, Args &args)
 					args.in(UVERBS_ATTR_CORE_IN) + core_bytes);
 		return 0;
 	}
+	case IB_USER_VERBS_EX_CMD_MODIFY_QP | IB_USER_VERBS_CMD_FLAG_EXTENDED: {
+		ib_uverbs_ex_modify_qp req;
+		ib_uverbs_ex_modify_qp_resp resp = {};
+		tern_modify_qp_req driver;
+
+		if (!args.core(&req) || !args.get(UVERBS_ATTR_UHW_IN, &driver) || driver.reserved)
+			return bad("ex_modify_qp");
+		FakeObject &qp = object(req.base.qp_handle);
+		qp.request.assign(args.in(UVERBS_ATTR_CORE_IN),
+				  args.in(UVERBS_ATTR_CORE_IN) + core_bytes);
+		qp.max_burst_bytes = driver.max_burst_bytes;
+		return args.put(UVERBS_ATTR_CORE_OUT, resp) ? 0 : bad("ex_modify_qp");
+	}
 	case IB_USER_VERBS_CMD_QUERY_QP: {
 		struct {
 			uint64_t response;

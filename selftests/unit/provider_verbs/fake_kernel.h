@@ -61,6 +61,7 @@ struct FakeObject {
 	uint64_t user_handle = 0;
 	uint32_t state = 0;		/* QP */
 	uint32_t flags = 0;		/* CQ: of the kernel's attribute */
+	uint32_t max_burst_bytes = 0;	/* QP */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP; device memory */
 	std::shared_ptr<FakeRing> rq;
 	std::vector<unsigned char> request; /* as it came in, the last one */
@@ -85,7 +86,7 @@ public:
 	static constexpr uint64_t kAllFeatures =
 		TERN_FEATURE_NO_SYSCALL_ARM | TERN_FEATURE_ELISION | TERN_FEATURE_DOORBELL_FILE |
 		TERN_FEATURE_NULL_MR | TERN_FEATURE_DEVICE_MEMORY | TERN_FEATURE_CQ_OPTIONS |
-		TERN_FEATURE_ATOMIC_WRITE | TERN_FEATURE_FLUSH;
+		TERN_FEATURE_ATOMIC_WRITE | TERN_FEATURE_FLUSH | TERN_FEATURE_RATE_LIMIT;
 
 	static FakeKernel &get();
 	/* Fresh state. No object or mapping of an earlier test may be in use. */

@@ -470,6 +470,76 @@ TEST_F(Objects, ModifyTellsTheKernelWhatTheMaskNames)
 	EXPECT_EQ(init.send_cq, q.scq);
 }
 
+TEST_F(Objects, RateLimits)
+{
+	Queues q;
+	ib_uverbs_ex_modify_qp seen;
+	ibv_qp_attr attr;
+	ibv_qp_rate_limit_attr limit = {};
+	ibv_device_attr_ex device_attr;
+
+	make(&q);
+	limit.rate_limit = 12345;
+	limit.max_burst_sz = 6789;
+	limit.typical_pkt_sz = 1000;
+	ASSERT_EQ(ibv_modify_qp_rate_limit(q.qp, &limit), 0);
+	auto request = [&] {
+		memcpy(static_cast<void *>(&seen), kernel.object(q.qp->handle).request.data(),
+		       sizeof(seen));
+		return seen.base.attr_mask;
+	};
+	EXPECT_EQ(request(), static_cast<uint32_t>(IBV_QP_RATE_LIMIT));
+	EXPECT_EQ(seen.rate_limit, 12345u);
+	EXPECT_EQ(kernel.object(q.qp->handle).max_burst_bytes, 6789u);
+
+	memset(&attr, 0xff, sizeof(attr));
+	attr.rate_limit = 99;
+	attr.timeout = 3;
+	ASSERT_EQ(ibv_modify_qp(q.qp, &attr, IBV_QP_RATE_LIMIT | IBV_QP_TIMEOUT), 0);
+	EXPECT_EQ(request(), static_cast<uint32_t>(IBV_QP_RATE_LIMIT | IBV_QP_TIMEOUT));
+	EXPECT_EQ(seen.rate_limit, 99u);
+	EXPECT_EQ(seen.base.timeout, 3);
+	EXPECT_EQ(kernel.object(q.qp->handle).max_burst_bytes, 0u);
+
+	limit = {};
+	EXPECT_EQ(ibv_modify_qp_rate_limit(q.qp, &limit), 0);
+	limit.max_burst_sz = 1;
+	EXPECT_EQ(ibv_modify_qp_rate_limit(q.qp, &limit), EINVAL);
+	limit = {};
+	limit.rate_limit = 5;
+	limit.comp_mask = 1;
+	EXPECT_EQ(ibv_modify_qp_rate_limit(q.qp, &limit), EINVAL);
+	ASSERT_EQ(ibv_query_device_ex(ctx, nullptr, &device_attr), 0);
+	EXPECT_EQ(device_attr.packet_pacing_caps.qp_rate_limit_min, 1u);
+	EXPECT_EQ(device_attr.packet_pacing_caps.qp_rate_limit_max, 100000000u);
+	EXPECT_EQ(device_attr.packet_pacing_caps.supported_qpts,
+		  1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD | 1u << IBV_QPT_XRC_SEND);
+}
+
+/* An older module, and iWARP. */
+TEST_F(Objects, NoRateLimits)
+{
+	for (const bool iwarp : {false, true}) {
+		Queues q;
+		ibv_qp_attr attr = {};
+		ibv_qp_rate_limit_attr limit = {};
+		ibv_device_attr_ex device_attr;
+
+		kernel.features = FakeKernel::kAllFeatures;
+		if (iwarp)
+			device.device.transport_type = IBV_TRANSPORT_IWARP;
+		else
+			kernel.features &= ~uint64_t{TERN_FEATURE_RATE_LIMIT};
+		reopen();
+		make(&q);
+		limit.rate_limit = 1000;
+		EXPECT_EQ(ibv_modify_qp_rate_limit(q.qp, &limit), EOPNOTSUPP);
+		EXPECT_EQ(ibv_modify_qp(q.qp, &attr, IBV_QP_RATE_LIMIT), EOPNOTSUPP);
+		ASSERT_EQ(ibv_query_device_ex(ctx, nullptr, &device_attr), 0);
+		EXPECT_EQ(device_attr.packet_pacing_caps.qp_rate_limit_max, 0u);
+	}
+}
+
 TEST_F(Objects, DataIsInOrderIfTheModuleSaysSo)
 {
 	for (const int in_order : {0, 1}) {
