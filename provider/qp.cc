@@ -15,6 +15,11 @@ uint64_t asked_ops(const ibv_qp_init_attr_ex &attr)
 	return attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? attr.send_ops_flags : 0;
 }
 
+uint32_t create_flags(const ibv_qp_init_attr_ex &attr)
+{
+	return attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr.create_flags : 0;
+}
+
 bool is_target(const ibv_qp_init_attr_ex &attr)
 {
 	return attr.qp_type == IBV_QPT_XRC_RECV;
@@ -45,7 +50,7 @@ int check_attr(ibv_context *context, const ibv_qp_init_attr_ex &attr)
 
 	if (attr.comp_mask & ~kMasks)
 		return EOPNOTSUPP;
-	if (attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr.create_flags)
+	if (create_flags(attr) & ~static_cast<uint32_t>(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB))
 		return EOPNOTSUPP;
 	if (is_target(attr) ? iwarp : !send_service(attr.qp_type, iwarp))
 		return EOPNOTSUPP;
@@ -94,7 +99,9 @@ int command_create(const ibv_context *context, Qp *qp, const ibv_qp_init_attr_ex
 	const ib_uverbs_qp_cap cap = {attr.cap.max_send_wr, attr.cap.max_recv_wr,
 				      attr.cap.max_send_sge, attr.cap.max_recv_sge,
 				      inline_bytes(attr)};
-	const uint32_t flags = attr.sq_sig_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0;
+	/* The kernel's flags have the values of the library's. */
+	const uint32_t flags =
+		create_flags(attr) | (attr.sq_sig_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0);
 	Command cmd(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	int err;
 

@@ -49,6 +49,7 @@ struct tern_qp {
 	enum ib_qp_type type;
 	bool user;
 	bool sq_sig_all;
+	bool skips_own_mcast;		/* UD: takes no multicast that it has sent itself */
 	const struct file *doorbell;	/* its context's; only for comparison */
 	bool dead;			/* destroy has begun; under run_lock */
 

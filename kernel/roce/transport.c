@@ -73,7 +73,8 @@ static int roce_qp_check(struct tern_dev *dev, const struct ib_qp_init_attr *ini
 	default:
 		return -EOPNOTSUPP;
 	}
-	return init->create_flags ? -EOPNOTSUPP : 0;
+	/* verbs/ has left only the one that is about multicast */
+	return init->create_flags && init->qp_type != IB_QPT_UD ? -EINVAL : 0;
 }
 
 static int roce_ah_init(struct tern_dev *dev, struct tern_av *av, bool sleepable)

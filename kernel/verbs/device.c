@@ -64,7 +64,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_qp_wr = lim->max_qp_wr,
 		.device_cap_flags = lim->device_cap_flags,
 		.kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_SG_GAPS_REG |
-				    (lim->odp_rc ? IBK_ON_DEMAND_PAGING : 0),
+				    (lim->odp_rc ? IBK_ON_DEMAND_PAGING : 0) |
+				    (lim->max_mcast_grp ? IBK_BLOCK_MULTICAST_LOOPBACK : 0),
 		.max_send_sge = TERN_MAX_SGE,
 		.max_recv_sge = TERN_MAX_SGE,
 		.max_sge_rd = TERN_MAX_SGE,

@@ -100,6 +100,7 @@ static struct tern_qp *create_base(struct tern_dev *dev, struct ib_qp *ibqp,
 	/* A target is ib_core's own, without udata, but serves programs. */
 	qp->user = udata || init->qp_type == IB_QPT_XRC_TGT;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->skips_own_mcast = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->pd = ibqp->pd;
 	qp->xrcd = init->xrcd;
 	set_cqs(qp, init);

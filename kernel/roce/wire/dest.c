@@ -36,6 +36,7 @@ void roce_dest_read(struct sk_buff *skb, struct roce_dest *to)
 		roce_gid_from_ip4(&to->gid, ip_hdr(skb)->daddr);
 		to->mcast = ipv4_is_multicast(ip_hdr(skb)->daddr);
 	}
+	to->own_mcast = to->mcast && skb->pkt_type == PACKET_LOOPBACK;
 	/*
 	 * What this host sends to itself comes by `lo`. IPv4 drops what comes by the wire with
 	 * one of our own addresses as its source, IPv6 and Ethernet do not: then a neighbour

@@ -20,6 +20,7 @@ struct roce_dest {
 	bool loopback;		/* that is `lo` */
 	bool mcast;
 	bool may_deceive;	/* its source has to be looked at */
+	bool own_mcast;		/* the stack's copy of what this host sent to a group */
 };
 
 /* The network header is linear. */

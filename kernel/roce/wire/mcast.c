@@ -32,6 +32,7 @@
 #include "core/qp.h"
 #include "core/stats.h"
 #include "core/transport.h"
+#include "roce/wire/dest.h"
 #include "roce/wire/gid.h"
 #include "roce/wire/mcast.h"
 #include "roce/wire/net.h"
@@ -365,20 +366,28 @@ static void deliver_clone(const struct roce_rx *rx, const struct roce_group *gro
 		tern_count(group->dev, TERN_CNT_RX_UD_DROPPED);
 }
 
+/* A group's device is that of the netdev, so the number says whose packet it is. */
+static bool is_skipped(const struct roce_dest *to, const struct roce_rx *rx,
+		       const struct tern_qp *qp)
+{
+	return to->own_mcast && qp->skips_own_mcast && qp->qpn == rx->k.sqpn;
+}
+
 /* Work is bounded by max_mcast_qp_attach times the devices on one netdev. */
-void roce_mcast_deliver(struct roce_net *rn, const union ib_gid *mgid, int iif,
-			struct roce_rx *rx, struct roce_rx_series *series)
+void roce_mcast_deliver(struct roce_net *rn, const struct roce_dest *to, struct roce_rx *rx,
+			struct roce_rx_series *series)
 {
 	const struct roce_member *member;
 	struct rhlist_head *list, *pos;
 	struct roce_group *group;
 
-	list = rhltable_lookup(&rn->groups, mgid, group_params);
+	list = rhltable_lookup(&rn->groups, &to->gid, group_params);
 	rhl_for_each_entry_rcu(group, pos, list, node) {
-		if (!roce_gid_on_netdev(group->dev, iif))
+		if (!roce_gid_on_netdev(group->dev, to->iif))
 			continue;
 		hlist_for_each_entry_rcu(member, &group->members, node)
-			deliver_clone(rx, group, member, series);
+			if (!is_skipped(to, rx, member->qp))
+				deliver_clone(rx, group, member, series);
 	}
 	roce_skb_done(rx);
 }

@@ -7,6 +7,7 @@
 #define TERN_ROCE_WIRE_MCAST_H
 
 struct list_head;
+struct roce_dest;
 struct roce_dev;
 struct roce_net;
 struct roce_rx;
@@ -31,8 +32,8 @@ void roce_mcast_detach_all(struct tern_qp *qp, struct list_head *memberships);
 
 /* A device with members in the group, for accounting what comes next. Under RCU. */
 struct tern_dev *roce_mcast_find(struct roce_net *rn, const union ib_gid *mgid, int iif);
-/* Give rx to every attached QP; ends rx. Under RCU, BHs off. */
-void roce_mcast_deliver(struct roce_net *rn, const union ib_gid *mgid, int iif,
-			struct roce_rx *rx, struct roce_rx_series *series);
+/* Give rx to every QP that is attached to to->gid and wants it; ends rx. Under RCU, BHs off. */
+void roce_mcast_deliver(struct roce_net *rn, const struct roce_dest *to, struct roce_rx *rx,
+			struct roce_rx_series *series);
 
 #endif

@@ -107,7 +107,7 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct roc
 		goto drop;
 	}
 	if (unlikely(to->mcast)) {
-		roce_mcast_deliver(rn, &to->gid, to->iif, rx, series);
+		roce_mcast_deliver(rn, to, rx, series);
 		return;
 	}
 	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);

@@ -358,7 +358,8 @@ int FakeKernel::create_qp(Args &args)
 	    !args.get(UVERBS_ATTR_CREATE_QP_CAP, &cap) ||
 	    !args.get(UVERBS_ATTR_CREATE_QP_TYPE, &type) ||
 	    !args.get(UVERBS_ATTR_CREATE_QP_FLAGS, &flags) ||
-	    flags & ~uint32_t{IB_UVERBS_QP_CREATE_SQ_SIG_ALL} ||
+	    flags & ~uint32_t{IB_UVERBS_QP_CREATE_SQ_SIG_ALL |
+			      IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK} ||
 	    !is_ours(args, UVERBS_ATTR_CREATE_QP_EVENT_FD))
 		return bad("create_qp");
 	if (type == IB_UVERBS_QPT_XRC_TGT)
@@ -385,6 +386,7 @@ int FakeKernel::create_qp(Args &args)
 		driver.rq = describe(qp.rq);
 	}
 	driver.max_inline = qp.ring->stride - 64;
+	qp.flags = flags;
 	cap.max_send_wr = qp.ring->slots;
 	cap.max_recv_wr = qp.rq ? qp.rq->slots : 0;
 	args.attrs.at(UVERBS_ATTR_CREATE_QP_HANDLE)->data = handle;

@@ -60,7 +60,7 @@ struct FakeObject {
 	std::string kind;
 	uint64_t user_handle = 0;
 	uint32_t state = 0;		/* QP */
-	uint32_t flags = 0;		/* CQ: of the kernel's attribute */
+	uint32_t flags = 0;		/* CQ, QP: of the kernel's attribute */
 	uint32_t max_burst_bytes = 0;	/* QP */
 	std::shared_ptr<FakeRing> ring; /* CQ, SRQ; SQ of a QP; device memory */
 	std::shared_ptr<FakeRing> rq;

@@ -620,11 +620,34 @@ TEST_F(Objects, QpsThatCannotBeAreRefused)
 	refused(EOPNOTSUPP, [](auto *a) { a->qp_type = IBV_QPT_UC; });
 	refused(EOPNOTSUPP, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_IND_TABLE; });
 	refused(EINVAL, [](auto *a) { a->comp_mask |= IBV_QP_INIT_ATTR_XRCD; });
-	refused(EOPNOTSUPP, [](auto *a) {
-		a->comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
-		a->create_flags = IBV_QP_CREATE_SCATTER_FCS;
-	});
+	for (const uint32_t flag : {IBV_QP_CREATE_SCATTER_FCS, IBV_QP_CREATE_CVLAN_STRIPPING,
+				    IBV_QP_CREATE_SOURCE_QPN, IBV_QP_CREATE_PCI_WRITE_END_PADDING})
+		refused(EOPNOTSUPP, [flag](auto *a) {
+			a->comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+			a->create_flags = flag;
+		});
 	refused(EINVAL, [](auto *a) { a->send_cq = nullptr; });
+}
+
+TEST_F(Objects, TheKernelIsToldOfCreateFlags)
+{
+	Queues q;
+
+	make(&q);
+	for (const int sig_all : {0, 1})
+		for (const uint32_t flags : {0, int{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}}) {
+			ibv_qp_init_attr_ex attr = qp_attr(q, IBV_QPT_UD);
+
+			attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
+			attr.sq_sig_all = sig_all;
+			attr.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+			attr.create_flags = flags;
+			ibv_qp *qp = ibv_create_qp_ex(ctx, &attr);
+			ASSERT_NE(qp, nullptr);
+			EXPECT_EQ(kernel.object(qp->handle).flags,
+				  flags | (sig_all ? IB_UVERBS_QP_CREATE_SQ_SIG_ALL : 0));
+			EXPECT_EQ(ibv_destroy_qp(qp), 0);
+		}
 }
 
 TEST_F(Objects, SendsWithImmediateDataAreRefusedToAQpOfIwarp)

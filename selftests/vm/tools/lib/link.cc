@@ -71,6 +71,10 @@ Link::Link(const Device &device, ibv_pd *pd, ibv_cq *send_cq, ibv_cq *recv_cq,
 		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 		attr.xrcd = options.xrcd;
 	}
+	if (options.create_flags) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		attr.create_flags = options.create_flags;
+	}
 	if (options.modern) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = send_operations(options.type, device);

@@ -23,8 +23,9 @@ struct LinkOptions {
 	bool modern = false;	// ibv_wr_* instead of ibv_post_send
 	bool placement = false; // with modern: also FLUSH and ATOMIC WRITE, as far as possible
 	bool all_signalled = false;
-	ibv_srq *srq = nullptr;	  // XRC_RECV: where its receives are posted
-	ibv_xrcd *xrcd = nullptr; // XRC_RECV
+	uint32_t create_flags = 0; // IBV_QP_CREATE_*
+	ibv_srq *srq = nullptr;	   // XRC_RECV: where its receives are posted
+	ibv_xrcd *xrcd = nullptr;  // XRC_RECV
 	int access = kAllAccess;
 	std::optional<ibv_mtu> mtu;  // default: the smaller of both ports' active MTUs
 	std::optional<uint32_t> psn; // default: random

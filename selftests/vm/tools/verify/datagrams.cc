@@ -15,19 +15,20 @@ constexpr uint32_t kMulticastQpn = 0xffffff;
 
 // A UD link with a posted receive, which begins with the 40 bytes.
 struct UdBench {
-	explicit UdBench(Env &e)
+	explicit UdBench(Env &e, uint32_t create_flags = 0)
 		: env(e), pd(make_pd(e.device.context())), cq(e.device, {}), arena(pd.get(), 4096),
-		  link(e.device, pd.get(), cq.get(), cq.get(), options())
+		  link(e.device, pd.get(), cq.get(), cq.get(), options(create_flags))
 	{
 		link.connect(env.control);
 		post_recv(link, 1, {arena.sge(0, kGrhBytes + kBytes)});
 		env.control.sync();
 	}
 
-	static LinkOptions options()
+	static LinkOptions options(uint32_t create_flags)
 	{
 		LinkOptions o;
 		o.type = IBV_QPT_UD;
+		o.create_flags = create_flags;
 		return o;
 	}
 
@@ -111,6 +112,19 @@ ibv_gid group_for(const Device &device)
 	return gid;
 }
 
+Ah way_to_group(const UdBench &bench, const ibv_gid &gid)
+{
+	ibv_ah_attr way = {};
+	way.is_global = 1;
+	way.port_num = 1;
+	way.grh.dgid = gid;
+	way.grh.sgid_index = static_cast<uint8_t>(bench.env.device.gid_index());
+	way.grh.hop_limit = 1;
+	Ah to_group(ibv_create_ah(bench.pd.get(), &way));
+	require(to_group != nullptr, "ibv_create_ah: %m");
+	return to_group;
+}
+
 // Both ends are members. A sender gets a copy of what it sends, as the kernel's IP does.
 void group(Env &env)
 {
@@ -118,14 +132,7 @@ void group(Env &env)
 	ibv_gid gid = group_for(env.device);
 	int error = ibv_attach_mcast(bench.link.qp(), &gid, 0);
 	require(!error, "ibv_attach_mcast: %s", strerror(error));
-	ibv_ah_attr way = {};
-	way.is_global = 1;
-	way.port_num = 1;
-	way.grh.dgid = gid;
-	way.grh.sgid_index = static_cast<uint8_t>(env.device.gid_index());
-	way.grh.hop_limit = 1;
-	Ah to_group(ibv_create_ah(bench.pd.get(), &way));
-	require(to_group != nullptr, "ibv_create_ah: %m");
+	Ah to_group = way_to_group(bench, gid);
 	env.control.sync();
 
 	if (env.client)
@@ -145,9 +152,51 @@ void group(Env &env)
 	bench.cq.expect_none(0.2);
 }
 
+struct Member {
+	Member(UdBench *b, const ibv_gid &g) : bench(b), gid(g)
+	{
+		int error = ibv_attach_mcast(bench->link.qp(), &gid, 0);
+		require(!error, "ibv_attach_mcast: %s", strerror(error));
+	}
+	~Member() { ibv_detach_mcast(bench->link.qp(), &gid, 0); }
+	UdBench *bench;
+	ibv_gid gid;
+};
+
+// A QP that is created so gets what others send to its group, and nothing of its own.
+void group_without_oneself(Env &env)
+{
+	UdBench quiet(env, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB), other(env);
+	ibv_gid gid = group_for(env.device);
+	Member member(&quiet, gid), member_too(&other, gid);
+	Ah to_group = way_to_group(quiet, gid), to_group_too = way_to_group(other, gid);
+	env.control.sync();
+
+	if (env.client) {
+		quiet.send(to_group.get(), kMulticastQpn, 'q');
+		quiet.next();
+		quiet.cq.expect_none(0.2);
+	} else {
+		quiet.require_data(quiet.next(), 'q');
+	}
+	other.require_data(other.next(), 'q');
+	env.control.sync();
+
+	post_recv(other.link, 1, {other.arena.sge(0, kGrhBytes + kBytes)});
+	if (!env.client)
+		post_recv(quiet.link, 1, {quiet.arena.sge(0, kGrhBytes + kBytes)});
+	env.control.sync();
+	if (env.client)
+		other.send(to_group_too.get(), kMulticastQpn, 'o');
+	other.require_data(env.client ? other.send_and_receive() : other.next(), 'o');
+	quiet.require_data(quiet.next(), 'o');
+	env.control.sync();
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"ud/answer", answer});
 	list.push_back({"ud/group", group});
+	list.push_back({"ud/group-without-oneself", group_without_oneself});
 });
 
 } // namespace
