@@ -78,6 +78,7 @@ void roce_qp_error(struct roce_qp *qp)
 		return;
 	WRITE_ONCE(qp->base.state, IB_QPS_ERR);
 	qp->base.attr.qp_state = IB_QPS_ERR;
+	qp->base.attr.sq_draining = 0;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
 	if (tern_qp_has_rq(&qp->base))
@@ -98,6 +99,7 @@ void roce_sq_error(struct roce_qp *qp)
 		return;
 	WRITE_ONCE(qp->base.state, IB_QPS_SQE);
 	qp->base.attr.qp_state = IB_QPS_SQE;
+	qp->base.attr.sq_draining = 0;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
 }

@@ -16,5 +16,5 @@ def run(t):
     t.tool("vverify", "-m 'rc/*' -m 'mr/iova'", timeout=100, prefix="ipv6/", host=t.b.address6)
     t.tool("verrors", "-m 'doorbell/*' -m 'rnic/*' -m ring/dead-cq -m 'event/cq-*' "
            "-m placement/reliable-only -m placement/region-rights -m placement/qp-rights "
-           "-m rate/not-supported -m 'create/*'", timeout=90)
+           "-m rate/not-supported -m 'create/*' -m query/after-an-error", timeout=90)
     t.tool("vverify", "-m scale/qps -N 1000 -t 120", timeout=280, prefix="1000/")
