@@ -2,6 +2,8 @@
 /* Queue pairs: attributes, states, multicast membership. */
 #include "qp_attr.h"
 
+#include <cerrno>
+
 #include "ah.h"
 #include "command.h"
 #include "cq.h"
@@ -219,6 +221,20 @@ int query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init_att
 	init_attr->qp_type = qp->qp_type;
 	init_attr->sq_sig_all = resp.sq_sig_all;
 	return 0;
+}
+
+/* A connection to tern takes no options: none of any vendor. */
+int query_ece(ibv_qp * /*qp*/, ibv_ece *ece)
+{
+	*ece = {};
+	return 0;
+}
+
+/* librdmacm, which offers those of the peer, looks at errno, and goes on without them. */
+int set_ece(ibv_qp * /*qp*/, ibv_ece *ece)
+{
+	errno = ece->comp_mask ? EINVAL : EOPNOTSUPP;
+	return errno;
 }
 
 /*

@@ -109,12 +109,13 @@ const Place places[] = {
 	PLACE(modify_srq, 49, 58),	PLACE(poll_cq, 53, 62),
 	PLACE(post_recv, 54, 63),	PLACE(post_send, 55, 64),
 	PLACE(post_srq_recv, 57, 66),	PLACE(query_device_ex, 58, 69),
-	PLACE(query_port, 60, 71),
+	PLACE(query_ece, 59, 70),	PLACE(query_port, 60, 71),
 	PLACE(query_qp, 61, 73),	PLACE(query_qp_data_in_order, 62, 74),
 	PLACE(query_rt_values, 63, 75), PLACE(query_srq, 64, 76),
 	PLACE(reg_mr, 68, 82),		PLACE(req_notify_cq, 69, 84),
 	PLACE(rereg_mr, 70, 85),	PLACE(resize_cq, 71, 86),
-	PLACE(unimport_mr, 74, 91),	PLACE(unimport_pd, 75, 92),
+	PLACE(set_ece, 72, 88),		PLACE(unimport_mr, 74, 91),
+	PLACE(unimport_pd, 75, 92),
 };
 #undef PLACE
 

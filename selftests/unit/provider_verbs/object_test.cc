@@ -540,6 +540,25 @@ TEST_F(Objects, NoRateLimits)
 	}
 }
 
+TEST_F(Objects, ThereAreNoEceOptions)
+{
+	Queues q;
+	ibv_ece ece;
+
+	make(&q);
+	memset(&ece, 0xff, sizeof(ece));
+	EXPECT_EQ(ibv_query_ece(q.qp, &ece), 0);
+	EXPECT_EQ(ece.vendor_id, 0u);
+	EXPECT_EQ(ece.options, 0u);
+	EXPECT_EQ(ece.comp_mask, 0u);
+	for (const uint32_t mask : {0, 1}) {
+		ece = {0x2c9, 1, mask};
+		errno = ECONNREFUSED;
+		EXPECT_EQ(ibv_set_ece(q.qp, &ece), mask ? EINVAL : EOPNOTSUPP);
+		EXPECT_EQ(errno, mask ? EINVAL : EOPNOTSUPP);
+	}
+}
+
 TEST_F(Objects, DataIsInOrderIfTheModuleSaysSo)
 {
 	for (const int in_order : {0, 1}) {

@@ -126,9 +126,27 @@ void flags(Env &env)
 	env.control.sync();
 }
 
+// A device without options for enhanced connection establishment: asking is no error, setting a
+// vendor's is one that librdmacm passes by.
+void ece(Env &env)
+{
+	need_tern(env, "ECE");
+	Bench b(env, {}, 4096); // over iWARP, by librdmacm
+	ibv_ece options;
+	memset(&options, 0xff, sizeof(options));
+	int error = ibv_query_ece(b.link.qp(), &options);
+	require(!error && !options.vendor_id && !options.options && !options.comp_mask,
+		"ibv_query_ece: %s, vendor %#x", strerror(error), options.vendor_id);
+	options = {0x2c9, 1, 0};
+	error = ibv_set_ece(b.link.qp(), &options);
+	require(error == EOPNOTSUPP && errno == error, "ibv_set_ece: %s", strerror(error));
+	b.run({});
+}
+
 Register cases([](Cases &list) {
 	list.push_back({"create/operations", operations});
 	list.push_back({"create/flags", flags});
+	list.push_back({"create/ece", ece});
 });
 
 } // namespace
