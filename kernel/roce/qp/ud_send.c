@@ -65,18 +65,18 @@ static int copy_payload(struct roce_qp *qp, struct tern_send_wqe *wqe, void *dst
 	return tern_sges_read(&qp->base.mem, tern_wqe_sge(wqe), wqe->num_sge, 0, dst, n);
 }
 
-/* -EAGAIN: not now. Else the WQE is done, with *status. */
-/* May a datagram leave, or is it too soon for the QP's rate? */
-static bool is_paced(struct roce_qp *qp)
+/* Is it too soon for the QP's rate? If so, the QP is run again when it no longer is. */
+static bool is_too_soon(struct roce_qp *qp)
 {
 	struct pacer *pacer = &qp->ud_pacer;
 
 	if (likely(!pacer->kbps) || pacer_room(pacer, roce_now(qp)))
-		return true;
+		return false;
 	roce_tx_later(qp, pacer->until_ns - roce_now(qp));
-	return false;
+	return true;
 }
 
+/* -EAGAIN: not now. Else the WQE is done, with *status. */
 static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_status *status)
 {
 	u32 bytes = tern_wqe_bytes(wqe);
@@ -85,7 +85,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	void *dst;
 	int err;
 
-	if (!is_paced(qp) || roce_tx_full(&qp->tx, bytes))
+	if (is_too_soon(qp) || roce_tx_full(&qp->tx, bytes))
 		return -EAGAIN;
 	*status = IB_WC_SUCCESS;
 	if (bytes > ib_mtu_enum_to_int(tern_transport_mtu(qp->base.dev))) {
