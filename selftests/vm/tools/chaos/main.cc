@@ -81,6 +81,7 @@ int play(const Options &o)
 	std::mt19937_64 random(o.seed);
 	double until = vt::now_s() + o.seconds;
 	std::vector<pid_t> children, going;
+	unsigned acts = 0;
 	Ends ends;
 	for (; ends.started < o.processes; ends.started++)
 		children.push_back(launch(o, random()));
@@ -91,8 +92,10 @@ int play(const Options &o)
 		if (o.hostile)
 			replace_ended(o, &random, &children, &ends);
 		pid_t &victim = children[random() % children.size()];
-		// Now and then kill a child, at any point, and start another.
-		if (random() % 100 < o.kill_percent) {
+		// Now and then kill a child, at any point, and start another; but not before any child
+		// has got on, or a slow machine does nothing but start them.
+		if (random() % 100 < o.kill_percent && score->acts() != acts) {
+			acts = score->acts();
 			kill(victim, SIGKILL);
 			ends.killed++;
 			// It ends after its calls, which may wait a minute for an answer.

@@ -86,6 +86,15 @@ template <class T> bool keep(std::vector<T *> *heap, T *object)
 
 } // namespace
 
+unsigned Score::acts() const
+{
+	unsigned sum = 0;
+	for (int i = 0; i < kActs; i++)
+		sum += __atomic_load_n(&done[i], __ATOMIC_RELAXED) +
+		       __atomic_load_n(&refused[i], __ATOMIC_RELAXED);
+	return sum;
+}
+
 // No QP was connected, or no message arrived.
 bool Score::is_idle() const
 {

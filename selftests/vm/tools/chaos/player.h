@@ -56,6 +56,7 @@ struct Score {
 	unsigned good;	 // completions
 	uint64_t stores; // of scribblers
 	bool over;
+	unsigned acts() const; // all that were done or refused
 	bool is_idle() const;
 	void print() const;
 };
