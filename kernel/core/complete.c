@@ -6,6 +6,7 @@
  */
 #include "core/complete.h"
 #include "core/srq.h"
+#include "core/trace.h"
 #include "queue/cq.h"
 #include "queue/wqe.h"
 
@@ -40,6 +41,8 @@ bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status stat
 
 	if (status == IB_WC_SUCCESS && !qp->sq_sig_all && !(wqe->flags & TERN_SEND_SIGNALED))
 		return true;
+	if (unlikely(status != IB_WC_SUCCESS))
+		trace_tern_cqe_error(qp, true, wqe->wr_id, status);
 	cqe.wr_id = wqe->wr_id;
 	cqe.status = status;
 	if (wqe->opcode < TERN_WR_OPCODES)
@@ -60,6 +63,8 @@ bool tern_qp_complete_send(struct tern_qp *qp, u32 index, enum ib_wc_status stat
 bool tern_qp_complete_recv(struct tern_qp *qp, struct tern_cqe *cqe, enum ib_wc_status status,
 			   bool solicited)
 {
+	if (unlikely(status != IB_WC_SUCCESS))
+		trace_tern_cqe_error(qp, false, qp->rwqe.wr_id, status);
 	cqe->wr_id = qp->rwqe.wr_id;
 	cqe->status = status;
 	if (status != IB_WC_SUCCESS && !cqe->opcode)

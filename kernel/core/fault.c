@@ -4,6 +4,7 @@
 
 #include "core/fault.h"
 #include "core/qp.h"
+#include "core/trace.h"
 #include "core/transport.h"
 #include "core/wq.h"
 #include "mem/odp.h"
@@ -32,6 +33,7 @@ static void bring_in_and_resume(struct work_struct *work)
 	struct tern_qp *qp = container_of(work, struct tern_qp, fault_work);
 	int err = tern_odp_fault(&qp->fault);
 
+	trace_tern_fault_end(qp, err);
 	/* What the thread did to the note comes before. */
 	if (cmpxchg_release(&qp->fault.state, TERN_FAULT_BUSY,
 			    err ? TERN_FAULT_FAILED : TERN_FAULT_NONE) != TERN_FAULT_BUSY)
@@ -51,6 +53,7 @@ void tern_fault_begin(struct tern_qp *qp)
 
 	if (qp->fault.state != TERN_FAULT_WANTED)
 		return;
+	trace_tern_fault_begin(qp);
 	qp->fault.state = TERN_FAULT_BUSY;
 	refcount_inc(&qp->ref);
 	wq = tern_odp_fault_prepare(&qp->dev->keys, &qp->fault);

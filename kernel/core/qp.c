@@ -14,6 +14,7 @@
 #include "core/port.h"
 #include "core/qp.h"
 #include "core/quota.h"
+#include "core/trace.h"
 #include "core/transport.h"
 #include "core/wq.h"
 
@@ -123,7 +124,15 @@ void tern_qp_unpublish(struct tern_qp *qp)
 	cmpxchg(newest_of(qp), RCU_INITIALIZER(qp), NULL);
 }
 
-/* ---- attributes ---- */
+/* ---- state and attributes ---- */
+
+void tern_qp_set_state(struct tern_qp *qp, enum ib_qp_state state)
+{
+	if (qp->state != state)
+		trace_tern_qp_state(qp, state);
+	WRITE_ONCE(qp->state, state);
+	qp->attr.qp_state = state;
+}
 
 void tern_qp_set_attr(struct tern_qp *qp, const struct ib_qp_attr *attr, int mask)
 {

@@ -149,6 +149,8 @@ void tern_qp_release_number(struct tern_qp *qp);
 void tern_qp_publish(struct tern_qp *qp);
 void tern_qp_unpublish(struct tern_qp *qp);
 
+/* run_lock held, or nobody else knows qp yet. */
+void tern_qp_set_state(struct tern_qp *qp, enum ib_qp_state state);
 /*
  * Stores what modify_qp set in qp->attr (not the state). The transport calls it in qp_modify, so
  * that attributes change together with what depends on them. run_lock held.

@@ -149,6 +149,12 @@ static inline bool iw_resp_is_terminating(const struct iw_resp *r)
 	return r->term != TERM_NONE;
 }
 
+/* Its enum rdmap_term_code. */
+static inline int iw_resp_term(const struct iw_resp *r)
+{
+	return r->term;
+}
+
 /* Is that Terminate not yet sent? */
 static inline bool iw_resp_owes_terminate(const struct iw_resp *r)
 {

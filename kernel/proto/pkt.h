@@ -36,6 +36,11 @@ enum aeth_syndrome {
 	AETH_NAK_INV_RD_REQ	= 0x64,
 };
 
+static inline bool aeth_is_nak(u8 syndrome)
+{
+	return (syndrome & AETH_TYPE_MASK) == AETH_NAK || (syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK;
+}
+
 /*
  * FETH (IBTA annex A19): how far what was written is to go, and of which memory. The other bits of
  * its 32 are reserved.

@@ -309,6 +309,29 @@ static inline u32 rc_req_psn(const struct rc_req *q)
 	return q->psn_next;
 }
 
+/* The oldest PSN that is not acknowledged. */
+static inline u32 rc_req_oldest_psn(const struct rc_req *q)
+{
+	return q->psn_una;
+}
+
+/* Of cfg's retry_cnt and rnr_retry, what is left. */
+static inline u8 rc_req_retries_left(const struct rc_req *q)
+{
+	return q->retry_left;
+}
+
+static inline u8 rc_req_rnr_retries_left(const struct rc_req *q)
+{
+	return q->rnr_left;
+}
+
+/* The window now. */
+static inline u32 rc_req_window_pkts(const struct rc_req *q)
+{
+	return q->window.pkts;
+}
+
 static inline u32 rc_req_pmtu(const struct rc_req *q)
 {
 	return q->cfg.pmtu;

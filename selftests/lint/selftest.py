@@ -114,6 +114,16 @@ int c_call(void);
 }
 """), ["function Guard of Guard", "object lock_ of Guard", "function twice", "prototype c_call"])
 
+    def test_trace_events(self):
+        self.assertEqual(self.items("""
+TRACE_EVENT(sent,
+    TP_STRUCT__entry(__field(int, n)),
+    TP_fast_assign(int half = n / 2; __entry->n = half;),
+    TP_printk("n=%d %s", __entry->n, __get_str(dev))
+);
+int behind(void);
+"""), ["prototype behind"])
+
     def test_lines(self):
         item = next(sources.items("int\nfn(int a,\n   int b)\n{\n\treturn 0;\n}\n"))
         self.assertEqual((item.first, item.last), (2, 6))

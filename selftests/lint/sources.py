@@ -160,10 +160,23 @@ def _end(text, at):
     return len(text)
 
 
+def _without_events(text):
+    """Without trace events, which have statements between their parentheses."""
+    for found in re.finditer(r"^(?:TRACE_EVENT|DECLARE_EVENT_CLASS|DEFINE_EVENT)\(", text, re.M):
+        depth = 0
+        for paren in re.compile(r"[()]").finditer(text, found.start()):
+            depth += 1 if paren[0] == "(" else -1
+            if not depth:
+                break
+        event = text[found.start():paren.end()]
+        text = text[:found.start()] + _blank(event) + text[paren.end():]
+    return text
+
+
 def items(text):
     """Functions, prototypes and variables of C or C++ text, in order. Those of a namespace or
     class count as the outermost level's."""
-    text = _DIRECTIVE.sub(lambda m: _blank(m[0]), strip(text))
+    text = _without_events(_DIRECTIVE.sub(lambda m: _blank(m[0]), strip(text)))
     newlines = [found.start() for found in re.finditer("\n", text)]
 
     def line(at):

@@ -86,7 +86,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	err = iw_startup_attach_qp(ep, cm_id, param->qpn);
 	if (err)
 		goto fail;
-	ep->state = IW_EP_CONNECTING;
+	iw_ep_set_state(ep, IW_EP_CONNECTING);
 	err = start_connect(ep, cm_id, &cm_id->m_local_addr);
 	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
 	    is_ephemeral(dev, &cm_id->m_local_addr))
@@ -103,7 +103,7 @@ int iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	return 0;
 
 fail:
-	ep->state = IW_EP_DEAD;
+	iw_ep_set_state(ep, IW_EP_DEAD);
 	iw_qp_detach(ep->qp, ep);
 	ep->qp = NULL;
 	iw_ep_unlock(ep);

@@ -35,7 +35,7 @@ void iw_ep_end(struct iw_ep *ep, int status)
 
 	if (was == IW_EP_DEAD)
 		return;
-	ep->state = IW_EP_DEAD;
+	iw_ep_set_state(ep, IW_EP_DEAD);
 	iw_ep_stop_timer(ep);
 	iw_callbacks_detach(ep);
 	iw_ep_leave_listener(ep);

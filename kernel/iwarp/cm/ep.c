@@ -9,6 +9,7 @@
 #include "charged.h"
 #include "core/device.h"
 #include "iwarp/cm/ep.h"
+#include "iwarp/cm/trace.h"
 
 /*
  * Steps of endpoints allocate: they must not hold up QPs (stream/defer.c) when there is only one
@@ -47,6 +48,12 @@ struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock)
 	INIT_LIST_HEAD(&ep->children);
 	INIT_LIST_HEAD(&ep->child);
 	return ep;
+}
+
+void iw_ep_set_state(struct iw_ep *ep, enum iw_ep_state state)
+{
+	trace_tern_iw_state(ep, state);
+	ep->state = state;
 }
 
 void iw_ep_get(struct iw_ep *ep)

@@ -19,6 +19,7 @@
 struct iw_qp;
 
 enum iw_ep_state {
+	IW_EP_NEW,
 	IW_EP_LISTENING,
 	IW_EP_CONNECTING,	/* TCP's handshake */
 	IW_EP_WAIT_REPLY,
@@ -97,6 +98,9 @@ void iw_ep_flush(void);
  * released. May sleep.
  */
 struct iw_ep *iw_ep_alloc(struct tern_dev *dev, struct socket *sock);
+
+/* ep->lock held, or nobody else knows ep yet. */
+void iw_ep_set_state(struct iw_ep *ep, enum iw_ep_state state);
 
 /* ---- the timer, which bounds a state, or tries its step again: ep->lock held ---- */
 

@@ -69,7 +69,7 @@ void iw_open_step(struct iw_ep *ep)
 	if (close.fin_in && close.closing && ep->state == IW_EP_OPEN)
 		iw_event_send(ep, IW_CM_EVENT_DISCONNECT, 0);
 	if (close.closing && ep->state == IW_EP_OPEN) {
-		ep->state = IW_EP_DRAINING;
+		iw_ep_set_state(ep, IW_EP_DRAINING);
 		bound_end(ep);
 	}
 	/* What has completed is TCP's; of the rest TCP may still read the memory. */
@@ -78,7 +78,7 @@ void iw_open_step(struct iw_ep *ep)
 		return;
 	}
 	if (close.fin_out && ep->state == IW_EP_DRAINING) {
-		ep->state = IW_EP_CLOSING;
+		iw_ep_set_state(ep, IW_EP_CLOSING);
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
 		bound_end(ep);
 	}

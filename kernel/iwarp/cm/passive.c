@@ -55,7 +55,7 @@ int iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	iw_ep_lock(ep);
 	err = start_listen(ep, cm_id, backlog);
 	if (!err) {
-		ep->state = IW_EP_LISTENING;
+		iw_ep_set_state(ep, IW_EP_LISTENING);
 		cm_id->add_ref(cm_id);
 		cm_id->provider_data = ep;
 		ep->cm_id = cm_id;
@@ -85,7 +85,7 @@ int iw_destroy_listen(struct iw_cm_id *cm_id)
 	if (!ep)
 		return 0;	/* not in its namespace */
 	iw_ep_lock(ep);
-	ep->state = IW_EP_DEAD;
+	iw_ep_set_state(ep, IW_EP_DEAD);
 	iw_callbacks_detach(ep);
 	iw_event_forget_cm_id(ep);
 	/* Work may still hold the endpoint: no peer may connect to it. */
@@ -133,7 +133,7 @@ int iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	/* Only the reply can be first: the data path has no socket callbacks yet. */
 	err = iw_startup_send_frame(ep, &reply, param->private_data, param->private_data_len);
 	if (err) {
-		ep->state = IW_EP_REQUESTED;	/* no event: the error tells it */
+		iw_ep_set_state(ep, IW_EP_REQUESTED);	/* no event: the error tells it */
 		iw_qp_closed(ep->qp);
 		goto fail;
 	}

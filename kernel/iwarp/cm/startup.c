@@ -14,6 +14,7 @@
 #include "iwarp/cm/event.h"
 #include "iwarp/cm/request.h"
 #include "iwarp/cm/startup.h"
+#include "iwarp/cm/trace.h"
 #include "iwarp/stream/cmref.h"
 #include "iwarp/stream/frame.h"
 #include "iwarp/stream/qp.h"
@@ -96,7 +97,7 @@ int iw_startup_open(struct iw_ep *ep, const struct mpa_terms *terms, bool active
 	err = iw_qp_start(ep->qp, ep->sock->sk, terms, active);
 	if (err)
 		return err;
-	ep->state = IW_EP_OPEN;
+	iw_ep_set_state(ep, IW_EP_OPEN);
 	iw_ep_stop_timer(ep);
 	return 0;
 }
@@ -135,7 +136,7 @@ void iw_startup_connecting(struct iw_ep *ep)
 		iw_ep_end(ep, err);
 		return;
 	}
-	ep->state = IW_EP_WAIT_REPLY;
+	iw_ep_set_state(ep, IW_EP_WAIT_REPLY);
 	iw_ep_start_timer(ep, IW_ANSWER_TIMEOUT);
 }
 
@@ -156,16 +157,21 @@ static void refuse_reply(struct iw_ep *ep, const struct mpa_terms *terms, int co
 void iw_startup_reply(struct iw_ep *ep)
 {
 	enum mpa_error frame = read_frame(ep, true);
+	enum mpa_verdict verdict;
 	struct mpa_terms terms;
 	int err;
 
 	if (frame == MPA_MORE)
 		return;
 	if (frame != MPA_OK) {
+		trace_tern_mpa_error(ep, frame);
 		iw_ep_reset(ep, -ECONNRESET);
 		return;
 	}
-	switch (mpa_finish(&ep->offer, &ep->frame, &terms)) {
+	verdict = mpa_finish(&ep->offer, &ep->frame, &terms);
+	if (verdict != MPA_AGREED)
+		trace_tern_mpa_refused(ep, verdict);
+	switch (verdict) {
 	case MPA_AGREED:
 		break;
 	case MPA_REJECTED:
@@ -229,15 +235,16 @@ void iw_startup_request(struct iw_ep *ep)
 	if (frame == MPA_MORE && !list_empty_careful(&ep->child))
 		return;
 	if (frame != MPA_OK) {
+		trace_tern_mpa_error(ep, frame);
 		iw_ep_reset(ep, -EPROTO);
 		return;
 	}
 	iw_ep_stop_timer(ep);
-	ep->state = IW_EP_REQUESTED;
+	iw_ep_set_state(ep, IW_EP_REQUESTED);
 	err = announce_request(ep);
 	if (!err)
 		return;
-	ep->state = IW_EP_WAIT_REQUEST;
+	iw_ep_set_state(ep, IW_EP_WAIT_REQUEST);
 	if (err == -ENOMEM)
 		iw_ep_retry(ep, BACKLOG_RETRY);
 	else

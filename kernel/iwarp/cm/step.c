@@ -66,7 +66,7 @@ static void adopt_socket(struct iw_ep *listener, struct socket *sock)
 	if (!ep)
 		return;
 	iw_sock_prepare(sock->sk);
-	ep->state = IW_EP_WAIT_REQUEST;
+	iw_ep_set_state(ep, IW_EP_WAIT_REQUEST);
 	iw_ep_get(listener);
 	ep->listener = listener;
 	list_add_tail(&ep->child, &listener->children);
@@ -145,6 +145,7 @@ static void take_step(struct iw_ep *ep)
 	case IW_EP_CLOSING:
 		iw_open_step(ep);
 		break;
+	case IW_EP_NEW:
 	case IW_EP_DEAD:
 		break;
 	}

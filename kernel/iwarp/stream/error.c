@@ -46,8 +46,7 @@ void iw_qp_drain(struct iw_qp *qp)
 	qp->tx.take_end = base->sq.head + min(READ_ONCE(base->sq.ring->hdr->prod) - base->sq.head,
 					      base->sq.ring->nslots);
 	begin_close(qp);
-	base->attr.qp_state = IB_QPS_SQD;
-	WRITE_ONCE(base->state, IB_QPS_SQD);
+	tern_qp_set_state(base, IB_QPS_SQD);
 }
 
 void iw_qp_error(struct iw_qp *qp)
@@ -56,8 +55,7 @@ void iw_qp_error(struct iw_qp *qp)
 
 	if (base->state == IB_QPS_ERR)
 		return;
-	WRITE_ONCE(base->state, IB_QPS_ERR);
-	base->attr.qp_state = IB_QPS_ERR;
+	tern_qp_set_state(base, IB_QPS_ERR);
 	if (qp->ready)
 		iw_req_flush(&qp->req);
 	if (!base->srq)

@@ -12,6 +12,7 @@
 #include "iwarp/stream/execute.h"
 #include "iwarp/stream/fpdu.h"
 #include "iwarp/stream/place.h"
+#include "iwarp/stream/trace.h"
 #include "mem/invalidate.h"
 #include "queue/rq.h"
 #include "wr/remote.h"
@@ -173,6 +174,7 @@ enum iw_step iw_execute(struct iw_qp *qp, struct sock *sk, struct iw_fpdu *f)
 		break;
 	case IW_ACT_TERMINATED:
 		tern_count(qp->base.dev, TERN_CNT_REQ_REMOTE_ERR);
+		trace_tern_terminate_rcvd(&qp->base, act.term);
 		iw_req_terminated(&qp->req, act.term);
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		break;

@@ -5,6 +5,7 @@
 #include <linux/cpumask.h>
 #include <net/tcp.h>
 
+#include "core/trace.h"
 #include "iwarp/stream/defer.h"
 #include "iwarp/stream/gate.h"
 #include "iwarp/stream/state.h"
@@ -116,6 +117,7 @@ static void pass_grants(struct iw_gate *gate, const struct iw_grant *self, u32 l
 		if (grant == self)
 			continue;
 		WRITE_ONCE(grant->told, true);
+		trace_tern_gate_go(&qp_of(grant)->base);
 		iw_defer_run(qp_of(grant));
 	}
 	if (gate->num_asking && !timer_pending(&gate->timer))

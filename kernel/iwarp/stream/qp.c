@@ -31,8 +31,7 @@ static void become_idle(struct tern_qp *base)
 {
 	base->attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 				     IB_ACCESS_REMOTE_ATOMIC;
-	base->attr.qp_state = IB_QPS_INIT;
-	WRITE_ONCE(base->state, IB_QPS_INIT);
+	tern_qp_set_state(base, IB_QPS_INIT);
 }
 
 int iw_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
@@ -201,8 +200,7 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 	 * An RNIC has none of the attributes, and its drivers refuse none: they are ignored, so
 	 * that a query reports what is true.
 	 */
-	base->attr.qp_state = next;
-	WRITE_ONCE(base->state, next);
+	tern_qp_set_state(base, next);
 unlock:
 	if (ep)
 		iw_ep_get(ep);

@@ -76,8 +76,7 @@ static void start_stream(struct iw_qp *qp, struct sock *sk, const struct mpa_ter
 	qp->sk = sk;
 	base->attr.max_rd_atomic = min_t(u16, terms->ord, U8_MAX);
 	base->attr.max_dest_rd_atomic = min_t(u16, terms->ird, U8_MAX);
-	base->attr.qp_state = IB_QPS_RTS;
-	WRITE_ONCE(base->state, IB_QPS_RTS);
+	tern_qp_set_state(base, IB_QPS_RTS);
 	qp->ready = true;
 }
 

@@ -7,11 +7,13 @@
 #include <net/tcp.h>
 
 #include "core/stats.h"
+#include "core/trace.h"
 #include "iwarp/stream/ack.h"
 #include "iwarp/stream/defer.h"
 #include "iwarp/stream/error.h"
 #include "iwarp/stream/frame.h"
 #include "iwarp/stream/out.h"
+#include "iwarp/stream/trace.h"
 #include "iwarp/stream/tx.h"
 #include "iwarp/stream/upcalls.h"
 #include "iwarp/stream/wqe.h"
@@ -40,6 +42,8 @@ static bool send_response(struct iw_qp *qp)
 		iw_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
 		return true;
 	}
+	if (unlikely(iw_resp_owes_terminate(&qp->resp)))
+		trace_tern_terminate_sent(&qp->base, iw_resp_term(&qp->resp));
 	iw_resp_sent(&qp->resp, &seg);
 	return true;
 }
@@ -183,6 +187,7 @@ static enum iw_step make_room(struct iw_qp *qp, struct sock *sk)
 		 * An acknowledgement starts a run. Not set before: TCP reports room when it sends.
 		 */
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		trace_tern_gate_wait(&qp->base, next_bytes(qp));
 		return IW_BLOCKED;
 	}
 	if (!sk_stream_memory_free(sk)) {

@@ -7,6 +7,7 @@
 #include "core/fault.h"
 #include "core/qp.h"
 #include "core/stats.h"
+#include "core/trace.h"
 #include "mem/span.h"
 #include "proto/run.h"
 #include "queue/sq.h"
@@ -19,6 +20,7 @@
 #include "roce/qp/req.h"
 #include "roce/qp/target.h"
 #include "roce/qp/time.h"
+#include "roce/qp/trace.h"
 #include "roce/qp/way.h"
 #include "roce/wire/path.h"
 #include "roce/wire/room.h"
@@ -121,6 +123,15 @@ static enum roce_step request_locally(struct roce_qp *qp, const struct run *run,
 	return ROCE_NEXT;
 }
 
+/* Is there too much in the stack to send more? A run follows when there is not. */
+static bool is_held_up(struct roce_qp *qp, u32 bytes)
+{
+	if (likely(!roce_tx_full(&qp->tx, bytes)))
+		return false;
+	trace_tern_gate_wait(&qp->base, bytes);
+	return true;
+}
+
 static enum roce_step request_by_wire(struct roce_qp *qp, const struct run *run, u32 *budget)
 {
 	struct roce_source src TERN_UNCLEARED;
@@ -128,7 +139,7 @@ static enum roce_step request_by_wire(struct roce_qp *qp, const struct run *run,
 	u32 sent;
 	int ret;
 
-	if (!roce_batch_room(qp, run) || roce_tx_full(&qp->tx, run->bytes))
+	if (!roce_batch_room(qp, run) || is_held_up(qp, run->bytes))
 		return ROCE_BLOCKED;
 	set_source(&src, qp, run);
 	ret = roce_batch_run(qp, run, &src, &sent);
@@ -218,7 +229,7 @@ static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 	int ret = 0;
 
 	*sent = 0;
-	if (!local && ((run->bytes && roce_tx_full(&qp->tx, run->bytes)) ||
+	if (!local && ((run->bytes && is_held_up(qp, run->bytes)) ||
 		       !roce_batch_room(qp, run)))
 		return -EAGAIN;
 	if (run->bytes) {
@@ -242,6 +253,13 @@ static int carry_answer(struct roce_qp *qp, const struct run *run, u32 *sent)
 	return ret;
 }
 
+static void note_sent(const struct roce_qp *qp, const struct run *run, u32 sent)
+{
+	if (trace_tern_nak_sent_enabled() && sent && run->kind == RUN_CONTROL &&
+	    run->op == OP_ACK && aeth_is_nak(run->syndrome))
+		trace_tern_nak_sent(qp, run->psn, run->syndrome);
+}
+
 /* The memory of a READ's responses is no longer readable. */
 static enum roce_step refuse_read(struct roce_qp *qp, struct run *run)
 {
@@ -252,6 +270,7 @@ static enum roce_step refuse_read(struct roce_qp *qp, struct run *run)
 	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
 	if (rc_resp_next(&qp->resp, 1, run)) {
 		carry_answer(qp, run, &sent);
+		note_sent(qp, run, sent);
 		rc_resp_sent(&qp->resp, run, sent);
 	}
 	roce_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
@@ -263,6 +282,7 @@ static enum roce_step send_answer(struct roce_qp *qp, struct run *run, u32 *budg
 	u32 sent;
 	int ret = carry_answer(qp, run, &sent);
 
+	note_sent(qp, run, sent);
 	rc_resp_sent(&qp->resp, run, sent);
 	*budget -= min(*budget, qp->local.open ? roce_local_cost(run->bytes) : sent + 1);
 	if (ret == -EAGAIN) {

@@ -10,37 +10,53 @@
 #include "roce/qp/receive.h"
 #include "roce/qp/req.h"
 #include "roce/qp/resp.h"
+#include "roce/qp/drop.h"
 #include "roce/qp/ud_recv.h"
 #include "uncleared.h"
 
-static __always_inline bool is_acceptable(const struct roce_qp *qp, const struct roce_rx *rx)
+static __always_inline enum tern_drop drop_reason(const struct roce_qp *qp, const struct roce_rx *rx)
 {
 	enum ib_qp_state state = READ_ONCE(qp->base.state);
 	const struct pkt *k = &rx->k;
 
-	if (state < IB_QPS_RTR || state == IB_QPS_ERR ||
-	    (k->opcode & BTH_SERVICE_MASK) != roce_service(qp) ||
-	    (k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
-		return false;
+	if (state < IB_QPS_RTR || state == IB_QPS_ERR)
+		return TERN_DROP_STATE;
+	if ((k->opcode & BTH_SERVICE_MASK) != roce_service(qp))
+		return TERN_DROP_SERVICE;
+	if ((k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
+		return TERN_DROP_PKEY;
+	if (!roce_is_connected(qp))
+		return k->qkey == (qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI :
+								 qp->base.attr.qkey) ?
+			       TERN_DROP_NONE : TERN_DROP_QKEY;
 	/* An XRC initiator takes no requests. */
 	if (unlikely(qp->base.type == IB_QPT_XRC_INI) && k->op_flags & OPF_REQUEST)
-		return false;
-	if (roce_is_connected(qp))
-		return qp->resp_ready && roce_rx_from_path(rx, &qp->path);
-	return k->qkey == (qp->base.type == IB_QPT_GSI ? (u32)QKEY_GSI : qp->base.attr.qkey);
+		return TERN_DROP_SERVICE;
+	if (!qp->resp_ready)
+		return TERN_DROP_STATE;
+	return roce_rx_from_path(rx, &qp->path) ? TERN_DROP_NONE : TERN_DROP_PEER;
+}
+
+static __always_inline bool is_taken(const struct roce_qp *qp, const struct roce_rx *rx)
+{
+	enum tern_drop drop = drop_reason(qp, rx);
+
+	if (likely(drop == TERN_DROP_NONE))
+		return true;
+	tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+	roce_note_drop(qp, &rx->k, drop);
+	return false;
 }
 
 bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
 {
-	return is_acceptable(qp, rx);
+	return is_taken(qp, rx);
 }
 
 void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx)
 {
-	if (!is_acceptable(qp, rx)) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+	if (!is_taken(qp, rx))
 		return;
-	}
 	if (!roce_is_connected(qp)) {
 		roce_ud_rx(qp, rx);
 	} else if (rx->k.op_flags & OPF_REQUEST) {
@@ -71,6 +87,7 @@ void roce_backlog_add(struct roce_qp *qp, struct roce_rx *rx)
 	return;
 dropped:
 	tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+	roce_note_drop(qp, &rx->k, TERN_DROP_BACKLOG);
 }
 
 enum roce_step roce_backlog_take(struct roce_qp *qp, u32 *budget)

@@ -16,11 +16,11 @@ struct roce_rx;
  * Is it of a kind that the QP takes, and from a sender that may send it that: service, P_Key,
  * state, peer or Q_Key? Without the run lock the answer may be wrong while the QP is being
  * modified. A "no" is then a packet lost, as it would be had it come a moment before or after;
- * after a "yes" roce_dispatch() asks again.
+ * after a "yes" roce_dispatch() asks again. A "no" is counted.
  */
 bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx);
 
-/* rx goes where it belongs, if roce_takes() it; else it is counted. Run lock held. */
+/* rx goes where it belongs, if roce_takes() it. Run lock held. */
 void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx);
 
 /* qp is busy: rx waits in its backlog, unless that is full. Ends rx. Softirq, no lock held. */

@@ -76,8 +76,7 @@ void roce_qp_error(struct roce_qp *qp)
 {
 	if (qp->base.state == IB_QPS_ERR || qp->base.state == IB_QPS_RESET)
 		return;
-	WRITE_ONCE(qp->base.state, IB_QPS_ERR);
-	qp->base.attr.qp_state = IB_QPS_ERR;
+	tern_qp_set_state(&qp->base, IB_QPS_ERR);
 	qp->base.attr.sq_draining = 0;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);
@@ -97,8 +96,7 @@ void roce_sq_error(struct roce_qp *qp)
 {
 	if (qp->base.state != IB_QPS_RTS && qp->base.state != IB_QPS_SQD)
 		return;
-	WRITE_ONCE(qp->base.state, IB_QPS_SQE);
-	qp->base.attr.qp_state = IB_QPS_SQE;
+	tern_qp_set_state(&qp->base, IB_QPS_SQE);
 	qp->base.attr.sq_draining = 0;
 	if (qp->req_ready)
 		rc_req_flush(&qp->req);

@@ -207,8 +207,7 @@ static void enter_state(struct roce_qp *qp, enum ib_qp_state cur, enum ib_qp_sta
 	default:
 		break;
 	}
-	WRITE_ONCE(base->state, next);
-	base->attr.qp_state = next;
+	tern_qp_set_state(base, next);
 }
 
 /* A change, and what it takes that is made before the run lock is. */

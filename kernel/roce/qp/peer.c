@@ -5,6 +5,7 @@
  */
 #include "core/qp.h"
 #include "core/stats.h"
+#include "core/trace.h"
 #include "roce/qp/lock.h"
 #include "roce/qp/peer.h"
 #include "roce/wire/route.h"
@@ -66,6 +67,14 @@ static bool is_peer(const struct roce_qp *qp, const struct roce_qp *other)
 	return other->base.type == peer_type(qp->base.type) && named == qp->base.qpn;
 }
 
+/* No packet: without opcode and PSN. */
+static void note_no_peer(const struct roce_qp *qp, struct tern_dev *dev, bool exists)
+{
+	tern_count(dev, exists ? TERN_CNT_RX_BAD_PATH : TERN_CNT_RX_NO_QP);
+	trace_tern_rx_drop(dev, qp->base.attr.dest_qp_num, 0, 0,
+			   exists ? TERN_DROP_PEER : TERN_DROP_NO_QP);
+}
+
 /*
  * qp's peer on dev, locked besides qp (which it may be). NULL: there is none that
  * would take anything from it. False: busy.
@@ -81,7 +90,7 @@ static bool find_other(struct roce_qp *qp, struct tern_dev *dev, struct roce_qp 
 		return true;
 	base = tern_qp_lookup(dev, qp->base.attr.dest_qp_num);
 	if (!base) {
-		tern_count(dev, TERN_CNT_RX_NO_QP);
+		note_no_peer(qp, dev, false);
 		return true;
 	}
 	to = to_roce_qp(base);
@@ -99,7 +108,7 @@ static bool find_other(struct roce_qp *qp, struct tern_dev *dev, struct roce_qp 
 		}
 		roce_peer_unlock(qp, to);
 	}
-	tern_count(dev, READ_ONCE(base->dead) ? TERN_CNT_RX_NO_QP : TERN_CNT_RX_BAD_PATH);
+	note_no_peer(qp, dev, !READ_ONCE(base->dead));
 	return true;
 }
 

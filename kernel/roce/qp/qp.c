@@ -7,6 +7,7 @@
 
 #include "charged.h"
 #include "core/qp.h"
+#include "core/trace.h"
 #include "mem/page.h"
 #include "roce/qp/carry.h"
 #include "roce/qp/lock.h"
@@ -26,6 +27,7 @@ static void note_space(void *arg)
 {
 	struct roce_qp *qp = arg;
 
+	trace_tern_gate_go(&qp->base);
 	roce_hand_off_back(qp);
 }
 

@@ -12,6 +12,7 @@
 #include "roce/qp/peer.h"
 #include "roce/qp/receive.h"
 #include "roce/qp/time.h"
+#include "roce/qp/drop.h"
 
 int roce_take_recv(struct roce_qp *qp)
 {
@@ -39,12 +40,14 @@ static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 	struct sk_buff *skb;
 
 	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
-	if (!skb)
+	if (!skb) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
-	else if (first)
+		roce_note_drop(qp, &rx->k, TERN_DROP_BACKLOG);
+	} else if (first) {
 		__skb_queue_head(&qp->kept, skb);
-	else
+	} else {
 		__skb_queue_tail(&qp->kept, skb);
+	}
 }
 
 /* The sender of this host brings it again: when it is called, or looks by itself. */

@@ -7,11 +7,13 @@
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "queue/sq.h"
+#include "roce/qp/drop.h"
 #include "roce/qp/error.h"
 #include "roce/qp/local.h"
 #include "roce/qp/packet.h"
 #include "roce/qp/req.h"
 #include "roce/qp/time.h"
+#include "roce/qp/trace.h"
 #include "roce/wire/room.h"
 #include "wr/local.h"
 #include "wr/request.h"
@@ -111,10 +113,29 @@ static const enum tern_counter event_counter[] = {
 	[RC_EV_BAD_RESP] = TERN_CNT_REQ_REMOTE_ERR,
 };
 
-static void count_event(struct roce_qp *qp, enum rc_event event)
+static bool goes_back(enum rc_event event)
+{
+	return event == RC_EV_SEQ_NAK || event == RC_EV_RNR_NAK || event == RC_EV_IMPLIED_NAK ||
+	       event == RC_EV_TIMEOUT;
+}
+
+/* window: in packets, before what the event is of */
+static void note_event(struct roce_qp *qp, enum rc_event event, u32 window)
 {
 	if (event != RC_EV_NONE && event < ARRAY_SIZE(event_counter))
 		tern_count(qp->base.dev, event_counter[event]);
+	if (trace_tern_retransmit_enabled() && goes_back(event))
+		trace_tern_retransmit(qp, event);
+	if (trace_tern_window_enabled() && window != rc_req_window_pkts(&qp->req))
+		trace_tern_window(qp, window);
+}
+
+static void note_answer(const struct roce_qp *qp, const struct pkt *k, enum rc_event event)
+{
+	if (event == RC_EV_GHOST || event == RC_EV_DUPLICATE || event == RC_EV_OUT_OF_SEQ)
+		roce_note_drop(qp, k, TERN_DROP_GHOST);
+	if ((k->op_flags & OPF_ACK) && aeth_is_nak(k->syndrome))
+		trace_tern_nak_rcvd(qp, k->psn, k->syndrome);
 }
 
 static int place_response(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
@@ -135,17 +156,20 @@ static int place_response(struct roce_qp *qp, const struct roce_rx *rx, const st
 
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 {
+	u32 window = rc_req_window_pkts(&qp->req);
 	struct rc_req_act act;
 	u64 now;
 
 	if (!roce_req_may_send(qp) || !roce_is_reliable(qp)) {
 		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		roce_note_drop(qp, &rx->k, TERN_DROP_STATE);
 		return;
 	}
 	now = (rx->k.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK ? roce_now(qp) :
 								 roce_ack_timer_from(qp);
 	rc_req_rx(&qp->req, now, &rx->k, &act);
-	count_event(qp, act.event);
+	note_answer(qp, &rx->k, act.event);
+	note_event(qp, act.event, window);
 	if (act.kind == RC_REQ_DONE)
 		return;
 	switch (place_response(qp, rx, &act)) {
@@ -164,11 +188,13 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 void roce_req_timer(struct roce_qp *qp)
 {
+	u32 window = rc_req_window_pkts(&qp->req);
+
 	if (!roce_req_may_send(qp))
 		return;
 	/* It may be another since. */
 	rc_req_set_peer_timeout(&qp->req, roce_peer_timeout_ns(qp));
-	count_event(qp, rc_req_timeout(&qp->req, roce_now(qp)));
+	note_event(qp, rc_req_timeout(&qp->req, roce_now(qp)), window);
 }
 
 enum roce_step roce_req_reap(struct roce_qp *qp)

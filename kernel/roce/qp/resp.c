@@ -9,6 +9,7 @@
 #include "mem/invalidate.h"
 #include "mem/sgl.h"
 #include "mem/span.h"
+#include "roce/qp/drop.h"
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
 #include "roce/qp/placement.h"
@@ -38,14 +39,19 @@ static void count_request(struct roce_qp *qp, const struct pkt *k)
 		tern_count(dev, TERN_CNT_RDMA_SENDS);
 }
 
-static void count_event(struct roce_qp *qp, enum rc_event event)
+static void note_event(struct roce_qp *qp, const struct pkt *k, enum rc_event event)
 {
 	switch (event) {
 	case RC_EV_DUPLICATE:
 		tern_count(qp->base.dev, TERN_CNT_DUP_REQUEST);
+		roce_note_drop(qp, k, TERN_DROP_DUPLICATE);
 		break;
 	case RC_EV_OUT_OF_SEQ:
 		tern_count(qp->base.dev, TERN_CNT_OUT_OF_SEQ);
+		roce_note_drop(qp, k, TERN_DROP_OUT_OF_SEQ);
+		break;
+	case RC_EV_DROPPED:
+		roce_note_drop(qp, k, TERN_DROP_UNEXPECTED);
 		break;
 	case RC_EV_REQ_ERR:
 		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
@@ -293,7 +299,7 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		uc_resp_rx(&qp->resp, k, &act);
 	else
 		rc_resp_rx(&qp->resp, k, &act);
-	count_event(qp, act.event);
+	note_event(qp, k, act.event);
 
 	if (act.kind == RC_ACT_FATAL)
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);

@@ -279,7 +279,6 @@ void roce_qp_rx(struct roce_rx_series *series, struct tern_qp *base, struct roce
 	}
 	/* Strangers are not to fill the backlog. */
 	if (!roce_takes(qp, rx)) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
 		roce_skb_done(rx);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
 #include "roce/qp/receive.h"
+#include "roce/qp/drop.h"
 #include "roce/qp/ud_recv.h"
 #include "tern-abi.h"
 
@@ -41,11 +42,13 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 
 	if (roce_take_recv(qp) != 1) {
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		roce_note_drop(qp, k, TERN_DROP_NO_RECV);
 		return;
 	}
 	if (cqe.byte_len > qp->base.rwqe.bytes) {
 		/* The WQE says so; a peer cannot end the QP by sending too much. */
 		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		roce_note_drop(qp, k, TERN_DROP_TOO_LONG);
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);
 		return;
 	}
@@ -56,6 +59,7 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		if (ret == -EAGAIN) {
 			/* It stays so too. A datagram may be lost. */
 			tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+			roce_note_drop(qp, k, TERN_DROP_NO_PAGES);
 			tern_fault_begin(&qp->base);
 			return;
 		}

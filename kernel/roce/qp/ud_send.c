@@ -6,6 +6,7 @@
 #include "core/fault.h"
 #include "core/port.h"
 #include "core/stats.h"
+#include "core/trace.h"
 #include "mem/sgl.h"
 #include "proto/opcode.h"
 #include "queue/sq.h"
@@ -85,8 +86,12 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	void *dst;
 	int err;
 
-	if (is_too_soon(qp) || roce_tx_full(&qp->tx, bytes))
+	if (is_too_soon(qp))
 		return -EAGAIN;
+	if (roce_tx_full(&qp->tx, bytes)) {
+		trace_tern_gate_wait(&qp->base, bytes);
+		return -EAGAIN;
+	}
 	*status = IB_WC_SUCCESS;
 	if (bytes > ib_mtu_enum_to_int(tern_transport_mtu(qp->base.dev))) {
 		*status = IB_WC_LOC_LEN_ERR;

@@ -6,6 +6,7 @@
 #include "core/qp.h"
 #include "roce/qp/lock.h"
 #include "roce/qp/peer.h"
+#include "roce/qp/trace.h"
 #include "roce/qp/way.h"
 #include "roce/wire/route.h"
 
@@ -21,6 +22,7 @@ void roce_way_reset(struct roce_qp *qp)
 
 static void change_way(struct roce_qp *qp, bool local)
 {
+	trace_tern_way(qp, local);
 	if (local) {
 		struct rc_window window;
 

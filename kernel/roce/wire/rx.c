@@ -16,6 +16,7 @@
 
 #include "core/qp.h"
 #include "core/stats.h"
+#include "core/trace.h"
 #include "roce/wire/apart.h"
 #include "roce/wire/dest.h"
 #include "roce/wire/gid.h"
@@ -73,6 +74,18 @@ static bool is_congestion_marked(const struct sk_buff *skb)
 	}
 }
 
+static void note_malformed(struct tern_dev *dev)
+{
+	tern_count(dev, TERN_CNT_RX_MALFORMED);
+	trace_tern_rx_drop(dev, 0, 0, 0, TERN_DROP_MALFORMED);
+}
+
+static void note_no_qp(const struct roce_rx *rx)
+{
+	tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+	trace_tern_rx_drop(rx->dev, rx->k.dqpn, rx->k.opcode, rx->k.psn, TERN_DROP_NO_QP);
+}
+
 /* Everything that can be checked without a QP. False: counted. */
 static bool accept_packet(const struct roce_rx *rx)
 {
@@ -80,6 +93,7 @@ static bool accept_packet(const struct roce_rx *rx)
 
 	if (unlikely(!roce_icrc_ok(rx))) {
 		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
+		trace_tern_rx_drop(dev, rx->k.dqpn, rx->k.opcode, rx->k.psn, TERN_DROP_ICRC);
 		return false;
 	}
 	tern_count(dev, TERN_CNT_RX_PKTS);
@@ -103,7 +117,7 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct roc
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to->mcast != (rx->k.dqpn == QPN_MCAST))) {
-		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		note_no_qp(rx);
 		goto drop;
 	}
 	if (unlikely(to->mcast)) {
@@ -112,7 +126,7 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct roc
 	}
 	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 	if (unlikely(!qp)) {
-		tern_count(rx->dev, TERN_CNT_RX_NO_QP);
+		note_no_qp(rx);
 		goto drop;
 	}
 	roce_qp_rx(series, qp, rx);
@@ -128,7 +142,7 @@ static void take_packet(struct roce_net *rn, struct tern_dev *dev, const struct 
 	struct roce_rx rx TERN_UNCLEARED;
 
 	if (unlikely(!trim_packet(skb) || !roce_skb_parse(dev, skb, &rx))) {
-		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		note_malformed(dev);
 		kfree_skb(skb);
 		return;
 	}
@@ -148,7 +162,7 @@ static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct r
 	/* not all kernels bound their number */
 	if (size < BTH_BYTES + ICRC_BYTES || !trim_packet(skb) ||
 	    DIV_ROUND_UP(skb->len, size) > UDP_MAX_SEGMENTS) {
-		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		note_malformed(dev);
 		kfree_skb(skb);
 		return;
 	}
@@ -166,7 +180,7 @@ static void take_uncut(struct roce_net *rn, struct tern_dev *dev, const struct r
 		roce_skb_cut_headers(skb, headers, rx.bytes, npkts++);
 		if (unlikely(skb_copy_bits(skb, at, headers + net_bytes, have) ||
 			     pkt_parse(headers + net_bytes, have, rx.bytes, &rx.k) != PKT_OK))
-			tern_count(dev, TERN_CNT_RX_MALFORMED);
+			note_malformed(dev);
 		else
 			deliver_packet(rn, to, &rx, series);
 	}
@@ -230,11 +244,12 @@ static void take_all(struct roce_net *rn, struct sk_buff *skb)
 	}
 	if (to.may_deceive && unlikely(roce_dest_is_deceived(rn, dev, skb, &to))) {
 		tern_count_add(dev, TERN_CNT_RX_BAD_PATH, max_t(u32, skb_shinfo(skb)->gso_segs, 1));
+		trace_tern_rx_drop(dev, 0, 0, 0, TERN_DROP_OWN_ADDRESS);
 		kfree_skb(skb);
 		return;
 	}
 	if (unlikely(!take_list_apart(skb, &next))) {
-		tern_count(dev, TERN_CNT_RX_MALFORMED);
+		note_malformed(dev);
 		kfree_skb(skb);
 		return;
 	}

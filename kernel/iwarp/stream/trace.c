@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The trace events of iwarp/stream/trace.h: the kernel's macros define them here. */
+#define CREATE_TRACE_POINTS
+#include "iwarp/stream/trace.h"
