@@ -53,11 +53,9 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
-	dev->stats = alloc_percpu(struct tern_stats);
-	if (!dev->stats) {
-		err = -ENOMEM;
+	err = tern_stats_init(dev);
+	if (err)
 		goto dealloc;
-	}
 	dev->transport = transport;
 	dev->peer_timeout_s = transport->peer_timeout_s;
 	dev->netdev = netdev;
@@ -79,7 +77,7 @@ struct tern_dev *tern_device_create(const struct tern_transport_ops *transport,
 	return dev;
 
 free_stats:
-	free_percpu(dev->stats);
+	tern_stats_uninit(dev);
 dealloc:
 	ib_dealloc_device(&dev->ibdev);
 	return ERR_PTR(err);
@@ -118,6 +116,6 @@ void tern_device_destroy(struct tern_dev *dev)
 	WARN_ON(!xa_empty(&dev->ahs));
 	xa_destroy(&dev->ahs);
 	tern_keys_destroy(&dev->keys);
-	free_percpu(dev->stats);
+	tern_stats_uninit(dev);
 	netdev_put(dev->netdev, &dev->netdev_tracker);
 }

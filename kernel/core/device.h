@@ -40,7 +40,9 @@ struct tern_dev {
 	u32 next_qpn;
 	struct xarray srqs;		/* number -> struct tern_srq_handle, RCU */
 	struct xarray ahs;		/* index -> struct tern_av, RCU */
-	struct tern_stats __percpu *stats;
+	struct tern_stats __percpu *stats;	/* of QPs that are bound to no set, and of none */
+	struct tern_stats *past_stats;	/* of sets that are gone; under stats_sets' lock */
+	struct xarray stats_sets;	/* number -> struct tern_stats_set; core/stats.c */
 	struct list_head link_list;	/* link/: all links */
 	struct work_struct port_work;	/* link/: port events out of notifier context */
 	u8 port_state;			/* enum ib_port_state last reported */

@@ -58,6 +58,7 @@ struct tern_qp *tern_qp_alloc(struct tern_dev *dev)
 	refcount_set(&qp->ref, 1);
 	INIT_RCU_WORK(&qp->end, end_qp);
 	qp->dev = dev;
+	qp->stats = dev->stats;
 	spin_lock_init(&qp->run_lock);
 	qp->state = IB_QPS_RESET;
 	qp->attr.qp_state = IB_QPS_RESET;

@@ -44,6 +44,7 @@ struct tern_qp {
 	refcount_t ref;
 	struct rcu_work end;		/* after the last reference */
 	struct tern_dev *dev;
+	struct tern_stats __percpu *stats;	/* core/stats.h; RCU */
 	struct ib_qp *ibqp;		/* valid until destroy; under run_lock only if !dead */
 	u32 qpn;
 	enum ib_qp_type type;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Per-port hardware counters: one per-CPU array per device, shown by `rdma
- * statistic show` and /sys/class/infiniband/DEV/ports/1/hw_counters. Names are
- * those of RNICs where one exists. Everything that a remote peer can provoke is
- * counted here and never logged.
+ * Hardware counters: one per-CPU array per device, shown by `rdma statistic show`
+ * and /sys/class/infiniband/DEV/ports/1/hw_counters, and one for each set that QPs
+ * are bound to by `rdma statistic qp`. Names are those of RNICs where one exists.
+ * Everything that a remote peer can provoke is counted here and never logged.
  */
 #ifndef TERN_CORE_STATS_H
 #define TERN_CORE_STATS_H
@@ -15,6 +15,7 @@
 #include <linux/types.h>
 
 #include "core/device.h"
+#include "core/qp.h"
 
 /* X(enumerator, name shown) */
 #define TERN_COUNTERS(X)							\
@@ -69,19 +70,61 @@ struct tern_stats {
 	u64 v[TERN_CNT_MAX];
 };
 
+/* Counted by QPs that are bound to it instead of in dev->stats. */
+struct tern_stats_set {
+	struct tern_stats __percpu *stats;
+};
+
+/* With the device: 0 or -ENOMEM. At the end no QP is left. Process context. */
+int tern_stats_init(struct tern_dev *dev);
+void tern_stats_uninit(struct tern_dev *dev);
+
+/* The counter, summed over all CPUs. Any context. */
+u64 tern_stats_sum(const struct tern_stats __percpu *stats, enum tern_counter counter);
+/* And over all QPs of the device, whatever they were bound to. BHs on. */
+u64 tern_stat(struct tern_dev *dev, enum tern_counter counter);
+
+/* A set with a number of its own, not 0. 0, -ENOMEM, -EBUSY. Process context, as all that follow. */
+int tern_stats_set_create(struct tern_dev *dev, u32 *id);
+/* No QP is bound to it any more. Sleeps. */
+void tern_stats_set_destroy(struct tern_dev *dev, u32 id);
+/* Valid until it is destroyed. NULL: there is none. */
+const struct tern_stats __percpu *tern_stats_of_set(struct tern_dev *dev, u32 id);
+/*
+ * From now on qp counts there; id 0: in the device's. What another CPU is counting at this moment
+ * goes to the old one. -EINVAL: there is no such set.
+ */
+int tern_qp_bind_stats(struct tern_qp *qp, u32 id);
+
 /*
  * BHs are off, so nothing else counts on this CPU meanwhile. Machines that cannot add in one
  * instruction then need not disable interrupts.
  */
-static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
+static inline void tern_stats_add(struct tern_stats __percpu *stats, enum tern_counter c, u64 n)
 {
 	lockdep_assert(in_softirq() || irqs_disabled());
-	__this_cpu_add(dev->stats->v[c], n);
+	__this_cpu_add(stats->v[c], n);
+}
+
+/* What belongs to no QP. */
+static inline void tern_count_add(struct tern_dev *dev, enum tern_counter c, u64 n)
+{
+	tern_stats_add(dev->stats, c, n);
 }
 
 static inline void tern_count(struct tern_dev *dev, enum tern_counter c)
 {
 	tern_count_add(dev, c, 1);
+}
+
+static inline void tern_qp_count_add(const struct tern_qp *qp, enum tern_counter c, u64 n)
+{
+	tern_stats_add(READ_ONCE(qp->stats), c, n);
+}
+
+static inline void tern_qp_count(const struct tern_qp *qp, enum tern_counter c)
+{
+	tern_qp_count_add(qp, c, 1);
 }
 
 /* In any context: only for a counter that none of the above counts. */

@@ -147,6 +147,8 @@ static int del_gid(const struct ib_gid_attr *attr, void **context)
 TERN_REG_USER_MR(reg_user_mr, tern_reg_user_mr)
 TERN_REG_USER_MR_DMABUF(reg_user_mr_dmabuf, tern_reg_user_mr_dmabuf)
 TERN_RESIZE_CQ(resize_cq, tern_resize_cq)
+TERN_COUNTER_BIND_QP(counter_bind_qp, tern_counter_bind_qp)
+TERN_COUNTER_UNBIND_QP(counter_unbind_qp, tern_counter_unbind_qp)
 
 static const struct ib_device_ops tern_device_ops = {
 	.owner = THIS_MODULE,
@@ -161,6 +163,12 @@ static const struct ib_device_ops tern_device_ops = {
 	.alloc_mw = tern_alloc_mw,
 	.alloc_pd = tern_alloc_pd,
 	.alloc_ucontext = tern_alloc_ucontext,
+	.counter_alloc_stats = tern_counter_alloc_stats,
+	.counter_bind_qp = counter_bind_qp,
+	.counter_dealloc = tern_counter_dealloc,
+	.counter_unbind_qp = counter_unbind_qp,
+	.counter_update_stats = tern_counter_update_stats,
+	TERN_COUNTER_OBJECT
 	.create_cq = tern_create_cq,
 	.create_qp = tern_create_qp,
 	.create_srq = tern_create_srq,

@@ -11,8 +11,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
 
+#include "core/stats.h"
 #include "verbs/pma.h"
-#include "verbs/stats.h"
 
 /* Where an attribute begins in a MAD of the class (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET		40
@@ -31,7 +31,7 @@ static void fill_info(struct ib_class_port_info *info)
 }
 
 /* Each stays at its largest value. */
-static void fill_counters(const struct tern_dev *dev, struct ib_pma_portcounters *c)
+static void fill_counters(struct tern_dev *dev, struct ib_pma_portcounters *c)
 {
 	c->port_select = 1;
 	c->link_downed_counter = clamp_to(tern_stat(dev, TERN_CNT_LINK_DOWN), U8_MAX);
@@ -44,7 +44,7 @@ static void fill_counters(const struct tern_dev *dev, struct ib_pma_portcounters
 	c->port_rcv_packets = cpu_to_be32(clamp_to(tern_stat(dev, TERN_CNT_RX_PKTS), U32_MAX));
 }
 
-static void fill_counters_ext(const struct tern_dev *dev, struct ib_pma_portcounters_ext *c)
+static void fill_counters_ext(struct tern_dev *dev, struct ib_pma_portcounters_ext *c)
 {
 	c->port_select = 1;
 	c->port_xmit_data = cpu_to_be64(tern_stat(dev, TERN_CNT_TX_BYTES) / 4);
@@ -57,7 +57,7 @@ int tern_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct 
 		     const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
 		     size_t *out_mad_size, u16 *out_mad_pkey_index)
 {
-	const struct tern_dev *dev = to_tern_dev(ibdev);
+	struct tern_dev *dev = to_tern_dev(ibdev);
 	void *data = out->data + PMA_DATA_OFFSET;
 
 	if (in_wc || port != 1 || in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||

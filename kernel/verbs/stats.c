@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Port counters for `rdma statistic show` and sysfs: sums of the per-CPU ones.
+ * Counters for `rdma statistic` and sysfs: the port's, and those of QPs that are bound to a set
+ * of their own (`rdma statistic qp`). ib_core decides which QPs, and adds up what it shows of the
+ * port.
  */
-#include <linux/cpumask.h>
+#include <linux/mutex.h>
 
+#include "core/qp.h"
 #include "verbs/stats.h"
 
 static const struct rdma_stat_desc counter_descs[] = {
@@ -12,29 +15,103 @@ static const struct rdma_stat_desc counter_descs[] = {
 #undef COUNTER_DESC
 };
 
-struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
+static struct rdma_hw_stats *alloc_stats(void)
 {
 	return rdma_alloc_hw_stats_struct(counter_descs, TERN_CNT_MAX,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-u64 tern_stat(const struct tern_dev *dev, enum tern_counter counter)
+static void fill_stats(struct rdma_hw_stats *stats, const struct tern_stats __percpu *from)
 {
-	u64 sum = 0;
-	int cpu;
+	int i;
 
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->v[counter]);
-	return sum;
+	for (i = 0; i < TERN_CNT_MAX; i++)
+		stats->value[i] = tern_stats_sum(from, i);
+}
+
+/* ---- the port's ---- */
+
+struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
+{
+	return alloc_stats();
 }
 
 int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
 {
-	int i;
-
 	if (port != 1)
 		return -EINVAL;
-	for (i = 0; i < TERN_CNT_MAX; i++)
-		stats->value[i] = tern_stat(to_tern_dev(ibdev), i);
+	fill_stats(stats, to_tern_dev(ibdev)->stats);
 	return TERN_CNT_MAX;
+}
+
+/* ---- those of QPs ---- */
+
+struct rdma_hw_stats *tern_counter_alloc_stats(struct rdma_counter *counter)
+{
+	return alloc_stats();
+}
+
+int tern_counter_update_stats(struct rdma_counter *counter)
+{
+	const struct tern_stats __percpu *from =
+		tern_stats_of_set(to_tern_dev(counter->device), counter->id);
+
+	if (!from)
+		return -EINVAL;
+	fill_stats(counter->stats, from);
+	return 0;
+}
+
+/* One of them after the other: ib_core does not see to that for one QP and two counters. */
+static int change_counter(struct ib_qp *ibqp, struct rdma_counter *counter)
+{
+	struct mutex *lock = &to_tern_ibqp(ibqp)->modify_lock;
+	struct tern_qp *qp = tern_qp_hold(ibqp);
+	int err = -EINVAL;
+
+	mutex_lock(lock);
+	if (!ibqp->counter == !counter)
+		goto unlock;
+	/* Of a QP that is destroyed nothing is counted any more. */
+	if (qp)
+		err = tern_qp_bind_stats(qp, counter ? counter->id : 0);
+	else if (!counter)
+		err = 0;
+	if (!err)
+		ibqp->counter = counter;
+unlock:
+	mutex_unlock(lock);
+	if (qp)
+		tern_qp_put(qp);
+	return err;
+}
+
+int tern_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
+{
+	struct tern_dev *dev = to_tern_dev(counter->device);
+	bool first = !counter->id;
+	int err;
+
+	if (first) {
+		err = tern_stats_set_create(dev, &counter->id);
+		if (err)
+			return err;
+	}
+	err = change_counter(ibqp, counter);
+	if (err && first) {
+		tern_stats_set_destroy(dev, counter->id);
+		counter->id = 0;
+	}
+	return err;
+}
+
+int tern_counter_unbind_qp(struct ib_qp *ibqp)
+{
+	return change_counter(ibqp, NULL);
+}
+
+int tern_counter_dealloc(struct rdma_counter *counter)
+{
+	tern_stats_set_destroy(to_tern_dev(counter->device), counter->id);
+	return 0;
 }

@@ -76,7 +76,7 @@ void iw_qp_fatal(struct iw_qp *qp, enum ib_event_type event)
 
 void iw_qp_refused(struct iw_qp *qp, int code)
 {
-	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	tern_qp_count(&qp->base, TERN_CNT_RESP_REFUSED);
 	iw_qp_fatal(qp, (code & 0xff00) == 0x0100 || (code & 0xff00) == 0x1100 ?
 				IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR);
 }

@@ -49,7 +49,7 @@ static int take_recv(struct iw_qp *qp)
 	if (!ret && !qp->rx_waits) {
 		qp->rx_waits = true;
 		qp->rx_wait_until = jiffies + NO_RECV_WAIT;
-		tern_count(base->dev, TERN_CNT_RNR_NAK_TX);
+		tern_qp_count(base, TERN_CNT_RNR_NAK_TX);
 		if (!base->srq) {
 			tern_rq_kick_wanted(&base->rq, true);
 			ret = tern_qp_take_recv(base);
@@ -103,7 +103,7 @@ static enum iw_step execute_recv(struct iw_qp *qp, struct sock *sk, struct iw_fp
 	iw_resp_commit(&qp->resp, &f->seg, act, f->head, 0);
 	if (!act->end)
 		return IW_DONE;
-	tern_count(qp->base.dev, TERN_CNT_RDMA_SENDS);
+	tern_qp_count(&qp->base, TERN_CNT_RDMA_SENDS);
 	if (act->invalidate) {
 		cqe.wc_flags |= TERN_WC_WITH_INV;
 		cqe.inv_key = act->inv_stag;
@@ -126,7 +126,7 @@ static void execute_write(struct iw_qp *qp, struct sock *sk, struct iw_fpdu *f,
 		return;
 	}
 	if (f->seg.last)
-		tern_count(qp->base.dev, TERN_CNT_RDMA_WRITES);
+		tern_qp_count(&qp->base, TERN_CNT_RDMA_WRITES);
 }
 
 static void execute_read(struct iw_qp *qp, const struct iw_fpdu *f, const struct iw_act *act)
@@ -137,7 +137,7 @@ static void execute_read(struct iw_qp *qp, const struct iw_fpdu *f, const struct
 		refuse_fpdu(qp, f, iw_fail_of(err));
 		return;
 	}
-	tern_count(qp->base.dev, TERN_CNT_RDMA_READS);
+	tern_qp_count(&qp->base, TERN_CNT_RDMA_READS);
 	iw_resp_commit(&qp->resp, &f->seg, act, f->head, 0);
 }
 
@@ -150,7 +150,7 @@ static void execute_atomic(struct iw_qp *qp, const struct iw_fpdu *f, const stru
 		refuse_fpdu(qp, f, err == -EDOM ? IW_FAIL_ALIGN : iw_fail_of(err));
 		return;
 	}
-	tern_count(qp->base.dev, TERN_CNT_RDMA_ATOMICS);
+	tern_qp_count(&qp->base, TERN_CNT_RDMA_ATOMICS);
 	iw_resp_commit(&qp->resp, &f->seg, act, f->head, orig);
 }
 
@@ -173,7 +173,7 @@ enum iw_step iw_execute(struct iw_qp *qp, struct sock *sk, struct iw_fpdu *f)
 		execute_atomic(qp, f, &act);
 		break;
 	case IW_ACT_TERMINATED:
-		tern_count(qp->base.dev, TERN_CNT_REQ_REMOTE_ERR);
+		tern_qp_count(&qp->base, TERN_CNT_REQ_REMOTE_ERR);
 		trace_tern_terminate_rcvd(&qp->base, act.term);
 		iw_req_terminated(&qp->req, act.term);
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);

@@ -91,7 +91,7 @@ enum iw_step iw_fpdu_rx(struct iw_qp *qp, struct sock *sk, struct iw_cursor c, u
 	qp->tx.hold = false;
 	qp->tx.rtr_repeats = 0;
 	if (qp->terms.crc && !is_crc_right(sk, c, n)) {
-		tern_count(qp->base.dev, TERN_CNT_RX_ICRC_ERR);
+		tern_qp_count(&qp->base, TERN_CNT_RX_ICRC_ERR);
 		send_terminate(qp, TERM_MPA_CRC, NULL, 0);
 		return IW_DONE;
 	}
@@ -105,7 +105,7 @@ enum iw_step iw_fpdu_rx(struct iw_qp *qp, struct sock *sk, struct iw_cursor c, u
 	}
 	code = ddp_parse(f.head, f.have, ulpdu, &f.seg);
 	if (code != TERM_NONE) {
-		tern_count(qp->base.dev, TERN_CNT_RX_MALFORMED);
+		tern_qp_count(&qp->base, TERN_CNT_RX_MALFORMED);
 		send_terminate(qp, code, &f, ulpdu);
 		return IW_DONE;
 	}
@@ -114,7 +114,7 @@ enum iw_step iw_fpdu_rx(struct iw_qp *qp, struct sock *sk, struct iw_cursor c, u
 		rx_response(qp, sk, &f);
 	else if (iw_execute(qp, sk, &f) == IW_BLOCKED)
 		return IW_BLOCKED;
-	tern_count(qp->base.dev, TERN_CNT_RX_PKTS);
-	tern_count_add(qp->base.dev, TERN_CNT_RX_BYTES, f.seg.payload_bytes);
+	tern_qp_count(&qp->base, TERN_CNT_RX_PKTS);
+	tern_qp_count_add(&qp->base, TERN_CNT_RX_BYTES, f.seg.payload_bytes);
 	return IW_DONE;
 }

@@ -111,8 +111,8 @@ static bool count_taken(struct iw_qp *qp, struct sock *sk, int ret)
 			iw_out_wait_for_room(qp, sk);
 		return false;
 	}
-	tern_count(qp->base.dev, TERN_CNT_TX_PKTS);
-	tern_count_add(qp->base.dev, TERN_CNT_TX_BYTES, ret);
+	tern_qp_count(&qp->base, TERN_CNT_TX_PKTS);
+	tern_qp_count_add(&qp->base, TERN_CNT_TX_BYTES, ret);
 	return true;
 }
 

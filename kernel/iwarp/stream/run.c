@@ -34,7 +34,7 @@ static void hand_off(struct iw_qp *qp)
 {
 	if (qp->base.dead)
 		return;
-	tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+	tern_qp_count(&qp->base, TERN_CNT_HANDOFFS);
 	iw_defer_run(qp);
 }
 

@@ -38,7 +38,7 @@ static bool send_response(struct iw_qp *qp)
 	err = iw_frame_write(qp, &seg);
 	if (err) {
 		iw_resp_read_failed(&qp->resp, &seg, iw_fail_of(err));
-		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+		tern_qp_count(&qp->base, TERN_CNT_RESP_REFUSED);
 		iw_qp_fatal(qp, IB_EVENT_QP_ACCESS_ERR);
 		return true;
 	}

@@ -45,5 +45,5 @@ void iw_wqe_take_posted(struct iw_qp *qp)
 		n++;
 	}
 	if (n)
-		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
+		tern_qp_count_add(&qp->base, TERN_CNT_REQ_SENT, n);
 }

@@ -363,7 +363,7 @@ u32 iw_zc_add_fpdu(struct iw_qp *qp, const struct iw_seg *seg, u8 *hdr)
 	zc->bytes += hdr_bytes + seg->bytes + tail_bytes;
 	zc->open->bytes += seg->bytes;
 	iw_req_lend(&qp->req, seg->slot, zc->open->number);
-	tern_count_add(qp->base.dev, TERN_CNT_TX_ZEROCOPY, seg->bytes);
+	tern_qp_count_add(&qp->base, TERN_CNT_TX_ZEROCOPY, seg->bytes);
 	return hdr_bytes + tail_bytes;
 }
 

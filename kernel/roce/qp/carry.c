@@ -144,7 +144,7 @@ static enum roce_step request_by_wire(struct roce_qp *qp, const struct run *run,
 	set_source(&src, qp, run);
 	ret = roce_batch_run(qp, run, &src, &sent);
 	if (rc_req_is_resent(req, run))
-		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, sent);
+		tern_qp_count_add(&qp->base, TERN_CNT_RETRANS_PKTS, sent);
 	if (qp->base.type == IB_QPT_UC) {
 		/* complete once it is sent, so it must be */
 		if (!roce_batch_send(qp))
@@ -267,7 +267,7 @@ static enum roce_step refuse_read(struct roce_qp *qp, struct run *run)
 
 	if (!rc_resp_read_failed(&qp->resp, run))
 		return ROCE_NEXT;
-	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	tern_qp_count(&qp->base, TERN_CNT_RESP_REFUSED);
 	if (rc_resp_next(&qp->resp, 1, run)) {
 		carry_answer(qp, run, &sent);
 		note_sent(qp, run, sent);

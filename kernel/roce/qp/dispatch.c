@@ -43,7 +43,7 @@ static __always_inline bool is_taken(const struct roce_qp *qp, const struct roce
 
 	if (likely(drop == TERN_DROP_NONE))
 		return true;
-	tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+	tern_qp_count(&qp->base, TERN_CNT_RX_BAD_PATH);
 	roce_note_drop(qp, &rx->k, drop);
 	return false;
 }
@@ -83,10 +83,10 @@ void roce_backlog_add(struct roce_qp *qp, struct roce_rx *rx)
 	if (unlikely(!skb))
 		goto dropped;
 	skb_queue_tail(&qp->backlog, skb);
-	tern_count(qp->base.dev, TERN_CNT_RX_WAITED);
+	tern_qp_count(&qp->base, TERN_CNT_RX_WAITED);
 	return;
 dropped:
-	tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+	tern_qp_count(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED);
 	roce_note_drop(qp, &rx->k, TERN_DROP_BACKLOG);
 }
 

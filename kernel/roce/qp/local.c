@@ -29,8 +29,8 @@ static void deliver_run(struct roce_qp *to, struct roce_rx *rx)
 static void count_message(struct roce_qp *qp, const struct pkt *k)
 {
 	if (k->op_flags & OPF_LAST)
-		tern_count(qp->base.dev, TERN_CNT_LOCAL_MSGS);
-	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
+		tern_qp_count(&qp->base, TERN_CNT_LOCAL_MSGS);
+	tern_qp_count_add(&qp->base, TERN_CNT_LOCAL_BYTES, k->payload_bytes);
 }
 
 /* A small payload is read right away, into small: that is less work than to look twice. */
@@ -67,7 +67,7 @@ static int deliver_request(struct roce_qp *qp, const struct run *run, struct roc
 	struct roce_qp *to = qp->local.to;
 
 	if (rc_req_is_resent(&qp->req, run) && !qp->local.brings_again)
-		tern_count_add(qp->base.dev, TERN_CNT_RETRANS_PKTS, run->npkts);
+		tern_qp_count_add(&qp->base, TERN_CNT_RETRANS_PKTS, run->npkts);
 	/* Before it is answered. UC: complete when sent, so only if it could be read. */
 	if (reliable)
 		rc_req_sent(&qp->req, now_ns, run, run->npkts);
@@ -121,7 +121,7 @@ void roce_local_answer(struct roce_qp *qp, const struct run *run, struct roce_so
 	run_stretch(run, &rx.k);
 	if (qp->local.to)
 		deliver_run(qp->local.to, &rx);
-	tern_count_add(qp->base.dev, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
+	tern_qp_count_add(&qp->base, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
 }
 
 /*

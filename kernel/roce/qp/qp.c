@@ -43,7 +43,7 @@ int roce_qp_create(struct tern_qp *base, const struct ib_qp_init_attr *init)
 		if (!qp->sqe)
 			return -ENOMEM;
 	}
-	ret = roce_tx_init(&qp->tx, base->dev, note_space, qp);
+	ret = roce_tx_init(&qp->tx, base, note_space, qp);
 	if (ret) {
 		kvfree(qp->sqe);
 		qp->sqe = NULL;

@@ -41,7 +41,7 @@ static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 
 	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
 	if (!skb) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED);
+		tern_qp_count(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED);
 		roce_note_drop(qp, &rx->k, TERN_DROP_BACKLOG);
 	} else if (first) {
 		__skb_queue_head(&qp->kept, skb);
@@ -74,7 +74,7 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 		return false;
 	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns) {
 		/* It may take for ever. They are lost, as on the wire; RC sends them again. */
-		tern_count_add(qp->base.dev, TERN_CNT_RX_BACKLOG_DROPPED,
+		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,
 			       skb_queue_len(&qp->kept));
 		__skb_queue_purge(&qp->kept);
 	}
@@ -109,7 +109,7 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx)
 		return ret;
 	}
 	if (!rc_resp_recv_look_ns(&qp->resp))
-		tern_count(qp->base.dev, TERN_CNT_RNR_NAK_TX);
+		tern_qp_count(&qp->base, TERN_CNT_RNR_NAK_TX);
 	if (!rc_resp_recv_may_wait(&qp->resp, roce_now(qp))) {
 		call_for_recv(qp, false);
 		return 0;

@@ -59,7 +59,7 @@ static void take_posted(struct roce_qp *qp)
 		n++;
 	}
 	if (n)
-		tern_count_add(qp->base.dev, TERN_CNT_REQ_SENT, n);
+		tern_qp_count_add(&qp->base, TERN_CNT_REQ_SENT, n);
 }
 
 /* ---- runs out of the engine ---- */
@@ -123,7 +123,7 @@ static bool goes_back(enum rc_event event)
 static void note_event(struct roce_qp *qp, enum rc_event event, u32 window)
 {
 	if (event != RC_EV_NONE && event < ARRAY_SIZE(event_counter))
-		tern_count(qp->base.dev, event_counter[event]);
+		tern_qp_count(&qp->base, event_counter[event]);
 	if (trace_tern_retransmit_enabled() && goes_back(event))
 		trace_tern_retransmit(qp, event);
 	if (trace_tern_window_enabled() && window != rc_req_window_pkts(&qp->req))
@@ -161,7 +161,7 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	u64 now;
 
 	if (!roce_req_may_send(qp) || !roce_is_reliable(qp)) {
-		tern_count(qp->base.dev, TERN_CNT_RX_BAD_PATH);
+		tern_qp_count(&qp->base, TERN_CNT_RX_BAD_PATH);
 		roce_note_drop(qp, &rx->k, TERN_DROP_STATE);
 		return;
 	}
@@ -211,9 +211,9 @@ enum roce_step roce_req_reap(struct roce_qp *qp)
 	while (left && rc_req_reap(&qp->req, &slot, &status)) {
 		roce_complete_send(qp, slot, tern_wr_wc_status(status));
 		if (status == WR_ST_RETRY_EXC_ERR)
-			tern_count(qp->base.dev, TERN_CNT_RETRY_EXCEEDED);
+			tern_qp_count(&qp->base, TERN_CNT_RETRY_EXCEEDED);
 		else if (status == WR_ST_RNR_RETRY_EXC_ERR)
-			tern_count(qp->base.dev, TERN_CNT_RNR_EXCEEDED);
+			tern_qp_count(&qp->base, TERN_CNT_RNR_EXCEEDED);
 		left--;
 	}
 	/* Those without a CQE */

@@ -23,38 +23,38 @@
 
 static void count_request(struct roce_qp *qp, const struct pkt *k)
 {
-	struct tern_dev *dev = qp->base.dev;
+	const struct tern_qp *base = &qp->base;
 
 	if (k->op_flags & OPF_READ)
-		tern_count(dev, TERN_CNT_RDMA_READS);
+		tern_qp_count(base, TERN_CNT_RDMA_READS);
 	else if (k->op_flags & OPF_ATOMIC)
-		tern_count(dev, TERN_CNT_RDMA_ATOMICS);
+		tern_qp_count(base, TERN_CNT_RDMA_ATOMICS);
 	else if (k->op_flags & OPF_FLUSH)
-		tern_count(dev, TERN_CNT_RDMA_FLUSHES);
+		tern_qp_count(base, TERN_CNT_RDMA_FLUSHES);
 	else if (!(k->op_flags & OPF_LAST))
 		return;
 	else if (k->op_flags & (OPF_WRITE | OPF_ATOMIC_WRITE))
-		tern_count(dev, TERN_CNT_RDMA_WRITES);
+		tern_qp_count(base, TERN_CNT_RDMA_WRITES);
 	else
-		tern_count(dev, TERN_CNT_RDMA_SENDS);
+		tern_qp_count(base, TERN_CNT_RDMA_SENDS);
 }
 
 static void note_event(struct roce_qp *qp, const struct pkt *k, enum rc_event event)
 {
 	switch (event) {
 	case RC_EV_DUPLICATE:
-		tern_count(qp->base.dev, TERN_CNT_DUP_REQUEST);
+		tern_qp_count(&qp->base, TERN_CNT_DUP_REQUEST);
 		roce_note_drop(qp, k, TERN_DROP_DUPLICATE);
 		break;
 	case RC_EV_OUT_OF_SEQ:
-		tern_count(qp->base.dev, TERN_CNT_OUT_OF_SEQ);
+		tern_qp_count(&qp->base, TERN_CNT_OUT_OF_SEQ);
 		roce_note_drop(qp, k, TERN_DROP_OUT_OF_SEQ);
 		break;
 	case RC_EV_DROPPED:
 		roce_note_drop(qp, k, TERN_DROP_UNEXPECTED);
 		break;
 	case RC_EV_REQ_ERR:
-		tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+		tern_qp_count(&qp->base, TERN_CNT_RESP_REFUSED);
 		break;
 	default:
 		break;
@@ -76,7 +76,7 @@ static void fail_request(struct roce_qp *qp, const struct pkt *k, enum rc_fail w
 	rc_resp_fail(&qp->resp, k, why);
 	if (why == RC_FAIL_RNR)
 		return;
-	tern_count(qp->base.dev, TERN_CNT_RESP_REFUSED);
+	tern_qp_count(&qp->base, TERN_CNT_RESP_REFUSED);
 	if (qp->base.type == IB_QPT_UC)
 		return;
 	roce_qp_fatal(qp, event[why]);

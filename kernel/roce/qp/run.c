@@ -135,7 +135,7 @@ static bool run_and_unlock(struct roce_qp *qp, struct visit *visit, struct roce_
 			roce_mark(qp, TERN_QP_MARK_SEND);
 		} else {
 			wanted = TERN_QP_MARK_WORK;
-			tern_count(qp->base.dev, TERN_CNT_HANDOFFS);
+			tern_qp_count(&qp->base, TERN_CNT_HANDOFFS);
 			roce_hand_off(qp);
 		}
 	}

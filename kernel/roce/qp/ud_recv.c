@@ -41,13 +41,13 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	int ret;
 
 	if (roce_take_recv(qp) != 1) {
-		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		tern_qp_count(&qp->base, TERN_CNT_RX_UD_DROPPED);
 		roce_note_drop(qp, k, TERN_DROP_NO_RECV);
 		return;
 	}
 	if (cqe.byte_len > qp->base.rwqe.bytes) {
 		/* The WQE says so; a peer cannot end the QP by sending too much. */
-		tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+		tern_qp_count(&qp->base, TERN_CNT_RX_UD_DROPPED);
 		roce_note_drop(qp, k, TERN_DROP_TOO_LONG);
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_LEN_ERR, true);
 		return;
@@ -58,7 +58,7 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 			return;		/* the WQE stays in hand */
 		if (ret == -EAGAIN) {
 			/* It stays so too. A datagram may be lost. */
-			tern_count(qp->base.dev, TERN_CNT_RX_UD_DROPPED);
+			tern_qp_count(&qp->base, TERN_CNT_RX_UD_DROPPED);
 			roce_note_drop(qp, k, TERN_DROP_NO_PAGES);
 			tern_fault_begin(&qp->base);
 			return;
@@ -67,7 +67,7 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		return;
 	}
-	tern_count(qp->base.dev, TERN_CNT_RDMA_SENDS);
+	tern_qp_count(&qp->base, TERN_CNT_RDMA_SENDS);
 	roce_rx_fill_cqe(rx, &cqe);
 	cqe.wc_flags |= TERN_WC_GRH;
 	if (k->op_flags & OPF_IMM) {

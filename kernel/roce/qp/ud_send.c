@@ -138,7 +138,7 @@ sent:
 static enum roce_step complete_one(struct roce_qp *qp, enum ib_wc_status status, u32 *budget)
 {
 	--*budget;
-	tern_count(qp->base.dev, TERN_CNT_REQ_SENT);
+	tern_qp_count(&qp->base, TERN_CNT_REQ_SENT);
 	roce_complete_send(qp, qp->ud_sending, status);
 	qp->ud_sending++;
 	tern_sq_retire(&qp->base.sq, qp->ud_sending);

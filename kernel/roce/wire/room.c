@@ -8,7 +8,7 @@
 #include <net/sock.h>
 
 #include "charged.h"
-#include "core/device.h"
+#include "core/qp.h"
 #include "roce/wire/net.h"
 #include "roce/wire/room.h"
 
@@ -65,13 +65,15 @@ static bool wait_for(struct roce_tx *tx, enum tx_waits what)
 	return false;
 }
 
-int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg)
+int roce_tx_init(struct roce_tx *tx, const struct tern_qp *qp, void (*space)(void *arg), void *arg)
 {
+	struct tern_dev *dev = qp->dev;
 	struct socket *sock;
 	struct sock *sk;
 	int err;
 
 	memset(tx, 0, sizeof(*tx));
+	tx->qp = qp;
 	tx->dev = dev;
 	tx->room = kzalloc(sizeof(*tx->room), TERN_GFP_CHARGED);
 	if (!tx->room)

@@ -32,7 +32,7 @@ struct roce_tx_room {
  * (the stack freed the skb), and with a transmit queue's lock held, so it must not
  * send. A run of the QP must follow, with roce_tx_run_ends(). May sleep.
  */
-int roce_tx_init(struct roce_tx *tx, struct tern_dev *dev, void (*space)(void *arg), void *arg);
+int roce_tx_init(struct roce_tx *tx, const struct tern_qp *qp, void (*space)(void *arg), void *arg);
 /*
  * After it returns space() is not called any more; skbs in the stack drain by
  * themselves. May sleep. Not from space(). Nothing is sent by tx after it.

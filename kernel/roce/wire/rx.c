@@ -86,34 +86,32 @@ static void note_no_qp(const struct roce_rx *rx)
 	trace_tern_rx_drop(rx->dev, rx->k.dqpn, rx->k.opcode, rx->k.psn, TERN_DROP_NO_QP);
 }
 
-/* Everything that can be checked without a QP. False: counted. */
-static bool accept_packet(const struct roce_rx *rx)
+static __always_inline void count_packet(struct tern_stats __percpu *stats,
+					 const struct roce_rx *rx)
 {
-	struct tern_dev *dev = rx->dev;
-
-	if (unlikely(!roce_icrc_ok(rx))) {
-		tern_count(dev, TERN_CNT_RX_ICRC_ERR);
-		trace_tern_rx_drop(dev, rx->k.dqpn, rx->k.opcode, rx->k.psn, TERN_DROP_ICRC);
-		return false;
-	}
-	tern_count(dev, TERN_CNT_RX_PKTS);
-	tern_count_add(dev, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
+	tern_stats_add(stats, TERN_CNT_RX_PKTS, 1);
+	tern_stats_add(stats, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
 	if (unlikely(is_congestion_marked(rx->skb)))
-		tern_count(dev, TERN_CNT_RX_CE);
-	if (unlikely(rx->k.op_flags & OPF_CNP)) {
-		tern_count(dev, TERN_CNT_RX_CNP);
-		return false;
-	}
-	return true;
+		tern_stats_add(stats, TERN_CNT_RX_CE, 1);
+	if (unlikely(rx->k.op_flags & OPF_CNP))
+		tern_stats_add(stats, TERN_CNT_RX_CNP, 1);
 }
 
 /* To its QP, if it has one. Ends rx. */
 static __always_inline void deliver_packet(struct roce_net *rn, const struct roce_dest *to,
 					   struct roce_rx *rx, struct roce_rx_series *series)
 {
-	struct tern_qp *qp;
+	struct tern_qp *qp = NULL;
 
-	if (unlikely(!accept_packet(rx)))
+	if (unlikely(!roce_icrc_ok(rx))) {
+		tern_count(rx->dev, TERN_CNT_RX_ICRC_ERR);
+		trace_tern_rx_drop(rx->dev, rx->k.dqpn, rx->k.opcode, rx->k.psn, TERN_DROP_ICRC);
+		goto drop;
+	}
+	if (likely(!to->mcast))
+		qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
+	count_packet(qp ? READ_ONCE(qp->stats) : rx->dev->stats, rx);
+	if (unlikely(rx->k.op_flags & OPF_CNP))
 		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to->mcast != (rx->k.dqpn == QPN_MCAST))) {
@@ -124,7 +122,6 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct roc
 		roce_mcast_deliver(rn, to, rx, series);
 		return;
 	}
-	qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 	if (unlikely(!qp)) {
 		note_no_qp(rx);
 		goto drop;

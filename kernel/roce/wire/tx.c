@@ -226,10 +226,10 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 	rcu_read_unlock();
 
 	if (likely(!ret)) {
-		tern_count_add(tx->dev, TERN_CNT_TX_PKTS, batch.npkts);
-		tern_count_add(tx->dev, TERN_CNT_TX_BYTES, batch.payload_bytes);
+		tern_qp_count_add(tx->qp, TERN_CNT_TX_PKTS, batch.npkts);
+		tern_qp_count_add(tx->qp, TERN_CNT_TX_BYTES, batch.payload_bytes);
 	} else {
-		tern_count_add(tx->dev, TERN_CNT_TX_DROPPED, batch.npkts);
+		tern_qp_count_add(tx->qp, TERN_CNT_TX_DROPPED, batch.npkts);
 	}
 	return ret;
 }

@@ -14,6 +14,7 @@
 struct roce_path;
 struct roce_tx_room;
 struct tern_dev;
+struct tern_qp;
 
 /*
  * What batches are to the stack. SKB_GSO_UDP_TUNNEL is a fib that spares them
@@ -55,6 +56,7 @@ struct roce_tx_open {
  * and cached route. Used by the owner of the QP's run lock, BHs off.
  */
 struct roce_tx {
+	const struct tern_qp *qp;	/* for its counters */
 	struct tern_dev *dev;
 	struct sock *sk;		/* of a socket of its own; NULL: none */
 	struct roce_tx_room *room;	/* room.h */

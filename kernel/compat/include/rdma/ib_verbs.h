@@ -81,6 +81,44 @@
 #endif
 
 /*
+ * op() calls fn(). Newer kernels name the port, of which there is one. They allocate the driver's
+ * part of a counter, too; here that is a set of counters with a number.
+ */
+#ifdef TERN_HAS_counter_init
+#define TERN_COUNTER_BIND_QP(op, fn)							\
+	static int op(struct rdma_counter *counter, struct ib_qp *qp, u32 port)		\
+	{										\
+		return fn(counter, qp);							\
+	}
+#define TERN_COUNTER_UNBIND_QP(op, fn)							\
+	static int op(struct ib_qp *qp, u32 port)					\
+	{										\
+		return fn(qp);								\
+	}
+struct tern_counter_obj {
+	struct rdma_counter counter;
+};
+static inline void tern_counter_obj_init(struct rdma_counter *counter)
+{
+}
+#define TERN_COUNTER_OBJECT								\
+	.counter_init = tern_counter_obj_init,						\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, tern_counter_obj, counter),
+#else
+#define TERN_COUNTER_BIND_QP(op, fn)							\
+	static int op(struct rdma_counter *counter, struct ib_qp *qp)			\
+	{										\
+		return fn(counter, qp);							\
+	}
+#define TERN_COUNTER_UNBIND_QP(op, fn)							\
+	static int op(struct ib_qp *qp)							\
+	{										\
+		return fn(qp);								\
+	}
+#define TERN_COUNTER_OBJECT
+#endif
+
+/*
  * FLUSH and ATOMIC WRITE, from 6.2 on. Before, ib_core refuses regions with FLUSH's rights, so no
  * FLUSH can succeed. ATOMIC WRITE has no rights of its own: programs can use it with any kernel,
  * kernel consumers only with one that has a name for it.
