@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 // What the error cases share: a fresh connected QP pair with a target region on the
-// server, one work request that must fail, asynchronous events, and which end is tern.
+// server, one work request that must fail, and which end is tern.
 #ifndef TERN_VM_ERRORS_BENCH_H
 #define TERN_VM_ERRORS_BENCH_H
 
 #include <cstring>
-#include <optional>
 
 #include <infiniband/verbs.h>
 
+#include "event.h"
 #include "post.h"
 #include "ring_map.h"
 #include "transfer.h"
@@ -75,12 +75,6 @@ struct ErrorBench {
 
 // Call it on both sides. Unless both devices are tern's, the case is skipped: it needs `what`.
 void need_tern(Env &env, const char *what);
-
-// The next asynchronous event of the device, acknowledged; nullopt if none comes within limit_s.
-std::optional<ibv_event_type> next_event(const Device &device, double limit_s);
-
-// Requires this event within limit_s. Other events before it are ignored.
-void expect_event(const Device &device, ibv_event_type type, double limit_s);
 
 } // namespace vt
 
