@@ -24,7 +24,6 @@ _FAULTS = (
     ("remote/receive-*", "server", "reports every receive error as QP operation error"),
     ("remote/late-receive", "client", "its retry timer runs while it waits after an RNR NAK"),
     ("remote/responder-event", "server", "raises no event"),
-    ("state/transitions", "any", "refuses SQD to SQD"),
     ("state/sqd-drains", "client", "does not go on after SQD"),
     ("event/last-wqe-reached", "any", "raises no event"),
 )

@@ -1,154 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Modifying a live QP: each attribute in each state is accepted and then
-// has effect, or is refused and changes nothing.
+// Modifying a live QP: attributes have effect.
 #include <cerrno>
 #include <cstring>
 
 #include "bench.h"
+#include "qp_states.h"
 
 namespace vt {
 namespace {
-
-// ---- every attribute, transition and type of QP ----
-
-struct Attribute {
-	int bit;
-	const char *name;
-	void (*set)(ibv_qp_attr *a);
-	bool (*is_set)(const ibv_qp_attr &a);
-};
-
-constexpr unsigned kSomeAccess = IBV_ACCESS_REMOTE_READ;
-
-const Attribute kAttributes[] = {
-	{IBV_QP_EN_SQD_ASYNC_NOTIFY, "EN_SQD_ASYNC_NOTIFY",
-	 [](ibv_qp_attr *a) { a->en_sqd_async_notify = 1; },
-	 [](const ibv_qp_attr &) { return true; }}, // not queried
-	{IBV_QP_ACCESS_FLAGS, "ACCESS_FLAGS",
-	 [](ibv_qp_attr *a) { a->qp_access_flags = kSomeAccess; },
-	 [](const ibv_qp_attr &a) { return a.qp_access_flags == kSomeAccess; }},
-	{IBV_QP_PKEY_INDEX, "PKEY_INDEX", [](ibv_qp_attr *a) { a->pkey_index = 0; },
-	 [](const ibv_qp_attr &a) { return a.pkey_index == 0; }},
-	{IBV_QP_PORT, "PORT", [](ibv_qp_attr *a) { a->port_num = 1; },
-	 [](const ibv_qp_attr &a) { return a.port_num == 1; }},
-	{IBV_QP_QKEY, "QKEY", [](ibv_qp_attr *a) { a->qkey = 0x2468; },
-	 [](const ibv_qp_attr &a) { return a.qkey == 0x2468; }},
-	{IBV_QP_AV, "AV", [](ibv_qp_attr *a) { a->ah_attr.grh.traffic_class = 20; },
-	 [](const ibv_qp_attr &a) { return a.ah_attr.grh.traffic_class == 20; }},
-	{IBV_QP_PATH_MTU, "PATH_MTU", [](ibv_qp_attr *a) { a->path_mtu = IBV_MTU_256; },
-	 [](const ibv_qp_attr &a) { return a.path_mtu == IBV_MTU_256; }},
-	{IBV_QP_TIMEOUT, "TIMEOUT", [](ibv_qp_attr *a) { a->timeout = 9; },
-	 [](const ibv_qp_attr &a) { return a.timeout == 9; }},
-	{IBV_QP_RETRY_CNT, "RETRY_CNT", [](ibv_qp_attr *a) { a->retry_cnt = 3; },
-	 [](const ibv_qp_attr &a) { return a.retry_cnt == 3; }},
-	{IBV_QP_RNR_RETRY, "RNR_RETRY", [](ibv_qp_attr *a) { a->rnr_retry = 2; },
-	 [](const ibv_qp_attr &a) { return a.rnr_retry == 2; }},
-	{IBV_QP_RQ_PSN, "RQ_PSN", [](ibv_qp_attr *a) { a->rq_psn = 0xabcdef; },
-	 [](const ibv_qp_attr &a) { return a.rq_psn == 0xabcdef; }},
-	{IBV_QP_MAX_QP_RD_ATOMIC, "MAX_QP_RD_ATOMIC", [](ibv_qp_attr *a) { a->max_rd_atomic = 5; },
-	 [](const ibv_qp_attr &a) { return a.max_rd_atomic == 5; }},
-	{IBV_QP_MIN_RNR_TIMER, "MIN_RNR_TIMER", [](ibv_qp_attr *a) { a->min_rnr_timer = 21; },
-	 [](const ibv_qp_attr &a) { return a.min_rnr_timer == 21; }},
-	{IBV_QP_SQ_PSN, "SQ_PSN", [](ibv_qp_attr *a) { a->sq_psn = 0xfedcba; },
-	 [](const ibv_qp_attr &a) { return a.sq_psn == 0xfedcba; }},
-	{IBV_QP_MAX_DEST_RD_ATOMIC, "MAX_DEST_RD_ATOMIC",
-	 [](ibv_qp_attr *a) { a->max_dest_rd_atomic = 6; },
-	 [](const ibv_qp_attr &a) { return a.max_dest_rd_atomic == 6; }},
-	{IBV_QP_PATH_MIG_STATE, "PATH_MIG_STATE",
-	 [](ibv_qp_attr *a) { a->path_mig_state = IBV_MIG_MIGRATED; },
-	 [](const ibv_qp_attr &a) { return a.path_mig_state == IBV_MIG_MIGRATED; }},
-	{IBV_QP_DEST_QPN, "DEST_QPN", [](ibv_qp_attr *a) { a->dest_qp_num = 0x654321; },
-	 [](const ibv_qp_attr &a) { return a.dest_qp_num == 0x654321; }},
-};
-
-struct Transition {
-	const char *name;
-	ibv_qp_state from, to;
-	int rc, uc, ud; // the attributes that may be modified, apart from the state
-};
-
-// IBTA table 91, as in ib_core. This device has no alternate paths.
-const int kRunning = IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE;
-const Transition kTransitions[] = {
-	{"INIT to INIT", IBV_QPS_INIT, IBV_QPS_INIT,
-	 IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-	 IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-	 IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-	{"RTS to RTS", IBV_QPS_RTS, IBV_QPS_RTS, kRunning | IBV_QP_MIN_RNR_TIMER, kRunning,
-	 IBV_QP_QKEY},
-	{"RTS to SQD", IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_EN_SQD_ASYNC_NOTIFY,
-	 IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-	{"SQD to SQD", IBV_QPS_SQD, IBV_QPS_SQD,
-	 kRunning | IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-		 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PKEY_INDEX |
-		 IBV_QP_MIN_RNR_TIMER,
-	 kRunning | IBV_QP_AV | IBV_QP_PKEY_INDEX, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
-	{"SQD to RTS", IBV_QPS_SQD, IBV_QPS_RTS, kRunning | IBV_QP_MIN_RNR_TIMER, kRunning,
-	 IBV_QP_QKEY},
-};
-
-ibv_qp_attr attributes_of(const Link &link)
-{
-	ibv_qp_attr a = {};
-	ibv_qp_init_attr init = {};
-	require(!ibv_query_qp(link.qp(), &a, 0x1ffffff, &init), "query_qp");
-	return a;
-}
-
-// Returns the error, if any.
-std::string try_attribute(Link *link, const Transition &t, const Attribute &attribute, bool may)
-{
-	ibv_qp_attr before = attributes_of(*link), a = before;
-	// The address vector without what the kernel filled in.
-	a.ah_attr.sl = 0;
-	attribute.set(&a);
-	a.qp_state = t.to;
-	int error = link->modify(&a, attribute.bit | IBV_QP_STATE);
-	ibv_qp_attr after = attributes_of(*link);
-	if (may && error)
-		return std::string(" is refused: ") + strerror(error);
-	if (may)
-		return attribute.is_set(after) ? "" : " is accepted and has no effect";
-	if (error != EINVAL)
-		return error ? std::string(" gives ") + strerror(error) : " is accepted";
-	return after.qp_state == t.from && attribute.is_set(after) == attribute.is_set(before) ?
-		       "" :
-		       " is refused, and has an effect";
-}
-
-void every_attribute(Env &env)
-{
-	Pd pd = make_pd(env.device.context());
-	Cq cq(env.device, {});
-	std::string wrong;
-	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD})
-		for (const Transition &t : kTransitions)
-			for (const Attribute &attribute : kAttributes) {
-				LinkOptions options;
-				options.type = type;
-				Link link(env.device, pd.get(), cq.get(), cq.get(), options);
-				link.to_init();
-				if (t.from != IBV_QPS_INIT) {
-					link.to_rtr(link.address()); // to itself: nothing is sent
-					link.to_rts();
-				}
-				if (t.from == IBV_QPS_SQD)
-					link.move_to(IBV_QPS_SQD);
-				int mask = type == IBV_QPT_RC ? t.rc :
-					   type == IBV_QPT_UC ? t.uc :
-								t.ud;
-				std::string what =
-					try_attribute(&link, t, attribute, mask & attribute.bit);
-				if (!what.empty())
-					wrong += std::string(" ") + t.name + ", type " +
-						 std::to_string(type) + ": " + attribute.name +
-						 what + ";";
-			}
-	require(wrong.empty(), "%s", wrong.c_str());
-	env.control.sync();
-}
-
-// ---- attributes have effect ----
 
 void change_in_sqd(Link *link, ibv_qp_attr *attr, int mask)
 {
@@ -318,7 +177,6 @@ void qkey(Env &env, bool in_sqd)
 }
 
 Register cases([](Cases &list) {
-	list.push_back({"attribute/every", every_attribute});
 	list.push_back({"attribute/rd-atomic", rd_atomic});
 	list.push_back({"attribute/rnr-retry", rnr_retry});
 	list.push_back({"attribute/timeout", timeout});

@@ -1,115 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// The QP state machine: each transition, legal or not; the queue operations that each
-// state allows; the asynchronous events SQ drained, last WQE reached, CQ overrun.
+// QP states: what a query says, the queue operations that each state allows; the asynchronous
+// events SQ drained, last WQE reached, CQ overrun.
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
 #include "bench.h"
+#include "qp_states.h"
 
 namespace vt {
 namespace {
-
-const ibv_qp_state kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
-				IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR};
-const char *const kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
-
-// IBTA 10.3.1, figure "QP/EE context state diagram"
-bool is_legal(ibv_qp_state from, ibv_qp_state to)
-{
-	if (to == IBV_QPS_RESET)
-		return true;
-	if (to == IBV_QPS_ERR)
-		return from != IBV_QPS_RESET;
-	switch (from) {
-	case IBV_QPS_RESET:
-		return to == IBV_QPS_INIT;
-	case IBV_QPS_INIT:
-		return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
-	case IBV_QPS_RTR:
-		return to == IBV_QPS_RTS;
-	case IBV_QPS_RTS:
-	case IBV_QPS_SQD:
-		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
-	default:
-		return false;
-	}
-}
-
-void bring_to(Link *link, ibv_qp_state state)
-{
-	if (state == IBV_QPS_RESET)
-		return;
-	link->to_init();
-	if (state == IBV_QPS_INIT)
-		return;
-	if (state == IBV_QPS_ERR) {
-		link->move_to(IBV_QPS_ERR);
-		return;
-	}
-	link->to_rtr(link->address()); // to itself: nothing is sent
-	if (state == IBV_QPS_RTR)
-		return;
-	link->to_rts();
-	if (state == IBV_QPS_SQD)
-		link->move_to(IBV_QPS_SQD);
-}
-
-// The attributes that the transition requires, so that only the transition can be refused.
-int try_transition(Link *link, ibv_qp_state from, ibv_qp_state to)
-{
-	try {
-		if (to == IBV_QPS_INIT && from != IBV_QPS_INIT)
-			link->to_init();
-		else if (to == IBV_QPS_RTR)
-			link->to_rtr(link->address());
-		else if (to == IBV_QPS_RTS && from != IBV_QPS_RTS && from != IBV_QPS_SQD)
-			link->to_rts();
-		else
-			return link->to_state(to);
-	} catch (const Failure &) {
-		return EINVAL;
-	}
-	return 0;
-}
-
-void transitions(Env &env)
-{
-	Pd pd = make_pd(env.device.context());
-	Cq cq(env.device, {});
-	std::string wrong;
-	for (ibv_qp_state from : kStates)
-		for (ibv_qp_state to : kStates) {
-			Link link(env.device, pd.get(), cq.get(), cq.get(), {});
-			bring_to(&link, from);
-			require(link.state() == from, "query says %d, not %s", link.state(),
-				kNames[from]);
-			int error = try_transition(&link, from, to);
-			ibv_qp_state now = link.state();
-			bool legal = is_legal(from, to);
-			if ((error == 0) != legal || now != (legal ? to : from))
-				wrong += std::string(" ") + kNames[from] + "->" + kNames[to] +
-					 (error ? " refused" : " taken") + ", is " + kNames[now] +
-					 ";";
-		}
-	require(wrong.empty(), "%s", wrong.c_str());
-	env.control.sync();
-}
-
-// A transition without a required attribute is refused and changes nothing.
-void missing_attributes(Env &env)
-{
-	Pd pd = make_pd(env.device.context());
-	Cq cq(env.device, {});
-	Link link(env.device, pd.get(), cq.get(), cq.get(), {});
-	require(link.to_state(IBV_QPS_INIT) == EINVAL, "RESET to INIT without a port");
-	link.to_init();
-	require(link.to_state(IBV_QPS_RTR) == EINVAL, "INIT to RTR without a way");
-	link.to_rtr(link.address());
-	require(link.to_state(IBV_QPS_RTS) == EINVAL, "RTR to RTS without a PSN");
-	require(link.state() == IBV_QPS_RTR, "a refused transition changed the state");
-	env.control.sync();
-}
 
 // A query returns the values that were set.
 void query(Env &env)
@@ -150,10 +50,10 @@ void posting(Env &env)
 		Link link(env.device, pd.get(), cq.get(), cq.get(), {});
 		bring_to(&link, state);
 		Work w{.sges = {arena.sge(0, 64)}};
-		require(try_post(link, w), "post_send in %s succeeded", kNames[state]);
+		require(try_post(link, w), "post_send in %s succeeded", state_name(state));
 		int error = try_post_recv(link, 1, {arena.sge(0, 64)});
-		require(!error == (state != IBV_QPS_RESET), "post_recv in %s: %s", kNames[state],
-			strerror(error));
+		require(!error == (state != IBV_QPS_RESET), "post_recv in %s: %s",
+			state_name(state), strerror(error));
 	}
 	env.control.sync();
 }
@@ -311,8 +211,6 @@ void wrong_qkey(Env &env)
 }
 
 Register cases([](Cases &list) {
-	list.push_back({"state/transitions", transitions});
-	list.push_back({"state/missing-attributes", missing_attributes});
 	list.push_back({"state/query", query});
 	list.push_back({"state/posting", posting});
 	list.push_back({"state/sqd-drains", drain});
