@@ -2,6 +2,8 @@
 """Every opcode, size and feature of the verbs, with every byte verified."""
 
 PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
+# Messages go both ways with either.
+LONG_PAIRS = ("rxe-tern",)
 LIMIT = 900
 
 

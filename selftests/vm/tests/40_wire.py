@@ -10,6 +10,8 @@ from vmtest import cm_roce, where, wire
 from vmtest.capture import Capture
 
 PAIRS = ("tern-tern", "tern-rxe", "rxe-tern")
+# Messages go both ways with either.
+LONG_PAIRS = ("rxe-tern",)
 LIMIT = 330
 
 RC = {0x00: "SEND first", 0x01: "SEND middle", 0x02: "SEND last", 0x03: "SEND last imm",

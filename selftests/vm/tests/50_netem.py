@@ -19,11 +19,7 @@ def run(t):
         for name, settings in MATRIX.items():
             for guest in t.guests:
                 netem.add(t, guest, settings)
-            if t.pair in ("tern-tern", "iwarp-iwarp"):
-                what = "-m 'rc/*' -m 'rc/*/both-ways' -m rc/flush/mixed"
-            else:
-                what = "-m 'rc/*/both-ways'"
-            t.tool("vverify", what + " -t 60 -s 0x%x" % sum(name.encode()), timeout=180,
+            t.tool("vverify", "-m 'rc/*/both-ways' -m rc/flush/mixed -t 60 -s 0x%x" % sum(name.encode()), timeout=180,
                    prefix=name + "/")
     finally:
         for guest in t.guests:

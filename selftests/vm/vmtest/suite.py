@@ -61,6 +61,8 @@ def discover(args):
     entries = []
     for path in sorted(glob.glob(os.path.join(where.VM, "tests", "[0-9]*.py"))):
         probe = Entry(path, "tern-tern")
+        if args.core and probe.name.split("[")[0] not in CORE:
+            continue
         for pair in getattr(probe.module, "PAIRS", ("tern-tern",)):
             if args.device == "rxe" and pair != "tern-tern":
                 continue
@@ -237,8 +239,6 @@ def _parse_arguments():
                         "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
     args.tests = [p for pattern in args.tests for p in pattern.split(",")]
-    if args.core:
-        args.tests += CORE
     if args.soak and not args.tests:
         args.tests += SOAKED
     return args
