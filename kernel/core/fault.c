@@ -5,6 +5,7 @@
 #include "core/fault.h"
 #include "core/qp.h"
 #include "core/trace.h"
+#include "core/stats.h"
 #include "core/transport.h"
 #include "core/wq.h"
 #include "mem/odp.h"
@@ -34,6 +35,7 @@ static void bring_in_and_resume(struct work_struct *work)
 	int err = tern_odp_fault(&qp->fault);
 
 	trace_tern_fault_end(qp, err);
+	tern_count_anywhere(qp->dev, TERN_CNT_PAGE_FAULTS);
 	/* What the thread did to the note comes before. */
 	if (cmpxchg_release(&qp->fault.state, TERN_FAULT_BUSY,
 			    err ? TERN_FAULT_FAILED : TERN_FAULT_NONE) != TERN_FAULT_BUSY)

@@ -54,6 +54,7 @@
 	X(RESP_REFUSED,		"resp_cqe_error")				\
 	X(DOORBELLS,		"doorbells")					\
 	X(HANDOFFS,		"work_handoffs")	/* a work item went on */		\
+	X(PAGE_FAULTS,		"page_faults")	/* of QPs, on demand: served or failed */ \
 	X(LOCAL_MSGS,		"local_messages")	/* to a QP of this host, no packets */ \
 	X(LOCAL_BYTES,		"local_bytes")						\
 	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\

@@ -27,7 +27,8 @@ struct tern_fault {
 	bool write;
 	u32 key;		/* of the region, not of a window on it */
 	u64 addr;		/* in its owner's address space */
-	u64 length;		/* bytes, at least 1 */
+	u64 length;		/* bytes that the access must have */
+	u64 more;		/* behind them, that its request will touch: if they can be had */
 	struct tern_region *region;	/* BUSY: referenced */
 };
 

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/memremap.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched/mm.h>
@@ -54,7 +55,7 @@ struct odp_chunk {
 
 /* Notes an access whose pages must be brought in. Returns its error. */
 static int note_fault(const struct tern_mem_ctx *ctx, const struct tern_region *region, u64 addr,
-		      u64 n, bool write)
+		      u64 n, u64 more, bool write)
 {
 	struct tern_fault *fault = ctx->fault;
 
@@ -77,6 +78,7 @@ static int note_fault(const struct tern_mem_ctx *ctx, const struct tern_region *
 	fault->key = region->key;
 	fault->addr = addr;
 	fault->length = n;
+	fault->more = min_t(u64, more, TERN_ODP_AHEAD_BYTES);
 	fault->write = write;
 	fault->state = TERN_FAULT_WANTED;
 	return -EAGAIN;
@@ -94,7 +96,7 @@ int tern_odp_enter(const struct tern_mem_ctx *ctx, struct tern_region *region, u
 		return 0;
 	atomic_dec(&odp->spans);
 	/* Nothing to bring in: the access comes again, and finds out what it lacks. */
-	return note_fault(ctx, region, addr, 0, write);
+	return note_fault(ctx, region, addr, 0, 0, write);
 }
 
 void tern_odp_leave(struct tern_odp *odp)
@@ -125,7 +127,7 @@ void *tern_odp_address(const struct tern_odp *odp, u64 addr)
 }
 
 int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *region, u64 addr,
-		     u64 n, bool write)
+		     u64 n, u64 more, bool write)
 {
 	u64 page = addr & PAGE_MASK, last = (addr + n - 1) & PAGE_MASK;
 	const struct odp_chunk *chunk = NULL;
@@ -137,7 +139,7 @@ int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *r
 			chunk = chunk_lookup(region->odp, page);
 		entry = chunk ? chunk_entry(chunk, page) : 0;
 		if (!entry || (write && !(entry & ENTRY_WRITABLE)))
-			return note_fault(ctx, region, addr, n, write);
+			return note_fault(ctx, region, addr, n, more, write);
 		if (page == last)
 			return 0;
 	}
@@ -385,13 +387,16 @@ struct workqueue_struct *tern_odp_fault_prepare(struct tern_keys *keys, struct t
 
 int tern_odp_fault(struct tern_fault *fault)
 {
+	unsigned long flags = HMM_PFN_REQ_FAULT | (fault->write ? HMM_PFN_REQ_WRITE : 0);
 	struct tern_region *region = fault->region;
 	int err;
 
 	if (!region)
 		return 0;
-	err = bring_in(region, fault->addr, fault->length,
-		       HMM_PFN_REQ_FAULT | (fault->write ? HMM_PFN_REQ_WRITE : 0));
+	err = bring_in(region, fault->addr, fault->length, flags);
+	/* If these cannot be had, the access that needs them finds out. */
+	if (!err)
+		bring_in(region, fault->addr + fault->length, fault->more, flags);
 	tern_region_put(region);
 	return err;
 }

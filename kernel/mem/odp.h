@@ -26,6 +26,9 @@
 struct tern_keys;
 struct tern_odp;
 
+/* At most this much is brought in by a fault beyond what its access must have. */
+#define TERN_ODP_AHEAD_BYTES	(2u << 20)
+
 /* Does this kernel have what it takes? */
 #define TERN_ODP_BUILT (IS_ENABLED(CONFIG_HMM_MIRROR) && IS_ENABLED(CONFIG_MMU_NOTIFIER) && \
 		      IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING) && IS_ENABLED(CONFIG_64BIT))
@@ -54,11 +57,12 @@ int tern_odp_enter(const struct tern_mem_ctx *ctx, struct tern_region *region, u
 void tern_odp_leave(struct tern_odp *odp);
 
 /*
- * Are all pages of [addr, addr + n) present, for writing if write? addr: of the owner. 0; -EAGAIN:
- * not now, and noted in ctx; -EFAULT: a fault for them has failed. Within a span.
+ * Are all pages of [addr, addr + n) present, for writing if write? addr: of the owner. more: bytes
+ * behind them, within the region, that are touched next. 0; -EAGAIN: not now, and noted in ctx;
+ * -EFAULT: a fault for them has failed. Within a span.
  */
 int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *region, u64 addr,
-		     u64 n, bool write);
+		     u64 n, u64 more, bool write);
 /*
  * Kernel address of the byte at addr, which is present; the bytes up to its page's end are, too.
  * NULL: it is not present. Within a span.
@@ -106,7 +110,8 @@ static inline void tern_odp_leave(struct tern_odp *odp)
 }
 
 static inline int tern_odp_present(const struct tern_mem_ctx *ctx,
-				   const struct tern_region *region, u64 addr, u64 n, bool write)
+				   const struct tern_region *region, u64 addr, u64 n, u64 more,
+				   bool write)
 {
 	return -EFAULT;
 }

@@ -2,6 +2,7 @@
 /*
  * Gather/scatter lists: maps an offset in a message to an SGE and its span.
  */
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -16,6 +17,7 @@ void tern_sgl_begin(struct tern_sgl *sgl, const struct tern_mem_ctx *ctx,
 	sgl->num_sge = num_sge;
 	sgl->need = need;
 	sgl->cur = num_sge;
+	sgl->until = U64_MAX;
 }
 
 static void sgl_drop_span(struct tern_sgl *sgl)
@@ -59,6 +61,13 @@ static int sgl_seek(struct tern_sgl *sgl, u64 off)
 	return 0;
 }
 
+/* Of the current SGE. */
+static int sgl_present(const struct tern_sgl *sgl, u64 off, u64 n)
+{
+	return tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, n,
+				 sgl->until - min(sgl->until, off + n), sgl->need);
+}
+
 int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n)
 {
 	while (n) {
@@ -68,7 +77,7 @@ int tern_sgl_write(struct tern_sgl *sgl, u64 off, const void *src, size_t n)
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
-		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		err = sgl_present(sgl, off, run);
 		if (err)
 			return err;
 		tern_span_write(&sgl->span, off - sgl->cur_base, src, run);
@@ -88,7 +97,7 @@ int tern_sgl_read(struct tern_sgl *sgl, u64 off, void *dst, size_t n)
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
-		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		err = sgl_present(sgl, off, run);
 		if (err)
 			return err;
 		tern_span_read(&sgl->span, off - sgl->cur_base, dst, run);
@@ -108,7 +117,7 @@ int tern_sgl_walk(struct tern_sgl *sgl, u64 off, size_t n, tern_mem_fn fn, void 
 		if (err)
 			return err;
 		run = min_t(u64, n, sgl->span.length - (off - sgl->cur_base));
-		err = tern_span_present(sgl->ctx, &sgl->span, off - sgl->cur_base, run, sgl->need);
+		err = sgl_present(sgl, off, run);
 		if (err)
 			return err;
 		if (fn)

@@ -11,7 +11,8 @@
 
 /*
  * A gather/scatter list, walked mostly forwards. It caches its current SGE and that one's span.
- * begin and end are called within one batch.
+ * begin and end are called within one batch. begin takes all of the list for touched in the end: memory
+ * on demand is brought in for it. A caller that knows better sets `until`.
  */
 struct tern_sgl {
 	const struct tern_mem_ctx *ctx;
@@ -20,6 +21,7 @@ struct tern_sgl {
 	u32 need;		/* IB_ACCESS_LOCAL_WRITE for scatter, 0 for gather */
 	u32 cur;		/* SGE of the cached span; num_sge: none */
 	u64 cur_base;		/* offset of that SGE in the message */
+	u64 until;		/* where in the message what is known to be touched ends */
 	struct tern_span span;
 };
 

@@ -300,17 +300,19 @@ void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n)
 }
 
 static __always_inline int span_present(const struct tern_mem_ctx *ctx,
-					const struct tern_span *span, u64 off, u64 n, u32 need)
+					const struct tern_span *span, u64 off, u64 n, u64 more,
+					u32 need)
 {
 	if (likely(!span->region || !span->region->odp || !n))
 		return 0;
-	return tern_odp_present(ctx, span->region, span->off + off, n, need_alters(need));
+	return tern_odp_present(ctx, span->region, span->off + off, n,
+				min(more, span->length - off - n), need_alters(need));
 }
 
 int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *span, u64 off, u64 n,
-		      u32 need)
+		      u64 more, u32 need)
 {
-	return span_present(ctx, span, off, n, need);
+	return span_present(ctx, span, off, n, more, need);
 }
 
 /* As tern_span_get(), for [off, off + n) of the range, which are present. */
@@ -325,7 +327,7 @@ static __always_inline int span_get_for(const struct tern_mem_ctx *ctx, u32 key,
 	err = span_get(ctx, key, va, length, need, span);
 	if (err)
 		return err;
-	err = span_present(ctx, span, off, n, need);
+	err = span_present(ctx, span, off, n, length - off - n, need);
 	if (unlikely(err))
 		span_let_go(span);
 	return err;

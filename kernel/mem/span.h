@@ -50,12 +50,13 @@ int tern_span_get_region(const struct tern_mem_ctx *ctx, u32 key, u32 need, stru
 void tern_span_put(struct tern_span *span);
 
 /*
- * Before [off, off + n) of a span is touched: are its pages there? need: as above. 0, always except
- * of memory on demand; -EAGAIN: not now, the access ends without effect; -EFAULT: they cannot be had.
- * core/fault.h says what to do after -EAGAIN.
+ * Before [off, off + n) of a span is touched: are its pages there? more: bytes of the span behind
+ * them that are touched next. need: as above. 0, always except of memory on demand; -EAGAIN: not now,
+ * the access ends without effect; -EFAULT: they cannot be had. core/fault.h says what to do after
+ * -EAGAIN.
  */
 int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *span, u64 off, u64 n,
-		      u32 need);
+		      u64 more, u32 need);
 
 /*
  * The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped), and that these
@@ -66,7 +67,7 @@ void tern_span_write(const struct tern_span *span, u64 off, const void *src, siz
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
 /*
  * One access to [off, off + n) of the range, without keeping a span: get, present, write or read,
- * put. Also -ERANGE if [off, off + n) is not within the range.
+ * put. The rest of the range is touched next. Also -ERANGE if [off, off + n) is not within the range.
  */
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n);

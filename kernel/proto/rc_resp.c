@@ -554,6 +554,7 @@ static void run_read_resp(const struct rc_resp *r, const struct rc_res *res, u32
 	run->bytes = (u32)((end < res->length ? end : res->length) - offset);
 	run->va = res->va;
 	run->rkey = res->rkey;
+	run->dma_bytes = res->length;
 	run->srqn = res->srqn;
 }
 

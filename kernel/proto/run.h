@@ -43,7 +43,7 @@ struct run {
 	u32 msn;
 	u64 va;			/* requests: RETH/AtomicETH; READ_RESP: where offset 0 is */
 	u32 rkey;
-	u32 dma_bytes;		/* RETH */
+	u32 dma_bytes;		/* requests: RETH; READ_RESP: of the whole answer */
 	u64 compare;
 	u64 swap_add;
 	u64 atomic_orig;

@@ -24,7 +24,7 @@ int tern_wr_atomic(const struct tern_mem_ctx *mem, u32 key, u64 va, const struct
 
 	if (err)
 		return err;
-	err = tern_span_present(mem, &span, 0, sizeof(*orig), IB_ACCESS_REMOTE_ATOMIC);
+	err = tern_span_present(mem, &span, 0, sizeof(*orig), 0, IB_ACCESS_REMOTE_ATOMIC);
 	if (!err && tern_span_atomic(&span, op, orig))
 		err = -EDOM;
 	tern_span_put(&span);

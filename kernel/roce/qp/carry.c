@@ -205,14 +205,16 @@ static enum roce_step next_request(struct roce_qp *qp, u32 *budget, struct run *
  */
 static int get_span(struct roce_qp *qp, const struct run *run, struct tern_span *span)
 {
+	u64 left = run->dma_bytes - run->offset;
 	int ret;
 
 	if (!roce_borrow(qp, run->srqn))
 		return -EFAULT;
-	ret = tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, run->bytes,
+	ret = tern_span_get(&qp->base.mem, run->rkey, run->va + run->offset, left,
 			    IB_ACCESS_REMOTE_READ, span);
 	if (!ret) {
-		ret = tern_span_present(&qp->base.mem, span, 0, run->bytes, IB_ACCESS_REMOTE_READ);
+		ret = tern_span_present(&qp->base.mem, span, 0, run->bytes, left - run->bytes,
+					IB_ACCESS_REMOTE_READ);
 		if (unlikely(ret))
 			tern_span_put(span);
 	}

@@ -92,7 +92,7 @@ int roce_place_value(struct roce_qp *qp, const struct roce_rx *rx, const struct 
 			    &span);
 	if (err)
 		return err;
-	err = tern_span_present(&qp->base.mem, &span, 0, act->length, IB_ACCESS_REMOTE_WRITE);
+	err = tern_span_present(&qp->base.mem, &span, 0, act->length, 0, IB_ACCESS_REMOTE_WRITE);
 	if (!err)
 		err = tern_span_store(&span, payload_value(rx));
 	tern_span_put(&span);

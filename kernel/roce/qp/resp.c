@@ -116,6 +116,8 @@ static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struc
 		return true;
 	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
 		       IB_ACCESS_LOCAL_WRITE);
+	/* How much comes is not known: in absent memory room is made for as much as has come. */
+	sgl.until = (u64)act->offset + act->bytes + (act->end ? 0 : act->offset);
 	ret = roce_rx_to_sgl(rx, 0, &sgl, act->offset, act->bytes);
 	tern_sgl_end(&sgl);
 	if (ret && !await_pages(qp, rx, ret) && !roce_rx_is_void(rx))
@@ -123,11 +125,11 @@ static bool place_recv(struct roce_qp *qp, const struct roce_rx *rx, const struc
 	return !ret;
 }
 
-/* Payload of a WRITE packet; the first one answers for the whole message (IBTA 9.7.4.1.6). */
+/* Payload of a WRITE packet, which answers for all that is left of the message (IBTA 9.7.4.1.6). */
 static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_act *act)
 {
-	u64 va = act->va + (act->begin ? 0 : act->offset);
-	u32 length = act->begin ? act->length : act->bytes;
+	u64 va = act->va + act->offset;
+	u32 length = act->length - act->offset;
 	const void *payload = roce_rx_flat(rx, act->bytes);
 	struct tern_span span;
 	int ret;
@@ -142,7 +144,7 @@ static bool place_write(struct roce_qp *qp, const struct roce_rx *rx, const stru
 				    &span);
 		if (!ret) {
 			ret = tern_span_present(&qp->base.mem, &span, 0, act->bytes,
-						IB_ACCESS_REMOTE_WRITE);
+						length - act->bytes, IB_ACCESS_REMOTE_WRITE);
 			if (!ret)
 				ret = roce_rx_to_span(rx, 0, &span, 0, act->bytes);
 			tern_span_put(&span);

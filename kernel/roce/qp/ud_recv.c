@@ -23,6 +23,7 @@ static int place_datagram(struct roce_qp *qp, const struct roce_rx *rx)
 	roce_rx_grh(rx, grh);
 	tern_sgl_begin(&sgl, &qp->base.mem, qp->base.rwqe.sge, qp->base.rwqe.num_sge,
 		       IB_ACCESS_LOCAL_WRITE);
+	sgl.until = sizeof(grh) + rx->k.payload_bytes;
 	ret = tern_sgl_write(&sgl, 0, grh, sizeof(grh));
 	if (!ret && rx->k.payload_bytes)
 		ret = roce_rx_to_sgl(rx, 0, &sgl, GRH_BYTES, rx->k.payload_bytes);

@@ -11,14 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "odp.h"
 #include "pattern.h"
 #include "post.h"
 #include "transfer.h"
 
 namespace vt {
-namespace {
-
-constexpr size_t kPage = 4096;
 
 void need_odp(Env &env, uint32_t rc_caps)
 {
@@ -30,13 +28,12 @@ void need_odp(Env &env, uint32_t rc_caps)
 		      "on-demand paging");
 }
 
+namespace {
+
 constexpr ibv_wr_opcode kOpcodes[] = {
 	IBV_WR_SEND,	  IBV_WR_RDMA_WRITE,	     IBV_WR_RDMA_WRITE_WITH_IMM,
 	IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
-constexpr uint32_t kAllCaps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
-			      IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
-
 void all_opcodes(Bench *bench, uint64_t seed)
 {
 	Batch batch;
