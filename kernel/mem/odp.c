@@ -2,19 +2,22 @@
 /*
  * On-demand paging (odp.h). The address space of a region is cut into chunks, each with
  * the addresses of its pages and an MMU notifier of its own. A chunk is made when a page
- * of it is first brought in, and stays until the region goes. So an implicit region, which
- * is all of an address space, takes memory only where it is used.
+ * of it is first brought in, and goes a while after the last one was lost. So an implicit
+ * region, which is all of an address space, takes memory only where it is used.
  */
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/memremap.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "charged.h"
@@ -34,11 +37,17 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 /* In a table's entry, beside the kernel address of the page: it may be written. */
 #define ENTRY_WRITABLE	1ul
 
+/* For how long an empty chunk stays: pages that come and go, as with each fork(), need it again. */
+#define SWEEP_AFTER	HZ
+
 struct tern_odp {
 	struct mm_struct *mm;
 	struct workqueue_struct *wq;
 	struct xarray chunks;		/* address >> CHUNK_SHIFT -> struct odp_chunk, RCU */
-	struct mutex fault_lock;	/* one fault at a time */
+	atomic_t nchunks;
+	struct list_head emptied;	/* chunks for the sweep to look at; under lock */
+	struct delayed_work sweep;
+	struct mutex fault_lock;	/* one fault at a time; chunks come and go */
 	unsigned long *pfn;		/* CHUNK_PAGES of them; under fault_lock */
 	spinlock_t lock;		/* entries appear, invalidations begin */
 	atomic_t spans;
@@ -49,6 +58,9 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct tern_odp *odp;
 	unsigned long *entry;		/* of each page; 0: not present */
+	u32 present;			/* of them; under odp->lock */
+	struct list_head node;		/* in odp->emptied, or on its way out */
+	struct rcu_head rcu;
 };
 
 /* ---- spans ---- */
@@ -163,7 +175,17 @@ static void drop_entries(struct odp_chunk *chunk, u32 first, u32 last)
 		if (entry & ENTRY_WRITABLE)
 			set_page_dirty(compound_head(virt_to_page(entry & PAGE_MASK)));
 		WRITE_ONCE(chunk->entry[first], 0);
+		chunk->present -= !!entry;
 	}
+}
+
+/* odp->lock held. */
+static void sweep_if_empty(struct tern_odp *odp, struct odp_chunk *chunk)
+{
+	if (chunk->present || !list_empty(&chunk->node))
+		return;
+	list_add_tail(&chunk->node, &odp->emptied);
+	queue_delayed_work(odp->wq, &odp->sweep, SWEEP_AFTER);
 }
 
 /* The process loses pages of [range->start, range->end), or the right to write to them. */
@@ -189,6 +211,7 @@ static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
 		drop_entries(chunk, first, last);
 		smp_mb__before_atomic();
 		atomic_dec(&odp->invalidations);
+		sweep_if_empty(odp, chunk);
 	}
 	/* Until here: another invalidation of the same pages may end, and they may be freed. */
 	spin_unlock(&odp->lock);
@@ -216,6 +239,7 @@ static struct odp_chunk *chunk_alloc(struct tern_odp *odp, unsigned long addr)
 	if (!chunk)
 		return ERR_PTR(-ENOMEM);
 	chunk->odp = odp;
+	INIT_LIST_HEAD(&chunk->node);
 	chunk->entry = (unsigned long *)__get_free_page(TERN_GFP_CHARGED | __GFP_ZERO);
 	if (chunk->entry)
 		err = mmu_interval_notifier_insert(&chunk->notifier, odp->mm,
@@ -228,10 +252,75 @@ static struct odp_chunk *chunk_alloc(struct tern_odp *odp, unsigned long addr)
 	return chunk;
 }
 
+/* fault_lock held, and it was never found by its address. */
+static void chunk_discard(struct tern_odp *odp, struct odp_chunk *chunk)
+{
+	mmu_interval_notifier_remove(&chunk->notifier);
+	/* It may have been filled and emptied. */
+	spin_lock(&odp->lock);
+	list_del(&chunk->node);
+	spin_unlock(&odp->lock);
+	chunk_free(chunk);
+}
+
+static void chunk_free_later(struct rcu_head *rcu)
+{
+	chunk_free(container_of(rcu, struct odp_chunk, rcu));
+}
+
+/* No longer found by its address. Those that found it before are in RCU sections. */
 static void chunk_destroy(struct odp_chunk *chunk)
 {
 	mmu_interval_notifier_remove(&chunk->notifier);
-	chunk_free(chunk);
+	call_rcu(&chunk->rcu, chunk_free_later);
+}
+
+static void chunks_destroy(struct list_head *chunks)
+{
+	struct odp_chunk *chunk, *next;
+
+	list_for_each_entry_safe(chunk, next, chunks, node)
+		chunk_destroy(chunk);
+}
+
+/* fault_lock held. It is found no more, and joins those on their way out. */
+static void chunk_take(struct tern_odp *odp, struct odp_chunk *chunk, struct list_head *gone)
+{
+	spin_lock(&odp->lock);
+	list_move(&chunk->node, gone);
+	spin_unlock(&odp->lock);
+	xa_erase(&odp->chunks, chunk->notifier.interval_tree.start >> CHUNK_SHIFT);
+	atomic_dec(&odp->nchunks);
+}
+
+/* The next chunk that was emptied, if it still is; it is looked at no more. */
+static struct odp_chunk *next_emptied(struct tern_odp *odp)
+{
+	struct odp_chunk *chunk, *next, *found = NULL;
+
+	spin_lock(&odp->lock);
+	list_for_each_entry_safe(chunk, next, &odp->emptied, node) {
+		list_del_init(&chunk->node);
+		if (!chunk->present) {
+			found = chunk;
+			break;
+		}
+	}
+	spin_unlock(&odp->lock);
+	return found;
+}
+
+static void sweep_chunks(struct work_struct *work)
+{
+	struct tern_odp *odp = container_of(to_delayed_work(work), struct tern_odp, sweep);
+	struct odp_chunk *chunk;
+	LIST_HEAD(gone);
+
+	mutex_lock(&odp->fault_lock);
+	while ((chunk = next_emptied(odp)) != NULL)
+		chunk_take(odp, chunk, &gone);
+	mutex_unlock(&odp->fault_lock);
+	chunks_destroy(&gone);
 }
 
 /* ---- faults ---- */
@@ -257,7 +346,7 @@ static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, i
 	spin_lock(&odp->lock);
 	current_still = !mmu_interval_read_retry(&chunk->notifier, range->notifier_seq);
 	for (; current_still && addr < range->end; addr += PAGE_SIZE, pfn++) {
-		unsigned long entry;
+		unsigned long entry, *place;
 
 		if (!(*pfn & HMM_PFN_VALID))
 			continue;
@@ -268,7 +357,9 @@ static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, i
 		entry = (unsigned long)page_address(hmm_pfn_to_page(*pfn));
 		if (*pfn & HMM_PFN_WRITE)
 			entry |= ENTRY_WRITABLE;
-		WRITE_ONCE(chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES], entry);
+		place = &chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES];
+		chunk->present += !*place;
+		WRITE_ONCE(*place, entry);
 	}
 	spin_unlock(&odp->lock);
 	return current_still;
@@ -327,7 +418,9 @@ static int bring_in_of_chunk(struct tern_odp *odp, unsigned long start, unsigned
 	else
 		err = err ?: -EAGAIN;
 	if (err)
-		chunk_destroy(chunk);
+		chunk_discard(odp, chunk);
+	else
+		atomic_inc(&odp->nchunks);
 	return err == -EAGAIN ? 0 : err;
 }
 
@@ -440,6 +533,11 @@ int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_
 			flags[advice]);
 }
 
+u32 tern_odp_tables(const struct tern_region *region)
+{
+	return region->odp ? atomic_read(&region->odp->nchunks) : 0;
+}
+
 /* ---- life ---- */
 
 int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq)
@@ -457,6 +555,8 @@ int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq)
 	odp->mm = current->mm;
 	odp->wq = wq;
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&odp->emptied);
+	INIT_DELAYED_WORK(&odp->sweep, sweep_chunks);
 	mutex_init(&odp->fault_lock);
 	spin_lock_init(&odp->lock);
 	region->odp = odp;
@@ -467,11 +567,17 @@ void tern_odp_free(struct tern_odp *odp)
 {
 	struct odp_chunk *chunk;
 	unsigned long i;
+	LIST_HEAD(gone);
 
 	if (!odp)
 		return;
+	mutex_lock(&odp->fault_lock);
 	xa_for_each(&odp->chunks, i, chunk)
-		chunk_destroy(chunk);
+		chunk_take(odp, chunk, &gone);
+	mutex_unlock(&odp->fault_lock);
+	chunks_destroy(&gone);
+	/* Now nothing is emptied any more. */
+	cancel_delayed_work_sync(&odp->sweep);
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mm);
 	free_page((unsigned long)odp->pfn);

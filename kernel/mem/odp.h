@@ -88,6 +88,9 @@ struct workqueue_struct *tern_odp_wq(const struct tern_region *region);
 /* Sleeps. 0 or an error of the first page that cannot be had. */
 int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_odp_advice advice);
 
+/* Tables of pages that a region has at present, one for each 2 MiB (of 4 KiB pages) in use. */
+u32 tern_odp_tables(const struct tern_region *region);
+
 #else
 
 static inline int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq)
@@ -148,6 +151,11 @@ static inline int tern_odp_prefetch(struct tern_region *region, u64 va, u64 leng
 				    enum tern_odp_advice advice)
 {
 	return -EOPNOTSUPP;
+}
+
+static inline u32 tern_odp_tables(const struct tern_region *region)
+{
+	return 0;
 }
 
 #endif

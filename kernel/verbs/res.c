@@ -10,6 +10,7 @@
 
 #include "core/qp.h"
 #include "core/transport.h"
+#include "mem/odp.h"
 #include "mem/region.h"
 #include "verbs/cq.h"
 #include "verbs/res.h"
@@ -78,7 +79,8 @@ int tern_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	const struct tern_mr *mr = container_of(ibmr, struct tern_mr, ibmr);
-	struct res_u32 res[] = { { "blocks" }, { "block_shift" }, { "bound_windows" } };
+	struct res_u32 res[] = { { "blocks" }, { "block_shift" }, { "bound_windows" },
+				 { "odp_tables" } };
 	const struct tern_region *region;
 
 	/* rereg may replace the region. The old one is freed after a grace period. */
@@ -87,6 +89,7 @@ int tern_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	res[0].value = region->nblocks;
 	res[1].value = region->block_shift;
 	res[2].value = atomic_read(&region->bound_windows);
+	res[3].value = tern_odp_tables(region);
 	rcu_read_unlock();
 	return put_table(msg, res, ARRAY_SIZE(res), NULL);
 }

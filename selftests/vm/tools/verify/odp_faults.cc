@@ -92,11 +92,81 @@ void short_message(Env &env)
 	env.control.sync();
 }
 
+// Tables of pages of all regions on demand in this guest, as `rdma resource show` has it.
+unsigned tables()
+{
+	FILE *shown = popen("rdma -dd resource show mr", "r");
+	require(shown != nullptr, "popen: %m");
+	std::string text;
+	char part[4096];
+	while (size_t n = fread(part, 1, sizeof(part), shown))
+		text.append(part, n);
+	require(!pclose(shown), "rdma -dd resource show mr fails");
+	const std::string name = "odp_tables ";
+	unsigned sum = 0;
+	for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+		sum += static_cast<unsigned>(strtoul(text.c_str() + at + name.size(), nullptr, 10));
+	return sum;
+}
+
+// The tables of an implicit region go when the process has lost their pages.
+void swept(Env &env)
+{
+	constexpr size_t kBytes = 32 << 20;
+	need_odp(env, kAllCaps);
+	Bench bench(env, {}, 1 << 20);
+	Arena arena(bench.pd.get(), kBytes, kAllAccess, MrKind::kImplicit);
+	ibv_sge all = arena.sge(0, kBytes);
+	for (int i = 0; i < 2; i++) {
+		require(!ibv_advise_mr(bench.pd.get(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				       IBV_ADVISE_MR_FLAG_FLUSH, &all, 1),
+			"ibv_advise_mr");
+		require(tables() >= kBytes >> 21, "%u tables of %zu bytes", tables(), kBytes);
+		lose(arena);
+		double deadline = now_s() + env.limit_s;
+		while (tables())
+			require(now_s() < deadline, "%u tables are left", tables());
+	}
+	env.control.sync();
+}
+
+// Tables come and go under traffic.
+void swept_busy(Env &env)
+{
+	constexpr uint32_t kBytes = 4 << 20;
+	need_odp(env, kAllCaps);
+	Bench bench(env, {}, kBytes, {}, MrKind::kImplicit);
+	Remote theirs = env.control.exchange(bench.arena.remote());
+	double until = now_s() + env.seconds / 2;
+	for (uint32_t i = 0; i < 40; i++) {
+		if (env.client) {
+			pattern_fill(bench.arena.at(0), kBytes, i);
+			Work w{.opcode = IBV_WR_RDMA_WRITE,
+			       .id = i,
+			       .sges = {bench.arena.sge(0, kBytes)}};
+			w.remote_va = theirs.va;
+			w.rkey = theirs.rkey;
+			lose(bench.arena);
+			post(bench.link, w);
+			bench.cq.expect(IBV_WC_SUCCESS, i);
+		}
+		env.control.sync();
+		require(env.client || pattern_check(bench.arena.at(0), kBytes, i) == kBytes,
+			"message %u is wrong", i);
+		lose(bench.arena);
+		// About as long as an empty table stays.
+		usleep(i % 8 || now_s() > until ? 1000 : 990000);
+		env.control.sync();
+	}
+}
+
 Register cases([](Cases &list) {
 	for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ})
 		list.push_back({std::string("odp/ahead/") + opcode_name(opcode),
 				[opcode](Env &env) { ahead(env, opcode); }});
 	list.push_back({"odp/short-message", short_message});
+	list.push_back({"odp/swept", swept});
+	list.push_back({"odp/swept/busy", swept_busy});
 });
 
 } // namespace
