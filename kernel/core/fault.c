@@ -49,18 +49,19 @@ void tern_fault_init(struct tern_qp *qp)
 	INIT_WORK(&qp->fault_work, bring_in_and_resume);
 }
 
-void tern_fault_begin(struct tern_qp *qp)
+bool tern_fault_begin(struct tern_qp *qp)
 {
 	struct workqueue_struct *wq;
 
 	if (qp->fault.state != TERN_FAULT_WANTED)
-		return;
+		return false;
 	trace_tern_fault_begin(qp);
 	qp->fault.state = TERN_FAULT_BUSY;
 	refcount_inc(&qp->ref);
 	wq = tern_odp_fault_prepare(&qp->dev->keys, &qp->fault);
 	/* The region may be gone since. Then the access finds that out. */
 	queue_work(wq ?: tern_wq, &qp->fault_work);
+	return true;
 }
 
 void tern_fault_forget(struct tern_qp *qp)

@@ -39,8 +39,8 @@ void tern_pager_stop(struct tern_pager *pager);
 /* At creation of a QP. */
 void tern_fault_init(struct tern_qp *qp);
 
-/* If an access of qp has left a note: have its pages brought in. run_lock held. */
-void tern_fault_begin(struct tern_qp *qp);
+/* If an access of qp has left a note: have its pages brought in, and true. run_lock held. */
+bool tern_fault_begin(struct tern_qp *qp);
 
 /* Are pages being brought in for qp? Then it need not try again. run_lock held. */
 static inline bool tern_fault_is_pending(const struct tern_qp *qp)
@@ -50,7 +50,10 @@ static inline bool tern_fault_is_pending(const struct tern_qp *qp)
 	return state == TERN_FAULT_BUSY || state == TERN_FAULT_FORGOTTEN;
 }
 
-/* The access that left the note will not come again: qp goes to RESET. run_lock held. */
+/*
+ * The access that left the note will not come again: qp goes to RESET, or lost what came. So that the
+ * pages could not be had concerns no other access. run_lock held.
+ */
 void tern_fault_forget(struct tern_qp *qp);
 
 #endif

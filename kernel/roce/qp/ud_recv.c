@@ -61,7 +61,8 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 			/* It stays so too. A datagram may be lost. */
 			tern_qp_count(&qp->base, TERN_CNT_RX_UD_DROPPED);
 			roce_note_drop(qp, k, TERN_DROP_NO_PAGES);
-			tern_fault_begin(&qp->base);
+			if (tern_fault_begin(&qp->base))
+				tern_fault_forget(&qp->base);
 			return;
 		}
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);

@@ -92,6 +92,68 @@ void short_message(Env &env)
 	env.control.sync();
 }
 
+struct Span {
+	explicit Span(int protection, size_t n = kPage) : bytes(n)
+	{
+		void *p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		require(p != MAP_FAILED, "mmap: %m");
+		at = static_cast<char *>(p);
+	}
+	~Span() { munmap(at, bytes); }
+	Span(const Span &) = delete;
+	Span &operator=(const Span &) = delete;
+	void allow() const
+	{
+		require(!mprotect(at, bytes, PROT_READ | PROT_WRITE), "mprotect: %m");
+	}
+
+	char *at;
+	size_t bytes;
+};
+
+void wait_for_fault(const Env &env, uint64_t before)
+{
+	double deadline = now_s() + env.limit_s;
+	while (faults(env) == before)
+		require(now_s() < deadline, "no page fault");
+}
+
+// A datagram finds no page and is lost; that page cannot be had. Afterwards it can: the failure
+// is no concern of later datagrams.
+void failed_datagram(Env &env)
+{
+	constexpr uint32_t kBytes = 1000, kGrh = 40;
+	need_odp(env, kAllCaps);
+	LinkOptions options;
+	options.type = IBV_QPT_UD;
+	Bench bench(env, options, 1 << 20);
+	Span page(PROT_NONE);
+	Mr all(ibv_reg_mr(bench.pd.get(), nullptr, SIZE_MAX,
+			  unsigned{kAllAccess} | IBV_ACCESS_ON_DEMAND));
+	require(all != nullptr, "ibv_reg_mr: %m");
+	if (!env.client)
+		post_recv(bench.link, 1,
+			  {{reinterpret_cast<uint64_t>(page.at), kGrh + kBytes, all->lkey}});
+	// The second finds the page absent, too, but it can be had.
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t before = faults(env);
+		env.control.sync();
+		if (env.client) {
+			pattern_fill(bench.arena.at(0), kBytes, i);
+			post(bench.link, Work{.id = i, .sges = {bench.arena.sge(0, kBytes)}});
+			bench.cq.expect(IBV_WC_SUCCESS, i);
+		} else if (i < 2) {
+			wait_for_fault(env, before);
+			page.allow();
+		} else {
+			bench.cq.expect(IBV_WC_SUCCESS, 1);
+			require(pattern_check(page.at + kGrh, kBytes, i) == kBytes,
+				"the datagram is wrong");
+		}
+		env.control.sync();
+	}
+}
+
 // Tables of pages of all regions on demand in this guest, as `rdma resource show` has it.
 unsigned tables()
 {
@@ -165,6 +227,7 @@ Register cases([](Cases &list) {
 		list.push_back({std::string("odp/ahead/") + opcode_name(opcode),
 				[opcode](Env &env) { ahead(env, opcode); }});
 	list.push_back({"odp/short-message", short_message});
+	list.push_back({"odp/failed-datagram", failed_datagram});
 	list.push_back({"odp/swept", swept});
 	list.push_back({"odp/swept/busy", swept_busy});
 });
