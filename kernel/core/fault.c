@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Page faults of QPs: the work item between the note of an access and the next run. */
+/*
+ * Page faults of QPs: the work item between the note of an access and the next run. How many
+ * kernel threads a user's page faults may take.
+ */
+#include <linux/cred.h>
 #include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/moduleparam.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
 
 #include "core/fault.h"
 #include "core/qp.h"
@@ -10,24 +19,99 @@
 #include "core/wq.h"
 #include "mem/odp.h"
 
+/* ---- pagers ---- */
+
+static uint odp_contexts = 1024;
+module_param(odp_contexts, uint, 0644);
+MODULE_PARM_DESC(odp_contexts, "contexts of a user that may have memory on demand");
+
+static DEFINE_MUTEX(users_lock);
+/* By user: the number of its pagers. */
+static struct xarray users = XARRAY_INIT(users, XA_FLAGS_ACCOUNT);
+
+/* Our caller, or the user that made the user namespace, and with it any number of users. */
+static uid_t responsible_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return __kuid_val(uid);
+}
+
+static unsigned long pagers_of(uid_t user)
+{
+	void *n = xa_load(&users, user);
+
+	return n ? xa_to_value(n) : 0;
+}
+
+static int count_pager_in(uid_t user)
+{
+	unsigned long n;
+	int err = -EAGAIN;
+
+	mutex_lock(&users_lock);
+	n = pagers_of(user);
+	if (n < READ_ONCE(odp_contexts))
+		err = xa_err(xa_store(&users, user, xa_mk_value(n + 1), GFP_KERNEL_ACCOUNT));
+	mutex_unlock(&users_lock);
+	return err;
+}
+
+static void count_pager_out(uid_t user)
+{
+	unsigned long n;
+
+	mutex_lock(&users_lock);
+	n = pagers_of(user) - 1;
+	if (n)
+		xa_store(&users, user, xa_mk_value(n), GFP_KERNEL);	/* in its place */
+	else
+		xa_erase(&users, user);
+	mutex_unlock(&users_lock);
+}
+
+static int pager_make_wq(struct tern_pager *pager)
+{
+	int err;
+
+	pager->user = responsible_user();
+	err = count_pager_in(pager->user);
+	if (err)
+		return err;
+	/*
+	 * Without WQ_MEM_RECLAIM, which would keep a thread for each queue: page faults allocate
+	 * memory anyway.
+	 */
+	pager->wq = alloc_ordered_workqueue("tern_pager", 0);
+	if (pager->wq)
+		return 0;
+	count_pager_out(pager->user);
+	return -ENOMEM;
+}
+
 int tern_pager_start(struct tern_pager *pager)
 {
 	int err = 0;
 
 	mutex_lock(&pager->lock);
 	if (!pager->wq)
-		pager->wq = alloc_ordered_workqueue("tern_pager", WQ_MEM_RECLAIM);
-	if (!pager->wq)
-		err = -ENOMEM;
+		err = pager_make_wq(pager);
 	mutex_unlock(&pager->lock);
 	return err;
 }
 
 void tern_pager_stop(struct tern_pager *pager)
 {
-	if (pager->wq)
-		destroy_workqueue(pager->wq);
+	if (!pager->wq)
+		return;
+	destroy_workqueue(pager->wq);
+	count_pager_out(pager->user);
 }
+
+/* ---- faults ---- */
 
 static void bring_in_and_resume(struct work_struct *work)
 {

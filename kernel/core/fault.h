@@ -9,12 +9,14 @@
  *
  * Each user context has a work queue of its own for the regions that it registers, with one
  * item at a time: a page may take for ever (a file system in user space), and then only that
- * program waits.
+ * context waits. It takes a kernel thread while an item is carried out, so a user has no more than
+ * odp_contexts of such contexts.
  */
 #ifndef TERN_CORE_FAULT_H
 #define TERN_CORE_FAULT_H
 
 #include <linux/mutex.h>
+#include <linux/types.h>
 #include <linux/workqueue.h>
 
 #include "core/qp.h"
@@ -23,6 +25,7 @@
 struct tern_pager {
 	struct mutex lock;
 	struct workqueue_struct *wq;	/* NULL: no region on demand yet */
+	uid_t user;			/* whom it counts for */
 };
 
 static inline void tern_pager_init(struct tern_pager *pager)
@@ -31,7 +34,7 @@ static inline void tern_pager_init(struct tern_pager *pager)
 	pager->wq = NULL;
 }
 
-/* Before the first region on demand. 0, -ENOMEM. Sleeps. */
+/* Before the first region on demand. 0; -EAGAIN: the user has too many; -ENOMEM. Sleeps. */
 int tern_pager_start(struct tern_pager *pager);
 /* No region of the context is left. Sleeps. */
 void tern_pager_stop(struct tern_pager *pager);

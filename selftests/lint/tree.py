@@ -143,7 +143,8 @@ def reclaim(path, text):
     if not re.match(r"kernel/.*\.[ch]$", path):
         return
     for found in QUEUE.finditer(text):
-        if "WQ_MEM_RECLAIM" not in found[1]:
+        # Page faults of programs allocate memory: a rescuer would be of no use.
+        if "WQ_MEM_RECLAIM" not in found[1] and path != "kernel/core/fault.c":
             yield "%s:%d: a workqueue without WQ_MEM_RECLAIM" % (
                 path, text.count("\n", 0, found.start()) + 1)
     yield from numbered(path, text, SHARED_QUEUE, "work on one of the kernel's queues")

@@ -222,6 +222,74 @@ void swept_busy(Env &env)
 	}
 }
 
+// A number in a parameter of the module, for a time.
+class Parameter {
+public:
+	Parameter(const char *name, unsigned value)
+		: path_(std::string("/sys/module/tern/parameters/") + name)
+	{
+		std::ifstream(path_) >> before_;
+		write(value);
+	}
+	~Parameter() { write(before_); }
+	Parameter(const Parameter &) = delete;
+	Parameter &operator=(const Parameter &) = delete;
+
+private:
+	void write(unsigned value) const { std::ofstream(path_) << value << std::flush; }
+
+	std::string path_;
+	unsigned before_ = 0;
+};
+
+// A user context of its own, with memory on demand if that is allowed: errno.
+struct Context {
+	explicit Context(const Env &env)
+		: device(same_device(env)), pd(make_pd(device.context())),
+		  page(PROT_READ | PROT_WRITE)
+	{}
+	int use()
+	{
+		mr.reset(ibv_reg_mr(pd.get(), page.at, kPage, IBV_ACCESS_ON_DEMAND));
+		return mr ? 0 : errno;
+	}
+
+	Device device;
+	Pd pd;
+	Span page;
+	Mr mr;
+};
+
+// A user may have memory on demand in so many contexts. Another user has the same number.
+void contexts_of_user(Env &env)
+{
+	constexpr unsigned kMost = 6;
+	need_odp(env, kAllCaps);
+	if (env.client) {
+		Parameter limit("odp_contexts", kMost);
+		Context first(env);
+		require(!first.use(), "the first context is refused: %m");
+		std::deque<Context> more;
+		int error = 0;
+		while (!error && more.size() <= kMost)
+			error = more.emplace_back(env).use();
+		// The session's own context may be one of them.
+		require(error == EAGAIN && more.size() + 2 >= kMost, "context %zu: %s",
+			more.size() + 1, strerror(error));
+		require(!first.use(), "a second region of a context is refused: %m");
+		pid_t child = fork();
+		if (!child)
+			_exit(setuid(12345) || more.back().use() ||
+			      ibv_dereg_mr(more.back().mr.release()));
+		int status = -1;
+		waitpid(child, &status, 0);
+		require(!status, "another user is refused");
+		more.pop_front();
+		require(!more.back().use(), "refused after a context has ended: %m");
+	}
+	env.control.sync();
+}
+
 Register cases([](Cases &list) {
 	for (ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ})
 		list.push_back({std::string("odp/ahead/") + opcode_name(opcode),
@@ -230,6 +298,7 @@ Register cases([](Cases &list) {
 	list.push_back({"odp/failed-datagram", failed_datagram});
 	list.push_back({"odp/swept", swept});
 	list.push_back({"odp/swept/busy", swept_busy});
+	list.push_back({"odp/contexts", contexts_of_user});
 });
 
 } // namespace
