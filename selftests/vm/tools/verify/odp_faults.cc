@@ -154,6 +154,133 @@ void failed_datagram(Env &env)
 	}
 }
 
+uint32_t bind(Env &env, Bench &bench, ibv_mw *mw, const Arena &arena)
+{
+	ibv_mw_bind_info info = {arena.mr(), arena.va(kPage), 20 * kPage,
+				 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+	if (mw->type == IBV_MW_TYPE_1) {
+		ibv_mw_bind request = {};
+		request.wr_id = 1;
+		request.send_flags = IBV_SEND_SIGNALED;
+		request.bind_info = info;
+		int error = ibv_bind_mw(bench.link.qp(), mw, &request);
+		if (error)
+			refuse("ibv_bind_mw", error);
+	} else {
+		Work w{.opcode = IBV_WR_BIND_MW, .id = 1, .mw = mw};
+		w.new_rkey = ibv_inc_rkey(mw->rkey);
+		w.bind = info;
+		post(bench.link, w);
+		mw->rkey = w.new_rkey;
+	}
+	bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+	return mw->rkey;
+}
+
+// Through a window on memory on demand whose pages are lost all the time.
+void window(Env &env, ibv_mw_type type)
+{
+	constexpr uint32_t kBytes = 50000;
+	need_odp(env, kAllCaps);
+	Bench bench(env, {}, 1 << 20);
+	Arena arena(bench.pd.get(), 1 << 20, kAllAccess | IBV_ACCESS_MW_BIND, MrKind::kOnDemand);
+	Mw mw(ibv_alloc_mw(bench.pd.get(), type));
+	if (!mw)
+		refuse("ibv_alloc_mw", errno);
+	Remote mine = {arena.va(kPage), 20 * kPage, 0, 0};
+	if (!env.client)
+		mine.rkey = bind(env, bench, mw.get(), arena);
+	Remote theirs = env.control.exchange(mine);
+	auto access = [&](ibv_wr_opcode opcode, uint64_t from, uint64_t va, ibv_wc_status status) {
+		Work w{.opcode = opcode, .id = 2, .sges = {bench.arena.sge(from, kBytes)}};
+		w.remote_va = va;
+		w.rkey = theirs.rkey;
+		post(bench.link, w);
+		bench.cq.expect(status, 2, env.limit_s);
+	};
+	for (uint32_t i = 0; i < 20; i++) {
+		if (env.client) {
+			pattern_fill(bench.arena.at(0), kBytes, i);
+			access(IBV_WR_RDMA_WRITE, 0, theirs.va + 100, IBV_WC_SUCCESS);
+			access(IBV_WR_RDMA_READ, 500000, theirs.va + 100, IBV_WC_SUCCESS);
+			require(pattern_check(bench.arena.at(500000), kBytes, i) == kBytes,
+				"round %u: what was read is wrong", i);
+		}
+		env.control.sync();
+		if (!env.client) {
+			require(pattern_check(arena.at(kPage + 100), kBytes, i) == kBytes,
+				"round %u: what was written is wrong", i);
+			lose(arena);
+		}
+		env.control.sync();
+	}
+	// Beyond its end.
+	if (env.client)
+		access(IBV_WR_RDMA_WRITE, 0, theirs.va + 20 * kPage - 100, IBV_WC_REM_ACCESS_ERR);
+	env.control.sync();
+}
+
+// UC messages wait for pages as those of RC do.
+void unreliable(Env &env, ibv_wr_opcode opcode)
+{
+	constexpr uint32_t kBytes = 30000;
+	need_odp(env, kAllCaps);
+	LinkOptions options;
+	options.type = IBV_QPT_UC;
+	Bench bench(env, options, 1 << 20, {}, MrKind::kOnDemand);
+	Remote theirs = env.control.exchange(bench.arena.remote());
+	for (uint32_t i = 0; i < 20; i++) {
+		if (env.client)
+			pattern_fill(bench.arena.at(0), kBytes, i);
+		lose(bench.arena);
+		if (!env.client)
+			post_recv(bench.link, i, {bench.arena.sge(0, kBytes)});
+		env.control.sync();
+		if (env.client) {
+			Work w{.opcode = opcode, .id = i, .sges = {bench.arena.sge(0, kBytes)}};
+			w.remote_va = theirs.va;
+			w.rkey = theirs.rkey;
+			post(bench.link, w);
+		}
+		bench.cq.expect(IBV_WC_SUCCESS, i);
+		require(pattern_check(bench.arena.at(0), kBytes, i) == kBytes,
+			"message %u is wrong", i);
+		env.control.sync();
+	}
+}
+
+// memfd_secret(): the kernel has no address for its pages, so the fault fails.
+void secret(Env &env)
+{
+#ifdef SYS_memfd_secret
+	need_odp(env, kAllCaps);
+	int fd = static_cast<int>(syscall(SYS_memfd_secret, 0));
+	env.both_need(fd >= 0, "memfd_secret() (not on this machine)");
+	require(!ftruncate(fd, kPage), "ftruncate: %m");
+	void *page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	require(page != MAP_FAILED, "mmap: %m");
+	memset(page, 7, kPage);
+	Bench bench(env, {}, 1 << 20);
+	Mr mr(ibv_reg_mr(bench.pd.get(), page, kPage, unsigned{kAllAccess} | IBV_ACCESS_ON_DEMAND));
+	require(mr != nullptr, "ibv_reg_mr: %m");
+	Remote theirs =
+		env.control.exchange(Remote{reinterpret_cast<uint64_t>(page), kPage, mr->rkey, 0});
+	if (env.client) {
+		Work w{.opcode = IBV_WR_RDMA_READ, .id = 5, .sges = {bench.arena.sge(0, 64)}};
+		w.remote_va = theirs.va;
+		w.rkey = theirs.rkey;
+		post(bench.link, w);
+		bench.cq.expect(IBV_WC_REM_ACCESS_ERR, 5);
+	}
+	env.control.sync();
+	munmap(page, kPage);
+#else
+	(void)env;
+	skip("memfd_secret(): not on this machine");
+#endif
+}
+
 // Tables of pages of all regions on demand in this guest, as `rdma resource show` has it.
 unsigned tables()
 {
@@ -296,6 +423,12 @@ Register cases([](Cases &list) {
 				[opcode](Env &env) { ahead(env, opcode); }});
 	list.push_back({"odp/short-message", short_message});
 	list.push_back({"odp/failed-datagram", failed_datagram});
+	list.push_back({"odp/window/type1", [](Env &env) { window(env, IBV_MW_TYPE_1); }});
+	list.push_back({"odp/window/type2", [](Env &env) { window(env, IBV_MW_TYPE_2); }});
+	list.push_back({"odp/uc/send", [](Env &env) { unreliable(env, IBV_WR_SEND); }});
+	list.push_back({"odp/uc/write_imm",
+			[](Env &env) { unreliable(env, IBV_WR_RDMA_WRITE_WITH_IMM); }});
+	list.push_back({"odp/secret", secret});
 	list.push_back({"odp/swept", swept});
 	list.push_back({"odp/swept/busy", swept_busy});
 	list.push_back({"odp/contexts", contexts_of_user});

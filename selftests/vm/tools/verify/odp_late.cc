@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+// Memory on demand whose pages come late, or not before somebody gives up: who waits for them, and
+// who does not. Needs the test module tern_late.
+#include <cerrno>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "odp.h"
+#include "pattern.h"
+#include "post.h"
+#include "transfer.h"
+#include "xrc_bench.h"
+
+namespace vt {
+namespace {
+
+constexpr double kAtOnce = 2; // seconds that a call takes that does not wait for a page
+
+unsigned waiting()
+{
+	unsigned n = 0;
+	require(static_cast<bool>(std::ifstream("/sys/module/tern_late/parameters/waiting") >> n),
+		"tern_late's parameters are missing");
+	return n;
+}
+
+// A region of pages that do not come as long as they are held.
+class Late {
+public:
+	Late(Env &env, ibv_pd *pd) : fd_(open("/dev/tern-late", O_RDWR | O_CLOEXEC))
+	{
+		env.both_need(fd_ >= 0, "/dev/tern-late (not on this machine)");
+		void *p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+		require(p != MAP_FAILED, "mmap: %m");
+		at_ = static_cast<char *>(p);
+		mr.reset(ibv_reg_mr(pd, at_, kBytes, unsigned{kAllAccess} | IBV_ACCESS_ON_DEMAND));
+		require(mr != nullptr, "ibv_reg_mr: %m");
+		hold(true);
+	}
+	~Late()
+	{
+		hold(false);
+		mr.reset();
+		munmap(at_, kBytes);
+		close(fd_);
+	}
+	Late(const Late &) = delete;
+	Late &operator=(const Late &) = delete;
+
+	static void hold(bool on)
+	{
+		std::ofstream("/sys/module/tern_late/parameters/hold")
+			<< (on ? "1" : "0") << std::flush;
+	}
+	static void wait_until(unsigned n)
+	{
+		double deadline = now_s() + 20 * slow();
+		for (; waiting() != n; usleep(1000))
+			require(now_s() < deadline, "%u page faults wait, not %u", waiting(), n);
+	}
+	void come() const
+	{
+		hold(false);
+		wait_until(0);
+	}
+	ibv_sge sge() const { return {reinterpret_cast<uint64_t>(at_), kBytes, mr->lkey}; }
+	Remote remote() const { return {sge().addr, kBytes, mr->rkey, 0}; }
+
+	Mr mr;
+
+private:
+	static constexpr uint32_t kBytes = 8 * kPage;
+	int fd_;
+	char *at_;
+};
+
+// Time passes on this side's clock.
+template <class F> void require_at_once(const char *what, F call)
+{
+	double began = now_s();
+	call();
+	require(now_s() - began < kAtOnce * slow(), "%s took %.1f s", what, now_s() - began);
+}
+
+struct LateBench {
+	explicit LateBench(Env &e, const LinkOptions &options = {})
+		: env(e), bench(e, options, 1 << 20), late(e, bench.pd.get()),
+		  theirs(e.control.exchange(bench.arena.remote()))
+	{}
+	// The client: a WRITE of pages that are held. They are being brought in afterwards.
+	void write_held()
+	{
+		Work w{.opcode = IBV_WR_RDMA_WRITE, .id = 1, .sges = {late.sge()}};
+		w.remote_va = theirs.va;
+		w.rkey = theirs.rkey;
+		post(bench.link, w);
+		Late::wait_until(1);
+	}
+	void write_plain(Link &link, Cq &cq, const Arena &from)
+	{
+		Work w{.opcode = IBV_WR_RDMA_WRITE, .id = 9, .sges = {from.sge(0, 100000)}};
+		w.remote_va = theirs.va + 200000;
+		w.rkey = theirs.rkey;
+		post(link, w);
+		cq.expect(IBV_WC_SUCCESS, 9, env.limit_s);
+	}
+
+	Env &env;
+	Bench bench;
+	Late late;
+	Remote theirs;
+};
+
+void reset(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateBench b(env);
+	for (int i = 0; i < 2; i++) {
+		Late::hold(true);
+		if (env.client) {
+			b.write_held();
+			require_at_once("RESET", [&] { b.bench.link.move_to(IBV_QPS_RESET); });
+			// In the second round it is connected again before the page has come.
+			if (!i)
+				b.late.come();
+		} else {
+			b.bench.link.move_to(IBV_QPS_RESET);
+		}
+		b.bench.link.connect(env.control);
+		b.late.come();
+		if (env.client)
+			b.write_plain(b.bench.link, b.bench.cq, b.bench.arena);
+		env.control.sync();
+		if (env.client)
+			madvise(reinterpret_cast<void *>(b.late.sge().addr), b.late.sge().length,
+				MADV_DONTNEED);
+	}
+}
+
+// A process that lets a page come a while after it is waited for. Our own address space is locked then:
+// what takes memory waits, too.
+pid_t let_come_soon()
+{
+	pid_t child = fork();
+	if (child)
+		return child;
+	while (!waiting())
+		usleep(10000);
+	usleep(300000);
+	Late::hold(false);
+	_exit(0);
+}
+
+// The kernel does not wait, but the process's own munmap() of the rings does, for its address space.
+void destroy(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateBench b(env);
+	if (env.client) {
+		pid_t other = let_come_soon();
+		b.write_held();
+		b.bench.link.destroy();
+		Late::wait_until(0);
+		waitpid(other, nullptr, 0);
+	}
+	env.control.sync();
+}
+
+// Waits for the page: its region is being used.
+void deregister(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateBench b(env);
+	if (env.client) {
+		pid_t other = let_come_soon();
+		b.write_held();
+		double began = now_s();
+		b.late.mr.reset();
+		require(now_s() - began > 0.2, "ibv_dereg_mr() does not wait for a fault");
+		waitpid(other, nullptr, 0);
+		b.bench.cq.expect(IBV_WC_LOC_PROT_ERR, 1, env.limit_s);
+	}
+	env.control.sync();
+}
+
+// Another context of the same process has its own pages brought in, and other QPs of the same
+// context go on with memory that is there.
+void neighbours(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateBench b(env);
+	Device device(same_device(env));
+	Pd pd = make_pd(device.context());
+	Cq cq(device, {}), cq_beside(env.device, {});
+	Link link(device, pd.get(), cq.get(), cq.get(), {});
+	Link beside(env.device, b.bench.pd.get(), cq_beside.get(), cq_beside.get(), {});
+	Link::connect_all({&link, &beside}, env.control);
+	Arena arena(pd.get(), 1 << 20, kAllAccess, MrKind::kOnDemand);
+	// A key is of one PD.
+	b.theirs = env.control.exchange(Remote{arena.va(0), arena.size(), arena.mr()->rkey, 0});
+	Remote pinned = env.control.exchange(b.bench.arena.remote());
+	if (env.client) {
+		Work w{.opcode = IBV_WR_RDMA_WRITE, .id = 1, .sges = {b.late.sge()}};
+		w.remote_va = pinned.va;
+		w.rkey = pinned.rkey;
+		post(b.bench.link, w);
+		Late::wait_until(1);
+	}
+	env.control.sync();
+	for (int i = 0; i < 20; i++) {
+		madvise(arena.at(0), arena.size(), MADV_DONTNEED);
+		env.control.sync();
+		if (env.client)
+			b.write_plain(link, cq, arena);
+		env.control.sync();
+	}
+	b.theirs = pinned;
+	if (env.client) {
+		b.write_plain(beside, cq_beside, b.bench.arena);
+		require(waiting() == 1, "the page came");
+		b.late.come();
+		b.bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
+	}
+	env.control.sync();
+}
+
+// A peer that writes to a page that does not come has its retries, and no more.
+void peer_gives_up(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LinkOptions options;
+	options.timeout = 12;
+	options.retries = 2;
+	LateBench b(env, options);
+	Remote late = env.control.exchange(b.late.remote());
+	if (env.client) {
+		Work w{.opcode = IBV_WR_RDMA_WRITE, .id = 3, .sges = {b.bench.arena.sge(0, 64)}};
+		w.remote_va = late.va;
+		w.rkey = late.rkey;
+		post(b.bench.link, w);
+		b.bench.cq.expect(IBV_WC_RETRY_EXC_ERR, 3, env.limit_s);
+	}
+	env.control.sync();
+	if (!env.client) {
+		Late::wait_until(1);
+		b.late.come();
+	}
+	b.bench.link.move_to(IBV_QPS_RESET);
+	b.bench.link.connect(env.control);
+	if (env.client)
+		b.write_plain(b.bench.link, b.bench.cq, b.bench.arena);
+	env.control.sync();
+}
+
+// The client waits for a page for a time, in which it may be killed.
+void held(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateBench b(env);
+	if (env.client) {
+		b.write_held();
+		usleep(static_cast<useconds_t>(env.seconds * 1e6));
+		b.late.come();
+	}
+	env.control.sync();
+}
+
+Register cases([](Cases &list) {
+	list.push_back({"odp-late/reset", reset});
+	list.push_back({"odp-late/destroy", destroy});
+	list.push_back({"odp-late/deregister", deregister});
+	list.push_back({"odp-late/neighbours", neighbours});
+	list.push_back({"odp-late/peer-gives-up", peer_gives_up});
+	list.push_back({"odp-late/held", held, true});
+});
+
+} // namespace
+} // namespace vt
