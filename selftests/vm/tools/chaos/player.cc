@@ -17,11 +17,11 @@ constexpr size_t kMemory = 256 * 1024;
 constexpr size_t kMost = 12; // objects of a kind
 
 const char *const kActNames[kActs] = {
-	"make_pd",  "drop_pd",	 "make_mr",   "drop_mr",   "rereg",	  "make_mw",
-	"drop_mw",  "make_cq",	 "drop_cq",   "resize_cq", "moderate_cq", "poll_cq",
-	"make_srq", "drop_srq",	 "post_srq",  "make_qp",   "drop_qp",	  "modify_qp",
-	"connect",  "post_recv", "post_send", "make_ah",   "drop_ah",	  "mcast",
-	"reopen",   "call",	 "hang_up",   "drop_call", "listen"};
+	"make_pd",  "drop_pd",	 "make_mr",   "drop_mr",     "rereg",	 "make_mw",   "drop_mw",
+	"make_cq",  "drop_cq",	 "resize_cq", "moderate_cq", "poll_cq",	 "make_srq",  "drop_srq",
+	"post_srq", "make_qp",	 "drop_qp",   "modify_qp",   "connect",	 "post_recv", "post_send",
+	"make_ah",  "drop_ah",	 "mcast",     "reopen",	     "make_odp", "remap",     "call",
+	"hang_up",  "drop_call", "listen"};
 
 bool has(const Device &device, Act act)
 {
@@ -31,6 +31,9 @@ bool has(const Device &device, Act act)
 	case kDropAh:
 	case kMcast:
 		return !device.is_iwarp();
+	case kMakeOdp:
+	case kRemap:
+		return device.attr_ex().odp_caps.general_caps & IBV_ODP_SUPPORT;
 	case kCall:
 	case kHangUp:
 	case kDropCall:
@@ -291,12 +294,21 @@ ibv_mr *Player::mr_for(const ibv_pd *pd)
 	return mr;
 }
 
+// What a region's requests may name. An implicit one is all of our memory.
+Memory Player::memory_of(const ibv_mr *mr) const
+{
+	if (mr->length == SIZE_MAX)
+		return wild_.all();
+	return {reinterpret_cast<uint64_t>(mr->addr), mr->length};
+}
+
 void Player::post_recv(ibv_qp *qp, ibv_srq *srq)
 {
 	if (mrs_.empty())
 		return;
 	ibv_mr *mr = mr_for(srq ? srq->pd : qp->pd);
-	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(mr->length + 1), mr->lkey};
+	Memory memory = memory_of(mr);
+	ibv_sge sge = {memory.at, below(memory.bytes + 1), mr->lkey};
 	ibv_recv_wr wr = {0, nullptr, &sge, 1}, *bad;
 	if (srq)
 		note(kPostSrq, !ibv_post_srq_recv(srq, &wr, &bad));
@@ -325,8 +337,9 @@ void Player::post_send(ibv_qp *qp)
 					 IBV_WR_ATOMIC_FETCH_AND_ADD,
 					 IBV_WR_RDMA_WRITE_WITH_IMM};
 	// Short messages fit into the receives.
-	ibv_sge sge = {reinterpret_cast<uint64_t>(mr->addr), below(1 + below(mr->length + 9)),
-		       mr->lkey};
+	Memory memory = memory_of(mr);
+	uint64_t to = memory_of(target).at;
+	ibv_sge sge = {memory.at, below(1 + below(memory.bytes + 9)), mr->lkey};
 	ibv_send_wr wr = {}, *bad;
 	wr.opcode = opcodes[below(sends_requests(qp) ? 6 : 1)];
 	wr.qp_type.xrc.remote_srqn = some_srq_number();
@@ -340,10 +353,9 @@ void Player::post_send(ibv_qp *qp)
 		wr.wr.ud = {ahs_[below(ahs_.size())], qps_[below(qps_.size())]->qp_num, 0x11};
 	} else if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		sge.length = 8;
-		wr.wr.atomic = {(reinterpret_cast<uint64_t>(target->addr) + 7) & ~7ull, 1, 0,
-				target->rkey};
+		wr.wr.atomic = {(to + 7) & ~7ull, 1, 0, target->rkey};
 	} else {
-		wr.wr.rdma = {reinterpret_cast<uint64_t>(target->addr), target->rkey};
+		wr.wr.rdma = {to, target->rkey};
 	}
 	note(kPostSend, !ibv_post_send(qp, &wr, &bad));
 }
@@ -356,6 +368,22 @@ void Player::poll(ibv_cq *cq)
 	for (int i = 0; i < n; i++)
 		if (wc[i].status == IBV_WC_SUCCESS)
 			__atomic_add_fetch(&score_->good, 1, __ATOMIC_RELAXED);
+}
+
+void Player::wild_act(Act what, ibv_pd *pd)
+{
+	if (what == kRemap) {
+		note(what, wild_.change(&random_));
+		return;
+	}
+	if (!pd || mrs_.size() >= kMost)
+		return;
+	constexpr unsigned kAccess =
+		unsigned{kAllAccess} | IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND;
+	Memory part = wild_.part(&random_);
+	note(what, keep(&mrs_, below(2) ? ibv_reg_mr(pd, nullptr, SIZE_MAX, kAccess) :
+					  ibv_reg_mr(pd, reinterpret_cast<void *>(part.at),
+						     part.bytes, kAccess)));
 }
 
 void Player::call_act(Act what, uint64_t dice)
@@ -536,6 +564,10 @@ void Player::act(Act what)
 			open();
 			note(what, true);
 		}
+		break;
+	case kMakeOdp:
+	case kRemap:
+		wild_act(what, pd);
 		break;
 	default:
 		call_act(what, dice);

@@ -12,6 +12,7 @@
 #include "device.h"
 #include "objects.h"
 #include "scribbler.h"
+#include "wild.h"
 #include "xrc.h"
 
 namespace vt {
@@ -42,6 +43,9 @@ enum Act {
 	kDropAh,
 	kMcast,
 	kReopen,
+	// With memory on demand:
+	kMakeOdp,
+	kRemap,
 	// With rdma_cm:
 	kCall,
 	kHangUp,
@@ -71,6 +75,7 @@ public:
 
 private:
 	void act(Act what);
+	void wild_act(Act what, ibv_pd *pd);
 	void call_act(Act what, uint64_t dice);
 	void take_call_events();
 	void open();
@@ -85,6 +90,7 @@ private:
 	uint32_t some_srq_number();
 	void poll(ibv_cq *cq);
 	ibv_mr *mr_for(const ibv_pd *pd);
+	Memory memory_of(const ibv_mr *mr) const;
 	bool note(Act what, bool ok);
 	uint32_t below(size_t n) { return static_cast<uint32_t>(random_() % n); }
 	template <class T> T *random_of(const std::vector<T *> &heap)
@@ -100,6 +106,7 @@ private:
 	std::unique_ptr<Scribbler> scribbler_; // of that device's rings; destroyed before it
 	std::vector<Act> acts_;		       // that the device has
 	Buffer memory_;
+	Wild wild_; // on demand
 	std::vector<ibv_pd *> pds_;
 	std::vector<ibv_mr *> mrs_;
 	std::vector<ibv_mw *> mws_;
