@@ -32,7 +32,7 @@ _OF_IWARP = (
 )
 
 
-def run(t, guest, args="", timeout=200):
+def run(t, guest, args="", timeout=500):
     """The suite's (result, number of planned cases, [Case])."""
     result = t.run(guest, "/tern/vconform -n eth0 " + args, timeout)
     plan, cases = tap.parse(result.out)
@@ -44,7 +44,7 @@ def _may_skip(case, allowed):
                for pattern, reason in allowed)
 
 
-def check(t, args="", prefix="", iwarp=False, timeout=200):
+def check(t, args="", prefix="", iwarp=False, timeout=500):
     """Each of the suite's cases in guest a becomes a case here; returns how many there were."""
     result, plan, cases = run(t, t.a, args, timeout)
     for case in cases:

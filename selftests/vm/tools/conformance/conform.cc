@@ -105,12 +105,11 @@ class TapPrinter : public testing::EmptyTestEventListener {
 
 } // namespace
 
-void add_case(const char *group, const std::string &name, CaseRun run, std::source_location at)
+void add_case(const char *group, const std::string &name, CaseRun run)
 {
 	// GoogleTest makes the test from it, once for each repetition.
 	auto kept = std::make_shared<CaseRun>(std::move(run));
-	testing::RegisterTest(group, name.c_str(), nullptr, nullptr, at.file_name(),
-			      static_cast<int>(at.line()),
+	testing::RegisterTest(group, name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
 			      [kept]() -> testing::Test * { return new CaseTest(*kept); });
 }
 

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <ostream>
-#include <source_location>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -72,14 +71,12 @@ inline constexpr QpType kPlainTypes[] = {
 
 using CaseRun = std::function<void(Bed &)>;
 
-void add_case(const char *group, const std::string &name, CaseRun run,
-	      std::source_location at = std::source_location::current());
+void add_case(const char *group, const std::string &name, CaseRun run);
 
 struct Added {
-	Added(const char *group, const char *name, void (*run)(Bed &),
-	      std::source_location at = std::source_location::current())
+	Added(const char *group, const char *name, void (*run)(Bed &))
 	{
-		add_case(group, name, run, at);
+		add_case(group, name, run);
 	}
 	// For cases made by a loop.
 	explicit Added(void (*add)()) { add(); }
