@@ -145,12 +145,6 @@ CONFORM(RegMr, read_only_memory_for_reading)
 	EXPECT_ERR(refusal(try_reg(bed, page.at(), kPage, IBV_ACCESS_REMOTE_READ)), 0);
 }
 
-CONFORM(RegMr, inaccessible_memory_is_refused)
-{
-	Mapping page(PROT_NONE);
-	EXPECT_ERR(refusal(try_reg(bed, page.at(), kPage, 0)), EFAULT);
-}
-
 CONFORM(RegMr, iova_of_choice)
 {
 	Buffer buffer(kPage);
