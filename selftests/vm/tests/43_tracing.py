@@ -145,8 +145,10 @@ def _refuse_write(t):
 def _check_iwarp(t):
     _provoke(t, lambda: _refuse_write(t), "a WRITE refused",
              ("tern_terminate_sent", r"layer=1 type=1 code=0"),
-             ("tern_terminate_rcvd", r"layer=1 type=1 code=0"),
              ("tern_qp_state", r"type=RC state=RTS next=ERR"))
+    # A READ waits for its answer, so its end hears of the refusal.
+    _provoke_errors(t, "remote/dead-key", ("tern_terminate_sent", r"layer=0 type=1 code=0"),
+                    ("tern_terminate_rcvd", r"layer=0 type=1 code=0"))
     _provoke(
         t, lambda: t.pair_case("traced: viwarp", "/tern/viwarp -n 3",
                                "/tern/viwarp -n 3 " + t.b.address, port=7471, want="verified"),

@@ -81,10 +81,9 @@ void check_cap(const Link &link, const Query &q)
 // What no QP has here.
 void check_absent(const ibv_qp_attr &a)
 {
-	const ibv_ah_attr no_way = {};
 	require(a.path_mig_state == IBV_MIG_MIGRATED, "path_mig_state %d", a.path_mig_state);
-	require(!memcmp(&a.alt_ah_attr, &no_way, sizeof(no_way)) && !a.alt_port_num &&
-			!a.alt_pkey_index && !a.alt_timeout,
+	require(!a.alt_ah_attr.is_global && !a.alt_ah_attr.dlid && !a.alt_ah_attr.port_num &&
+			!a.alt_port_num && !a.alt_pkey_index && !a.alt_timeout,
 		"an alternate path");
 	require(!a.pkey_index && a.port_num == 1, "pkey_index %u, port %u", a.pkey_index,
 		a.port_num);
