@@ -208,8 +208,8 @@ CONFORM(OnDemand, is_refused_without_the_capability)
 	if (has_odp(bed))
 		return;
 	Buffer buffer(kPage);
-	int err = refusal(Mr(ibv_reg_mr(bed.pd.get(), buffer.data(), kPage,
-					kAllAccess | IBV_ACCESS_ON_DEMAND)));
+	int err = refusal(Mr(
+		ibv_reg_mr(bed.pd.get(), buffer.data(), kPage, kAllAccess | IBV_ACCESS_ON_DEMAND)));
 	// EINVAL is what older kernels' uverbs says before the driver is asked.
 	EXPECT_ERR(err == EINVAL ? EOPNOTSUPP : err, EOPNOTSUPP);
 }
