@@ -378,7 +378,7 @@ struct tern_create_qp_resp {
 	__u32 reserved;
 };
 
-/* None: 0. Only with IB_QP_RATE_LIMIT. */
+/* May be missing, which is as 0. Without IB_QP_RATE_LIMIT both members are 0. */
 struct tern_modify_qp_req {
 	__u32 max_burst_bytes;	/* 0: chosen by the module. Rate 0: 0 */
 	__u32 reserved;

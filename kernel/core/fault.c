@@ -119,6 +119,7 @@ static void bring_in_and_resume(struct work_struct *work)
 	int err = tern_odp_fault(&qp->fault);
 
 	trace_tern_fault_end(qp, err);
+	/* For the port: qp may be destroyed by now, and its set of counters gone. */
 	tern_count_anywhere(qp->dev, TERN_CNT_PAGE_FAULTS);
 	/* What the thread did to the note comes before. */
 	if (cmpxchg_release(&qp->fault.state, TERN_FAULT_BUSY,

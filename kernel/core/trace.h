@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Trace events of QPs, whatever their transport: what became of a packet, a work request, a state.
- * Those of one transport are in roce/qp/trace.h and iwarp/cm/trace.h. Documentation/tracing.md
- * says what each means. The engines have none: their callers tell what an engine decided. An event
+ * Those of one transport are in roce/qp/trace.h, iwarp/stream/trace.h and iwarp/cm/trace.h.
+ * Documentation/tracing.md says what each means. The engines have none: their callers tell what an engine decided. An event
  * that is off is a branch that the kernel patches out.
  */
 #undef TRACE_SYSTEM
@@ -44,15 +44,11 @@
 	X(IB_WC_WR_FLUSH_ERR, "WR_FLUSH_ERR")				\
 	X(IB_WC_MW_BIND_ERR, "MW_BIND_ERR")				\
 	X(IB_WC_BAD_RESP_ERR, "BAD_RESP_ERR")				\
-	X(IB_WC_LOC_ACCESS_ERR, "LOC_ACCESS_ERR")			\
 	X(IB_WC_REM_INV_REQ_ERR, "REM_INV_REQ_ERR")			\
 	X(IB_WC_REM_ACCESS_ERR, "REM_ACCESS_ERR")			\
 	X(IB_WC_REM_OP_ERR, "REM_OP_ERR")				\
 	X(IB_WC_RETRY_EXC_ERR, "RETRY_EXC_ERR")				\
-	X(IB_WC_RNR_RETRY_EXC_ERR, "RNR_RETRY_EXC_ERR")			\
-	X(IB_WC_REM_ABORT_ERR, "REM_ABORT_ERR")				\
-	X(IB_WC_FATAL_ERR, "FATAL_ERR")					\
-	X(IB_WC_GENERAL_ERR, "GENERAL_ERR")
+	X(IB_WC_RNR_RETRY_EXC_ERR, "RNR_RETRY_EXC_ERR")
 
 #define TERN_TRACE_ENUM(id, name) TRACE_DEFINE_ENUM(id);
 #define TERN_TRACE_DROP_ENUM(id, name) TRACE_DEFINE_ENUM(TERN_DROP_##id);

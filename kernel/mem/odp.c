@@ -37,7 +37,7 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 /* In a table's entry, beside the kernel address of the page: it may be written. */
 #define ENTRY_WRITABLE	1ul
 
-/* For how long an empty chunk stays: pages that come and go, as with each fork(), need it again. */
+/* From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again. */
 #define SWEEP_AFTER	HZ
 
 struct tern_odp {
@@ -488,7 +488,7 @@ int tern_odp_fault(struct tern_fault *fault)
 		return 0;
 	err = bring_in(region, fault->addr, fault->length, flags);
 	/* If these cannot be had, the access that needs them finds out. */
-	if (!err)
+	if (!err && fault->more)
 		bring_in(region, fault->addr + fault->length, fault->more, flags);
 	tern_region_put(region);
 	return err;

@@ -6,6 +6,7 @@
 #include "core/complete.h"
 #include "core/fault.h"
 #include "core/stats.h"
+#include "core/trace.h"
 #include "queue/rq.h"
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
@@ -72,10 +73,11 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 {
 	if (!tern_fault_is_pending(&qp->base))
 		return false;
-	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns) {
+	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns && !skb_queue_empty(&qp->kept)) {
 		/* It may take for ever. They are lost, as on the wire; RC sends them again. */
+		trace_tern_rx_drop(qp->base.dev, qp->base.qpn, 0, 0, TERN_DROP_NO_PAGES);
 		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,
-			       skb_queue_len(&qp->kept));
+				  skb_queue_len(&qp->kept));
 		__skb_queue_purge(&qp->kept);
 	}
 	return true;

@@ -157,6 +157,13 @@ CONFORM(Datagram, without_a_receive_is_dropped)
 {
 	Pair pair = datagrams(bed);
 	pair.ends(pair.work(IBV_WR_SEND), IBV_WC_SUCCESS);
+	// What is sent behind it has come, so it has, too.
+	post_recv(pair.near, 9, {pair.near_mem.sge(4096, 4096)});
+	ibv_send_wr wr = {}, *bad = nullptr;
+	wr.opcode = IBV_WR_SEND;
+	wr.wr.ud = {pair.near.ah(), pair.near.qp()->qp_num, pair.near.options().qkey};
+	ASSERT_OK(ibv_post_send(pair.near.qp(), &wr, &bad));
+	pair.near_cq.expect(IBV_WC_SUCCESS, 9);
 	pair.receive();
 	pair.far_cq.expect_none(0.02);
 }

@@ -233,6 +233,12 @@ CONFORM(OnDemand, write_and_read_of_untouched_memory)
 	w.rkey = arena.mr()->rkey;
 	pair.ends(w, IBV_WC_SUCCESS);
 	EXPECT_EQ(memcmp(pair.near_mem.at(0), arena.at(500000), 64), 0);
+	Arena fresh(bed.pd.get(), 1 << 20, kAllAccess, MrKind::kOnDemand);
+	Work back = pair.work(IBV_WR_RDMA_READ, 2);
+	back.remote_va = fresh.va(500000);
+	back.rkey = fresh.mr()->rkey;
+	pair.ends(back, IBV_WC_SUCCESS);
+	EXPECT_EQ(memcmp(pair.near_mem.at(0), fresh.at(500000), 64), 0);
 }
 
 int advise(Bed &bed, ibv_advise_mr_advice advice, uint32_t flags, std::vector<ibv_sge> sges)
