@@ -67,6 +67,7 @@ public:
 		hold(false);
 		wait_until(0);
 	}
+	char *at() const { return at_; }
 	ibv_sge sge() const { return {reinterpret_cast<uint64_t>(at_), kBytes, mr->lkey}; }
 	Remote remote() const { return {sge().addr, kBytes, mr->rkey, 0}; }
 
@@ -136,8 +137,7 @@ void reset(Env &env)
 			b.write_plain(b.bench.link, b.bench.cq, b.bench.arena);
 		env.control.sync();
 		if (env.client)
-			madvise(reinterpret_cast<void *>(b.late.sge().addr), b.late.sge().length,
-				MADV_DONTNEED);
+			madvise(b.late.at(), b.late.sge().length, MADV_DONTNEED);
 	}
 }
 
