@@ -41,7 +41,8 @@ struct tern_dev {
 	struct xarray srqs;		/* number -> struct tern_srq_handle, RCU */
 	struct xarray ahs;		/* index -> struct tern_av, RCU */
 	struct tern_stats __percpu *stats;	/* of QPs that are bound to no set, and of none */
-	struct tern_stats *past_stats;	/* of sets that are gone, for pma.c; under stats_sets' lock */
+	struct tern_stats *past_stats;	/* of sets that are gone, for pma.c; under stats_lock */
+	struct mutex stats_lock;	/* sets that end, and sums over all */
 	struct xarray stats_sets;	/* number -> struct tern_stats_set; core/stats.c */
 	struct list_head link_list;	/* link/: all links */
 	struct work_struct port_work;	/* link/: port events out of notifier context */

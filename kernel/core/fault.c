@@ -27,16 +27,25 @@ MODULE_PARM_DESC(odp_contexts, "contexts of a user that may have memory on deman
 
 static DEFINE_MUTEX(users_lock);
 /* By user: the number of its pagers. */
-static struct xarray users = XARRAY_INIT(users, XA_FLAGS_ACCOUNT);
+static DEFINE_XARRAY(users);
 
-/* Our caller, or the user that made the user namespace, and with it any number of users. */
+/*
+ * Our caller, or the user that made the user namespace, and with it any number of users. Root makes
+ * them for containers: these have users of their own, and do not share root's number.
+ */
 static uid_t responsible_user(void)
 {
-	const struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
+	struct user_namespace *ns = current_user_ns(), *outermost = NULL;
+	kuid_t uid = current_uid(), first;
 
 	for (; ns->parent; ns = ns->parent)
-		uid = ns->owner;
+		outermost = ns;
+	if (outermost) {
+		uid = outermost->owner;
+		first = make_kuid(outermost, 0);
+		if (uid_eq(uid, GLOBAL_ROOT_UID) && uid_valid(first))
+			uid = first;
+	}
 	return __kuid_val(uid);
 }
 
@@ -55,7 +64,8 @@ static int count_pager_in(uid_t user)
 	mutex_lock(&users_lock);
 	n = pagers_of(user);
 	if (n < READ_ONCE(odp_contexts))
-		err = xa_err(xa_store(&users, user, xa_mk_value(n + 1), GFP_KERNEL_ACCOUNT));
+		/* one entry for each user that has contexts, which are charged */
+		err = xa_err(xa_store(&users, user, xa_mk_value(n + 1), GFP_KERNEL));
 	mutex_unlock(&users_lock);
 	return err;
 }

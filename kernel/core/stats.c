@@ -5,7 +5,9 @@
  * Which QP is bound to which set ib_core decides, by verbs/stats.c.
  */
 #include <linux/cpumask.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "charged.h"
@@ -21,6 +23,7 @@ int tern_stats_init(struct tern_dev *dev)
 		kfree(dev->past_stats);
 		return -ENOMEM;
 	}
+	mutex_init(&dev->stats_lock);
 	xa_init_flags(&dev->stats_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	return 0;
 }
@@ -60,11 +63,13 @@ u64 tern_stat(struct tern_dev *dev, enum tern_counter counter)
 	unsigned long id;
 	u64 sum;
 
-	xa_lock(&dev->stats_sets);
+	mutex_lock(&dev->stats_lock);
 	sum = tern_stats_sum(dev->stats, counter) + dev->past_stats->v[counter];
-	xa_for_each(&dev->stats_sets, id, set)
+	xa_for_each(&dev->stats_sets, id, set) {
 		sum += tern_stats_sum(set->stats, counter);
-	xa_unlock(&dev->stats_sets);
+		cond_resched();
+	}
+	mutex_unlock(&dev->stats_lock);
 	return sum;
 }
 
@@ -92,11 +97,11 @@ void tern_stats_set_destroy(struct tern_dev *dev, u32 id)
 		return;
 	/* Of contexts that have found their QP bound to it. */
 	synchronize_rcu();
-	xa_lock(&dev->stats_sets);
-	__xa_erase(&dev->stats_sets, id);
+	mutex_lock(&dev->stats_lock);
+	xa_erase(&dev->stats_sets, id);
 	for (i = 0; i < TERN_CNT_MAX; i++)
 		dev->past_stats->v[i] += tern_stats_sum(set->stats, i);
-	xa_unlock(&dev->stats_sets);
+	mutex_unlock(&dev->stats_lock);
 	free_set(set);
 }
 

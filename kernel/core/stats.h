@@ -82,7 +82,7 @@ void tern_stats_uninit(struct tern_dev *dev);
 
 /* The counter, summed over all CPUs. Any context. */
 u64 tern_stats_sum(const struct tern_stats __percpu *stats, enum tern_counter counter);
-/* And over all QPs of the device, whatever they were bound to. BHs on. */
+/* And over all QPs of the device, whatever they were bound to. Sleeps. */
 u64 tern_stat(struct tern_dev *dev, enum tern_counter counter);
 
 /* A set with a number of its own, not 0. 0, -ENOMEM, -EBUSY. Process context, as all that follow. */

@@ -293,20 +293,20 @@ static void chunk_take(struct tern_odp *odp, struct odp_chunk *chunk, struct lis
 	atomic_dec(&odp->nchunks);
 }
 
-/* The next chunk that was emptied, if it still is; it is looked at no more. */
+/* The next chunk that was emptied, if it still is; those before it are looked at no more. */
 static struct odp_chunk *next_emptied(struct tern_odp *odp)
 {
-	struct odp_chunk *chunk, *next, *found = NULL;
+	struct odp_chunk *chunk, *found = NULL;
 
-	spin_lock(&odp->lock);
-	list_for_each_entry_safe(chunk, next, &odp->emptied, node) {
-		list_del_init(&chunk->node);
-		if (!chunk->present) {
+	do {
+		spin_lock(&odp->lock);
+		chunk = list_first_entry_or_null(&odp->emptied, struct odp_chunk, node);
+		if (chunk)
+			list_del_init(&chunk->node);
+		if (chunk && !chunk->present)
 			found = chunk;
-			break;
-		}
-	}
-	spin_unlock(&odp->lock);
+		spin_unlock(&odp->lock);
+	} while (chunk && !found);
 	return found;
 }
 
@@ -317,8 +317,10 @@ static void sweep_chunks(struct work_struct *work)
 	LIST_HEAD(gone);
 
 	mutex_lock(&odp->fault_lock);
-	while ((chunk = next_emptied(odp)) != NULL)
+	while ((chunk = next_emptied(odp)) != NULL) {
 		chunk_take(odp, chunk, &gone);
+		cond_resched();
+	}
 	mutex_unlock(&odp->fault_lock);
 	chunks_destroy(&gone);
 }
@@ -572,8 +574,10 @@ void tern_odp_free(struct tern_odp *odp)
 	if (!odp)
 		return;
 	mutex_lock(&odp->fault_lock);
-	xa_for_each(&odp->chunks, i, chunk)
+	xa_for_each(&odp->chunks, i, chunk) {
 		chunk_take(odp, chunk, &gone);
+		cond_resched();
+	}
 	mutex_unlock(&odp->fault_lock);
 	chunks_destroy(&gone);
 	/* Now nothing is emptied any more. */

@@ -72,6 +72,8 @@ static inline u32 pacer_room(struct pacer *p, u64 now_ns)
 	if (!pkts) {
 		enough = p->burst_ns / 2 > p->pkt_ns ? p->burst_ns / 2 : p->pkt_ns;
 		p->until_ns = p->full_ns - (p->burst_ns - enough);
+		if (p->until_ns < now_ns + PACER_LEAST_WAIT_NS)
+			p->until_ns = now_ns + PACER_LEAST_WAIT_NS;
 	}
 	return pkts < PACER_NO_LIMIT ? (u32)pkts : PACER_NO_LIMIT - 1;
 }

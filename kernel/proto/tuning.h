@@ -61,6 +61,11 @@
  * half of it loses nothing of the rate. Not measured.
  */
 #define PACER_BURST_NS		2000000
+/*
+ * Nanoseconds: so long a QP that has used up its burst waits at least. A program that names a tiny
+ * burst gets less than its rate, and not a timer for each packet.
+ */
+#define PACER_LEAST_WAIT_NS	50000
 
 /* ---- RC responder: requests without a receive WQE (rc_resp.c) ---- */
 

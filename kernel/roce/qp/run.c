@@ -325,6 +325,15 @@ static enum hrtimer_restart run_timer(struct hrtimer *timer)
 {
 	struct roce_qp *qp = container_of(timer, struct roce_qp, timer);
 
+	/*
+	 * The timers of any number of QPs fire in one softirq. What a rate lets go is the program's
+	 * work, and it says when: a worker does it, at a program's priority.
+	 */
+	if (READ_ONCE(qp->base.attr.rate_limit)) {
+		roce_mark_and_order(qp, TERN_QP_MARK_TIMER);
+		roce_hand_off(qp);
+		return HRTIMER_NORESTART;
+	}
 	roce_kick(qp, TERN_QP_MARK_TIMER);
 	return HRTIMER_NORESTART;
 }
@@ -339,8 +348,8 @@ void roce_run_init(struct roce_qp *qp)
 
 void roce_run_stop(struct roce_qp *qp)
 {
-	/* dead: none of them starts another */
-	cancel_work_sync(&qp->work);
+	/* dead: the item starts no timer, so that the timer, which may start the item, ends first */
 	hrtimer_cancel(&qp->timer);
+	cancel_work_sync(&qp->work);
 	roce_backlog_purge(qp);
 }
