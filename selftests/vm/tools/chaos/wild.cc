@@ -38,6 +38,16 @@ bool fork_over(char *at, size_t bytes)
 	return child > 0 && waitpid(child, nullptr, 0) == child;
 }
 
+// The pages move; what was at their new place goes, and at the old one there is other memory.
+bool move_away(char *from, char *to, size_t bytes)
+{
+	if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+		return map(from, bytes, kBoth);
+	// Older kernels cannot move what has several protections, and find out when `to` is free already.
+	require(map(to, bytes, kBoth), "mmap: %m");
+	return false;
+}
+
 } // namespace
 
 Wild::Wild() : memory_(map(nullptr, kBytes, kBoth)), spare_(map(nullptr, kBytes, kBoth))
@@ -74,10 +84,7 @@ bool Wild::change(std::mt19937_64 *random)
 	case 1:
 		return map(at, bytes, PROT_NONE);
 	case 2:
-		// The pages move away; what was there before goes.
-		return mremap(at, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      spare_ + from * kPage) != MAP_FAILED &&
-		       map(at, bytes, kBoth);
+		return move_away(at, spare_ + from * kPage, bytes);
 	case 3:
 		return !mprotect(at, bytes, PROT_READ);
 	case 4:
