@@ -196,11 +196,6 @@ static inline bool rc_resp_owes(const struct rc_resp *r)
 	return r->npending || r->nak_due || r->ack_due;
 }
 
-static inline bool rc_resp_owes_ack(const struct rc_resp *r)
-{
-	return r->ack_due;
-}
-
 static inline bool rc_resp_owes_nak(const struct rc_resp *r)
 {
 	return r->nak_due;

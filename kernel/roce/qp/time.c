@@ -8,6 +8,12 @@
 #include "roce/qp/tick.h"
 #include "roce/qp/time.h"
 
+/*
+ * From a run that could not do what was due to the next look. The timer must not fire again at once:
+ * the softirq that runs it would never end, and what the QP waits for may need its CPU.
+ */
+#define BLOCKED_LOOK_NS	NSEC_PER_MSEC
+
 static DEFINE_PER_CPU(struct tick, last_tick);
 
 u64 roce_tick_ns(void)
@@ -30,8 +36,8 @@ void roce_timer_arm(struct roce_qp *qp)
 
 	if (roce_is_connected(qp) && qp->req_ready)
 		want = earlier_of(rc_req_deadline(&qp->req), want);
-	/* a NAK or a READ response may have taken the place of the ACK that waited */
-	if (!rc_resp_owes_ack(&qp->resp))
+	/* a NAK or a READ response may have taken the place of the ACK that waited, or come before it */
+	if (!rc_resp_owes_ack_only(&qp->resp))
 		ack_hold_cancel(&qp->hold);
 	want = earlier_of(ack_hold_deadline(&qp->hold), want);
 	if (unlikely(!skb_queue_empty(&qp->kept))) {
@@ -42,6 +48,9 @@ void roce_timer_arm(struct roce_qp *qp)
 	}
 	if (!want || (qp->timer_ns && qp->timer_ns <= want))
 		return;
+	/* Another run at once can do no more than this one: what blocks the QP has it run again. */
+	if (unlikely(want <= roce_now(qp)))
+		want = roce_now(qp) + BLOCKED_LOOK_NS;
 	qp->timer_ns = want;
 	hrtimer_start(&qp->timer, ns_to_ktime(want), HRTIMER_MODE_ABS_SOFT);
 }
