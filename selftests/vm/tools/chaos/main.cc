@@ -25,7 +25,7 @@ struct Options {
 	vt::DeviceChoice device;
 	unsigned processes = 20, seconds = 10, kill_percent = 30;
 	uint64_t seed = 1;
-	bool hostile = false;
+	bool hostile = false, on_demand = false;
 };
 
 // Shared between the children: how often each verb worked and failed.
@@ -39,7 +39,7 @@ pid_t launch(const Options &o, uint64_t seed)
 	// Else a hundred children would take all CPU time from the parent and from other traffic.
 	setpriority(PRIO_PROCESS, 0, 15);
 	try {
-		vt::Player(o.device, seed, score, o.hostile).play();
+		vt::Player(o.device, seed, score, o.hostile, o.on_demand).play();
 	} catch (const std::exception &why) {
 		// The device may be removed while it is in use: that is not an error.
 		__atomic_add_fetch(&score->gave_up, 1, __ATOMIC_RELAXED);
@@ -150,12 +150,14 @@ int main(int argc, char **argv)
 				{'S', &o.seconds},
 				{'K', &o.kill_percent},
 				{'s', &o.seed},
-				{'x', &o.hostile}})) {
+				{'x', &o.hostile},
+				{'o', &o.on_demand}})) {
 		fprintf(stderr,
 			"usage: %s -n NETDEV [-P processes] [-S seconds] [-K percent] [-s seed] "
-			"[-x]\n"
+			"[-x] [-o]\n"
 			"-K: the probability, 50 times a second, that a process is killed\n"
-			"-x: hostile: processes write random data into their rings\n",
+			"-x: hostile: processes write random data into their rings\n"
+			"-o: also memory on demand that changes\n",
 			argv[0]);
 		return 2;
 	}

@@ -23,7 +23,7 @@ const char *const kActNames[kActs] = {
 	"make_ah",  "drop_ah",	 "mcast",     "reopen",	     "make_odp", "remap",     "call",
 	"hang_up",  "drop_call", "listen"};
 
-bool has(const Device &device, Act act)
+bool has(const Device &device, Act act, bool on_demand)
 {
 	switch (act) {
 	case kConnect:
@@ -33,7 +33,7 @@ bool has(const Device &device, Act act)
 		return !device.is_iwarp();
 	case kMakeOdp:
 	case kRemap:
-		return device.attr_ex().odp_caps.general_caps & IBV_ODP_SUPPORT;
+		return on_demand && device.attr_ex().odp_caps.general_caps & IBV_ODP_SUPPORT;
 	case kCall:
 	case kHangUp:
 	case kDropCall:
@@ -111,12 +111,14 @@ void Score::print() const
 		printf("# %-10s %7u done %6u refused\n", kActNames[i], done[i], refused[i]);
 }
 
-Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile)
-	: choice_(choice), random_(seed), score_(score), hostile_(hostile), memory_(kMemory)
+Player::Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile,
+	       bool on_demand)
+	: choice_(choice), random_(seed), score_(score), hostile_(hostile), on_demand_(on_demand),
+	  memory_(kMemory)
 {
 	open();
 	for (int i = 0; i < kActs; i++)
-		if (has(*device_, static_cast<Act>(i)))
+		if (has(*device_, static_cast<Act>(i), on_demand_))
 			acts_.push_back(static_cast<Act>(i));
 }
 

@@ -68,7 +68,8 @@ struct Score {
 class Player {
 public:
 	// hostile: a thread writes random data into its rings, so it may crash or misbehave.
-	Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile);
+	Player(const DeviceChoice &choice, uint64_t seed, Score *score, bool hostile,
+	       bool on_demand);
 	~Player();
 	// Runs until the score says that the time is over.
 	void play();
@@ -101,7 +102,7 @@ private:
 	DeviceChoice choice_;
 	std::mt19937_64 random_;
 	Score *score_;
-	bool hostile_;
+	bool hostile_, on_demand_;
 	std::unique_ptr<Device> device_;
 	std::unique_ptr<Scribbler> scribbler_; // of that device's rings; destroyed before it
 	std::vector<Act> acts_;		       // that the device has
