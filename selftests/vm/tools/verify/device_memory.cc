@@ -234,6 +234,9 @@ void refused(Env &env)
 	auto reg = [&](int want, uint64_t offset, size_t bytes, unsigned access) {
 		errno = 0;
 		Mr mr(ibv_reg_dm_mr(pd.get(), dm.get(), offset, bytes, access));
+		// What the core of older kernels says for memory on demand, if a device has none.
+		if (!mr && access & IBV_ACCESS_ON_DEMAND && errno == EINVAL)
+			errno = want;
 		require(!mr && errno == want, "bytes %zu at %llu, access 0x%x: %s", bytes,
 			static_cast<unsigned long long>(offset), access,
 			mr ? "accepted" : strerror(errno));

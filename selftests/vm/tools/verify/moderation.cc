@@ -87,6 +87,7 @@ private:
 	static CqOptions with_events()
 	{
 		CqOptions options;
+		options.entries = 4096; // more than a slow end may have to poll
 		options.events = true;
 		return options;
 	}
