@@ -308,11 +308,11 @@ void late_receive(Env &env, bool shared)
 			pattern_fill(arena.at(400000), kBytes, i + 5000);
 			lose();
 			post(link, Work{.id = i, .sges = {arena.sge(400000, kBytes)}});
-			std::vector<ibv_sge> sges = {arena.sge(100000, kBytes)};
+			const ibv_sge sge = arena.sge(100000, kBytes);
 			if (shared)
-				require(!try_post_srq(srq.get(), 1000 + i, sges), "post_srq_recv");
+				require(!try_post_srq(srq.get(), 1000 + i, {sge}), "post_srq_recv");
 			else
-				post_recv(link, 1000 + i, sges);
+				post_recv(link, 1000 + i, {sge});
 			for (int n = 0; n < 2; n++)
 				require_success(bench.cq.next(), "late receive");
 			require(pattern_check(arena.at(100000), kBytes, i) == kBytes,
