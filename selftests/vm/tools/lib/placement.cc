@@ -40,7 +40,8 @@ template <class Qp> void call_atomic_write(Qp *qp, uint32_t rkey, uint64_t va, c
 
 // The rings of tern's provider have a request that is a WRITE of nothing and not yet published.
 // Makes a FLUSH of it.
-void rewrite_as_flush(uint64_t wr_id, uint32_t rkey, uint64_t va, const FlushArgs &args)
+[[maybe_unused]] void rewrite_as_flush(uint64_t wr_id, uint32_t rkey, uint64_t va,
+				       const FlushArgs &args)
 {
 	for (const RingMap &map : ring_maps()) {
 		auto *from = static_cast<char *>(map.at) + TERN_RING_HDR_BYTES;
