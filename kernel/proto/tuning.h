@@ -63,7 +63,7 @@
 #define PACER_BURST_NS		2000000
 /*
  * Nanoseconds: so long a QP that has used up its burst waits at least. A program that names a tiny
- * burst gets less than its rate, and not a timer for each packet.
+ * burst gets less than its rate, and not a timer for each packet. Not measured.
  */
 #define PACER_LEAST_WAIT_NS	50000
 

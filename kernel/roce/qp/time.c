@@ -10,7 +10,7 @@
 
 /*
  * From a run that could not do what was due to the next look. The timer must not fire again at once:
- * the softirq that runs it would never end, and what the QP waits for may need its CPU.
+ * the softirq that runs it would never end, and what the QP waits for may need its CPU. Not measured.
  */
 #define BLOCKED_LOOK_NS	NSEC_PER_MSEC
 
