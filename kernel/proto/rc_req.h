@@ -128,22 +128,6 @@ struct rc_req {
 	u64 rnr_wait_ns;	/* the last wait; 0: none since there was progress */
 };
 
-enum rc_req_act_kind {
-	RC_REQ_DONE,		/* nothing to place */
-	RC_REQ_PLACE,		/* payload to offset of slot's SGEs, then rc_req_placed() */
-	RC_REQ_PLACE_ATOMIC,	/* value (host order) to slot's SGE, then rc_req_placed() */
-};
-
-struct rc_req_act {
-	u8  kind;		/* enum rc_req_act_kind */
-	u8  event;		/* enum rc_event */
-	u32 slot;
-	u32 offset;
-	u32 bytes;
-	u32 npkts;		/* responses to slot */
-	u64 value;
-};
-
 /*
  * entries: power of two; the ring need not be zeroed. first: index of the first work request, so
  * that engine and send queue count alike. Starts READY.
@@ -209,31 +193,10 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run);
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n);
 
 /*
- * The local network refused packets after rc_req_sent(), from psn on. They are sent again, and no
- * retry is counted. RC only.
- */
-void rc_req_unsend(struct rc_req *q, u32 psn);
-
-/*
- * The response for psn, which is the expected one, could not be taken in now: it is asked for again.
- * No retry is counted, nor for what else was asked for and comes meanwhile.
- */
-void rc_req_ask_again(struct rc_req *q, u32 psn);
-
-/*
  * A RUN_LOCAL was executed, before the next call of rc_req_next(). status: WR_ST_SUCCESS, or the
  * error that ends the QP.
  */
 void rc_req_local_done(struct rc_req *q, u32 slot, enum wr_status status);
-
-/*
- * An acknowledge, READ response or atomic acknowledge came in (from pkt_parse()), or several READ
- * responses as one (run_stretch()).
- */
-void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act);
-
-/* The placement that rc_req_rx() asked for succeeded. */
-void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act);
 
 /*
  * Work request slot cannot go on for a local reason (its SGEs are refused). It fails once all prior
@@ -246,10 +209,6 @@ void rc_req_set_retries(struct rc_req *q, u8 retry_cnt, u8 rnr_retry);
 void rc_req_set_ack_timeout(struct rc_req *q, u64 now_ns, const struct rc_ack_timeout *timeout);
 /* Begins with a burst. */
 void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate);
-
-/* 0: no timer needed; else call rc_req_timeout() at that time or later. */
-u64 rc_req_deadline(const struct rc_req *q);
-enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns);
 
 /* The next completion in order; false if there is none. */
 bool rc_req_reap(struct rc_req *q, u32 *slot, enum wr_status *status);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long a requester waits for its peer before it sends again. Part of rc_req.c. It depends on
- * the program's setting, on how soon the peer answers, and on the limit of silence (rc_req.h).
+ * How long a requester waits for its peer before it sends again, for rc_req.c and rc_ack.c. It
+ * depends on the program's setting, on how soon the peer answers, and on the limit of silence
+ * (rc_req.h).
  */
 #ifndef TERN_PROTO_RC_TIMER_H
 #define TERN_PROTO_RC_TIMER_H

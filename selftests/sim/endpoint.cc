@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "rc_ack.h"
 #include "world.h"
 
 namespace sim {

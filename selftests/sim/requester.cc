@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "rc_ack.h"
 #include "wire.h"
 #include "world.h"
 

@@ -6,6 +6,7 @@
 #ifndef TERN_UNIT_RC_REQ_FIXTURE_H
 #define TERN_UNIT_RC_REQ_FIXTURE_H
 
+#include "proto/rc_ack.h"
 #include "proto/rc_req.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Unreliable connection: both halves, one behaviour at a time.
-#include "proto/rc_req.h"
+#include "proto/rc_ack.h"
 #include "proto/rc_resp.h"
 
 #include <vector>

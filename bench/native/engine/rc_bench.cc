@@ -2,6 +2,7 @@
 // A requester and a responder of RC, in memory: how many packets a second the engines can do.
 // Included: all decisions of both, headers built and parsed with their lengths, completions reaped.
 // Not included: payload, ICRC, IP, memory keys, locks. No data is copied.
+#include "proto/rc_ack.h"
 #include "proto/rc_req.h"
 #include "proto/rc_resp.h"
 

@@ -5,6 +5,7 @@
  */
 #include "mem/sgl.h"
 #include "mem/span.h"
+#include "proto/rc_ack.h"
 #include "roce/qp/batch.h"
 #include "roce/qp/time.h"
 #include "roce/qp/window.h"

@@ -8,6 +8,7 @@
 #include "core/stats.h"
 #include "mem/sgl.h"
 #include "proto/opcode.h"
+#include "proto/rc_ack.h"
 #include "roce/qp/dispatch.h"
 #include "roce/qp/local.h"
 #include "roce/qp/lock.h"

@@ -6,6 +6,7 @@
 #include "core/fault.h"
 #include "core/stats.h"
 #include "mem/sgl.h"
+#include "proto/rc_ack.h"
 #include "queue/sq.h"
 #include "roce/qp/drop.h"
 #include "roce/qp/error.h"

@@ -5,6 +5,7 @@
 #include <linux/percpu.h>
 
 #include "core/fault.h"
+#include "proto/rc_ack.h"
 #include "roce/qp/tick.h"
 #include "roce/qp/time.h"
 
