@@ -5,42 +5,21 @@
  */
 #include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
-#include <rdma/ib_cache.h>
 
 #include "bench.h"
+#include "rc_qp.h"	/* selftests/vm/modules/ */
 
-#define PORT		1
-#define SQ_PSN		0x1234
 #define CQ_ENTRIES	(2 * BENCH_LIST)
-#define ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
-
-static const struct ib_gid_attr *find_gid(struct ib_device *dev)
-{
-	const struct ib_gid_attr *attr;
-	u32 i;
-
-	for (i = 0; i < dev->port_data[PORT].immutable.gid_tbl_len; i++) {
-		attr = rdma_get_gid_attr(dev, PORT, i);
-		if (IS_ERR(attr))
-			continue;
-		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
-		    ipv6_addr_v4mapped((const struct in6_addr *)&attr->gid))
-			return attr;
-		rdma_put_gid_attr(attr);
-	}
-	return ERR_PTR(-EADDRNOTAVAIL);
-}
+#define TIMEOUT		16	/* 268 ms: a retry would be seen in the figures */
 
 /* RoCE: a reference to the GID entry keeps the entry, and the entry its netdev. */
 static struct net_device *find_roce_netdev(struct bench_end *e)
 {
 	struct net_device *ndev;
 
-	e->sgid = find_gid(e->dev);
+	e->sgid = rc_qp_find_gid(e->dev);
 	if (IS_ERR(e->sgid)) {
 		ndev = ERR_CAST(e->sgid);
 		e->sgid = NULL;
@@ -59,7 +38,7 @@ static struct net_device *find_iwarp_netdev(struct ib_device *dev)
 	struct net_device *ndev;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(dev->port_data[PORT].netdev);
+	ndev = rcu_dereference(dev->port_data[RC_QP_PORT].netdev);
 	dev_hold(ndev);
 	rcu_read_unlock();
 	return ndev ?: ERR_PTR(-ENODEV);
@@ -70,7 +49,7 @@ int bench_end_open(struct bench_end *e, struct ib_device *dev)
 	struct net_device *ndev;
 
 	e->dev = dev;	/* with the caller's reference */
-	ndev = rdma_protocol_iwarp(dev, PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
+	ndev = rdma_protocol_iwarp(dev, RC_QP_PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
 	if (IS_ERR(ndev))
 		return PTR_ERR(ndev);
 	e->ndev = ndev;
@@ -174,64 +153,6 @@ static int end_create(struct bench_end *e)
 	return 0;
 }
 
-/* ---- states ---- */
-
-static int to_init(struct bench_end *e)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = PORT,
-		.qp_access_flags = ACCESS,
-	};
-
-	return ib_modify_qp(e->qp, &attr,
-			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
-}
-
-static int to_rtr(struct bench_end *e, const struct bench_end *peer, enum ib_mtu mtu)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTR,
-		.path_mtu = mtu,
-		.dest_qp_num = peer->qp->qp_num,
-		.rq_psn = SQ_PSN,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = {
-			.type = RDMA_AH_ATTR_TYPE_ROCE,
-			.port_num = PORT,
-			.ah_flags = IB_AH_GRH,
-			.grh = {
-				.dgid = peer->sgid->gid,
-				.sgid_index = e->sgid->index,
-				.hop_limit = 64,
-			},
-		},
-	};
-
-	/* Kernel consumers set it. rxe uses it to recognise itself as the peer. */
-	ether_addr_copy(attr.ah_attr.roce.dmac, peer->ndev->dev_addr);
-	return ib_modify_qp(e->qp, &attr,
-			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
-			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
-}
-
-static int to_rts(struct bench_end *e)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTS,
-		.timeout = 16,	/* 268 ms: a retry would be seen in the figures */
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.sq_psn = SQ_PSN,
-		.max_rd_atomic = 16,
-	};
-
-	return ib_modify_qp(e->qp, &attr,
-			    IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-			    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
-}
-
 int bench_connect(struct bench_subject *s, enum ib_mtu mtu)
 {
 	int err;
@@ -244,8 +165,12 @@ int bench_connect(struct bench_subject *s, enum ib_mtu mtu)
 		end_destroy(&s->a);
 		return err;
 	}
-	err = to_init(&s->a) ?: to_init(&s->b) ?: to_rtr(&s->a, &s->b, mtu) ?:
-	      to_rtr(&s->b, &s->a, mtu) ?: to_rts(&s->a) ?: to_rts(&s->b);
+	err = rc_qp_to_init(s->a.qp) ?:
+	      rc_qp_to_init(s->b.qp) ?:
+	      rc_qp_to_rtr(s->a.qp, s->a.sgid, s->b.qp, s->b.sgid, mtu) ?:
+	      rc_qp_to_rtr(s->b.qp, s->b.sgid, s->a.qp, s->a.sgid, mtu) ?:
+	      rc_qp_to_rts(s->a.qp, TIMEOUT) ?:
+	      rc_qp_to_rts(s->b.qp, TIMEOUT);
 	if (err)
 		bench_disconnect(s);
 	return err;

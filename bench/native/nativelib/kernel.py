@@ -8,13 +8,15 @@ import shutil
 from riglib import debug, paths, source
 from riglib.say import progress
 
-from . import BUILD, HERE
+from . import BUILD, HERE, TOP
 
 _CONFIG = os.path.join(HERE, "uml.config")
 # Sources of x86's CRCs, which UML does not build, by module.
 _X86_CRC = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul_asm.S",
             "arch/x86/crypto/crc32c-intel_glue.c", "arch/x86/crypto/crc32c-pcl-intel-asm_64.S")
 _X86_CRC_MODULES = ("crc32-pclmul", "crc32c-intel")
+# What the benchmark's module shares with the tests'.
+_RC_QP = os.path.join(TOP, "selftests/vm/modules/rc_qp.h")
 _KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko", "lib/libcrc32c.ko",
                    "drivers/infiniband/sw/rxe/rdma_rxe.ko")
 
@@ -72,10 +74,14 @@ def _links(src, dst):
         to = os.path.join(dst, os.path.relpath(at, src))
         os.makedirs(to, exist_ok=True)
         for name in names:
-            link = os.path.join(to, name)
-            if os.path.islink(link):
-                os.unlink(link)
-            os.symlink(os.path.join(at, name), link)
+            _link(os.path.join(at, name), to)
+
+
+def _link(path, folder):
+    link = os.path.join(folder, os.path.basename(path))
+    if os.path.islink(link):
+        os.unlink(link)
+    os.symlink(path, link)
 
 
 def modules(made, tern_ko=None):
@@ -88,10 +94,10 @@ def modules(made, tern_ko=None):
         for name, sources, names in (
                 ("x86-crc", (os.path.join(made.folder, "x86-crc"), os.path.join(HERE, "x86-crc")),
                  _X86_CRC_MODULES),
-                ("module", (os.path.join(HERE, "module"),), ("rdma_bench",))):
+                ("module", (os.path.join(HERE, "module"), _RC_QP), ("rdma_bench",))):
             where = os.path.join(work, name)
-            for folder in sources:
-                _links(folder, where)
+            for path in sources:
+                (_link if os.path.isfile(path) else _links)(path, where)
             made.make(made.tree, "M=" + where, "modules", what=" and ".join(names))
             files += [os.path.join(where, name + ".ko") for name in names]
         ko = os.path.join(work, "ko")

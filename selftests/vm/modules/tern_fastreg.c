@@ -12,18 +12,14 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/ipv6.h>
-#include <rdma/ib_cache.h>
-#include <rdma/ib_verbs.h>
 
-#define PORT		1
-#define PSN		0x1234
+#include "rc_qp.h"
+
 #define PIECES		12
 #define PIECE_BYTES	8192
 #define PLAIN_BYTES	(PIECES * PIECE_BYTES)
 #define CANARY		0xc5
 #define WAIT_MS		10000
-#define QP_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
 static char *netdev = "eth0";
 module_param(netdev, charp, 0444);
@@ -58,77 +54,6 @@ static bool is_right(bool right, const char *what)
 
 /* ---- the QP ---- */
 
-static const struct ib_gid_attr *find_gid(struct ib_device *ibdev)
-{
-	const struct ib_gid_attr *attr;
-	u32 i;
-
-	for (i = 0; i < ibdev->port_data[PORT].immutable.gid_tbl_len; i++) {
-		attr = rdma_get_gid_attr(ibdev, PORT, i);
-		if (IS_ERR(attr))
-			continue;
-		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
-		    ipv6_addr_v4mapped((const struct in6_addr *)&attr->gid))
-			return attr;
-		rdma_put_gid_attr(attr);
-	}
-	return ERR_PTR(-EADDRNOTAVAIL);
-}
-
-static int qp_to_init(struct fastreg *f)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = PORT,
-		.qp_access_flags = QP_ACCESS,
-	};
-
-	return ib_modify_qp(f->qp, &attr,
-			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
-}
-
-static int qp_to_rtr(struct fastreg *f)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTR,
-		.path_mtu = IB_MTU_1024,
-		.dest_qp_num = f->qp->qp_num,
-		.rq_psn = PSN,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = {
-			.type = RDMA_AH_ATTR_TYPE_ROCE,
-			.port_num = PORT,
-			.ah_flags = IB_AH_GRH,
-			.grh = {
-				.dgid = f->gid->gid,
-				.sgid_index = f->gid->index,
-				.hop_limit = 64,
-			},
-		},
-	};
-
-	return ib_modify_qp(f->qp, &attr,
-			    IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
-			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
-}
-
-static int qp_to_rts(struct fastreg *f)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.sq_psn = PSN,
-		.max_rd_atomic = 16,
-	};
-
-	return ib_modify_qp(f->qp, &attr,
-			    IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-			    IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
-}
-
 static int qp_create(struct fastreg *f)
 {
 	struct ib_qp_init_attr init = {
@@ -142,7 +67,9 @@ static int qp_create(struct fastreg *f)
 	f->qp = ib_create_qp(f->pd, &init);
 	if (IS_ERR(f->qp))
 		return PTR_ERR(f->qp);
-	return qp_to_init(f) ?: qp_to_rtr(f) ?: qp_to_rts(f);
+	return rc_qp_to_init(f->qp) ?:
+	       rc_qp_to_rtr(f->qp, f->gid, f->qp, f->gid, IB_MTU_1024) ?:
+	       rc_qp_to_rts(f->qp, 14);
 }
 
 /* The status, or below 0. */
@@ -356,7 +283,7 @@ static int fastreg_make(struct fastreg *f)
 		if (!f->piece[i])
 			return -ENOMEM;
 	}
-	f->gid = find_gid(f->dev);
+	f->gid = rc_qp_find_gid(f->dev);
 	if (IS_ERR(f->gid))
 		return PTR_ERR(f->gid);
 	f->pd = ib_alloc_pd(f->dev, 0);
