@@ -184,6 +184,34 @@ bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t)
 	return true;
 }
 
+bool rdmap_term_quote(const u8 *p, u32 bytes, struct rdmap_quote *quote)
+{
+	struct ddp_seg *s = &quote->seg;
+	struct rdmap_term t;
+	u32 at;
+	int code;
+
+	*quote = (struct rdmap_quote){ .seg.opcode = RDMAP_OPCODES };
+	if (!rdmap_term_parse(p, bytes, &t) || !t.has_ddp)
+		return false;
+	at = RDMAP_TERM_BYTES + (t.has_length ? 2 : 0);
+	if (bytes < at + 2)
+		return false;
+	s->tagged = p[at] & DDP_TAGGED;
+	s->last = p[at] & DDP_LAST;
+	code = s->tagged ? parse_tagged(p + at, bytes - at, s) :
+			   parse_untagged(p + at, bytes - at, s);
+	if (code != TERM_NONE)
+		return false;
+	s->opcode = p[at + 1] & RDMAP_OPCODE_MASK;
+	at += s->hdr_bytes;
+	quote->has_read = t.has_rdmap && s->opcode == RDMAP_READ_REQ &&
+			  bytes >= at + RDMAP_READ_BYTES;
+	if (quote->has_read)
+		rdmap_read_parse(p + at, &quote->read);
+	return true;
+}
+
 /* Figure 10: quote the DDP header? A Read Request's header? */
 static bool term_quotes(int code)
 {

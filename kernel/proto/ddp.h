@@ -183,6 +183,19 @@ struct rdmap_term {
 /* bytes of payload at p; false if they are too few for a code. Ignores what is quoted. */
 bool rdmap_term_parse(const u8 *p, u32 bytes, struct rdmap_term *t);
 
+/* The wrong segment, as a Terminate quotes it. */
+struct rdmap_quote {
+	struct ddp_seg seg;	/* its header alone: no payload_bytes */
+	bool has_read;		/* a Read Request's own header, too */
+	struct rdmap_read read;
+};
+
+/*
+ * What a Terminate with bytes of payload at p quotes; false if that is nothing, or no DDP header.
+ * The peer may quote what was never sent.
+ */
+bool rdmap_term_quote(const u8 *p, u32 bytes, struct rdmap_quote *quote);
+
 /*
  * Write the payload of a Terminate for code at p (room for RDMAP_TERM_MAX_BYTES). It quotes the
  * wrong ULPDU of ulpdu_bytes, of which have are readable at seg, as its layer and type allow (RFC

@@ -48,6 +48,12 @@ bool iw_req_post(struct iw_req *q, const struct wr *wr)
 	return true;
 }
 
+/* Does it take a receive at the peer? Then it is an untagged message of the first queue. */
+static bool takes_receive(const struct wr *wr)
+{
+	return wr->op == WR_SEND || (wr->op == WR_WRITE && (wr->flags & WR_F_IMM));
+}
+
 /* ---- sending ---- */
 
 static void next_turn(struct iw_req *q)
@@ -67,7 +73,7 @@ static bool sqe_begin(struct iw_req *q, struct iw_sqe *s)
 		if (q->rd_out >= q->cfg.ord)
 			return false;
 		s->msn = q->read_msn++;
-	} else if (s->wr.op == WR_SEND || (s->wr.flags & WR_F_IMM)) {
+	} else if (takes_receive(&s->wr)) {
 		s->msn = q->send_msn++;
 	}
 	s->state = IW_SQE_ACTIVE;
@@ -401,15 +407,12 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last)
 
 /* ---- completion, errors ---- */
 
-/* False if slot is already over. */
-static bool fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
+/* The QP is in error, for what became of slot. */
+static void fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
 {
 	struct iw_sqe *s = iw_req_sqe(q, slot);
 	u32 i;
 
-	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 || s->state == IW_SQE_DONE ||
-	    q->state == IW_REQ_ERROR)
-		return false;
 	/*
 	 * Requests before it that wait for a response get none any more; what is done behind those
 	 * is flushed, too.
@@ -424,43 +427,88 @@ static bool fail_slot(struct iw_req *q, u32 slot, enum wr_status status)
 	s->status = (u8)status;
 	q->una = slot + 1;
 	iw_req_flush(q);
-	return true;
 }
 
 void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status)
 {
-	if (fail_slot(q, slot, status))
-		iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
+	if ((s32)(slot - q->una) < 0 || (s32)(slot - q->head) >= 0 ||
+	    iw_req_sqe(q, slot)->state == IW_SQE_DONE || q->state == IW_REQ_ERROR)
+		return;
+	fail_slot(q, slot, status);
+	iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
 }
 
-/* Which of our requests does the peer mean, and what is wrong with it? */
-void iw_req_terminated(struct iw_req *q, int code)
+/* What a Terminate's code says of our request. WR_FLUSH_ERR: nothing. */
+static enum wr_status status_of_term(int code)
 {
-	enum wr_status status;
-
-	if (q->state != IW_REQ_READY)
-		return;
 	switch (code & 0xff00) {
 	case 0x0100:		/* RDMAP: remote protection */
 	case 0x1100:		/* DDP: tagged buffer */
-		status = WR_ST_REM_ACCESS_ERR;
-		break;
+		return WR_ST_REM_ACCESS_ERR;
 	case 0x1200:		/* DDP: untagged buffer */
-		status = WR_ST_REM_INV_REQ_ERR;
-		break;
+		return WR_ST_REM_INV_REQ_ERR;
 	case 0x0000:
 	case 0x0200:
 	case 0x1000:
-		status = WR_ST_REM_OP_ERR;
-		break;
+		return WR_ST_REM_OP_ERR;
 	default:
-		iw_req_flush(q);
-		return;
+		return WR_ST_WR_FLUSH_ERR;
 	}
-	if (q->rd_out)
-		fail_slot(q, q->resp, status);
-	else if (q->una != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->una)))
-		fail_slot(q, q->una, status);
+}
+
+/* Was a segment of the request in slot quoted? */
+static bool is_quoted(const struct iw_sqe *s, u32 slot, const struct rdmap_quote *quote)
+{
+	const struct ddp_seg *seg = &quote->seg;
+
+	if (s->state == IW_SQE_QUEUED || (s->state == IW_SQE_ACTIVE && !iw_sqe_half_sent(s)))
+		return false;
+	switch (seg->opcode) {
+	case RDMAP_WRITE:
+		return s->wr.op == WR_WRITE && seg->tagged && seg->stag == s->wr.rkey &&
+		       seg->to - s->wr.va < s->wr.length;
+	case RDMAP_READ_REQ:
+	case RDMAP_ATOMIC_REQ:
+		/* siw quotes a READ that it began to answer with a wrong MSN, but the right sink. */
+		return wr_has_response(&s->wr) &&
+		       (quote->has_read ? slot == quote->read.sink_stag : s->msn == seg->msn);
+	case RDMAP_SEND:
+	case RDMAP_SEND_INV:
+	case RDMAP_SEND_SE:
+	case RDMAP_SEND_SE_INV:
+	case RDMAP_IMM:
+	case RDMAP_IMM_SE:
+		return takes_receive(&s->wr) && s->msn == seg->msn;
+	default:
+		return false;
+	}
+}
+
+/* Which of our requests does the peer mean? It may be complete, as far as its sender can tell. */
+static bool find_blamed(const struct iw_req *q, const u8 *p, u32 bytes, u32 *slot)
+{
+	struct rdmap_quote quote;
+
+	if (rdmap_term_quote(p, bytes, &quote)) {
+		if (quote.seg.opcode == RDMAP_READ_RESP || quote.seg.opcode == RDMAP_ATOMIC_RESP)
+			return false;
+		for (*slot = q->una; *slot != q->head; ++*slot)
+			if (is_quoted(iw_req_sqe(q, *slot), *slot, &quote))
+				return true;
+	}
+	*slot = q->rd_out ? q->resp : q->una;
+	return q->rd_out || (q->una != q->head && iw_sqe_half_sent(iw_req_sqe(q, q->una)));
+}
+
+void iw_req_terminated(struct iw_req *q, int code, const u8 *p, u32 bytes)
+{
+	enum wr_status status = status_of_term(code);
+	u32 slot;
+
+	if (q->state != IW_REQ_READY)
+		return;
+	if (status != WR_ST_WR_FLUSH_ERR && find_blamed(q, p, bytes, &slot))
+		fail_slot(q, slot, status);
 	else
 		iw_req_flush(q);
 }

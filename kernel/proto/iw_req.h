@@ -296,10 +296,12 @@ void iw_req_placed(struct iw_req *q, const struct iw_req_act *act, bool last);
 void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status status);
 
 /*
- * The peer terminated the stream. If code says that a request of ours was wrong, it means the
- * oldest incomplete request that was sent.
+ * The peer terminated the stream with code; of the Terminate's payload, bytes are readable at p. If
+ * code says that something of ours was wrong, one request fails: the one that is quoted, or, if that
+ * is complete or none is quoted, the oldest incomplete one that was sent. None if what is quoted is
+ * an answer of ours.
  */
-void iw_req_terminated(struct iw_req *q, int code);
+void iw_req_terminated(struct iw_req *q, int code, const u8 *p, u32 bytes);
 
 /* QP to ERROR: what is not complete is reaped with WR_ST_WR_FLUSH_ERR. */
 void iw_req_flush(struct iw_req *q);

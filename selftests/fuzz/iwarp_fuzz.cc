@@ -635,7 +635,9 @@ private:
 				if (terminated == TERM_NONE)
 					iw_req_flush(&req_.q);
 				else
-					iw_req_terminated(&req_.q, terminated);
+					iw_req_terminated(&req_.q, terminated,
+							  p.get() + s.hdr_bytes,
+							  have - s.hdr_bytes);
 				REQUIRE(iw_req_in_error(&req_.q));
 				return;
 			}
@@ -654,7 +656,7 @@ private:
 			iw_req_flush(&req_.q);
 			break;
 		case 1:
-			iw_req_terminated(&req_.q, in_.word());
+			iw_req_terminated(&req_.q, in_.word(), nullptr, 0);
 			break;
 		case 2:
 			iw_resp_terminate(&resp_.r, TERM_MPA_CRC, nullptr, 0, 0);

@@ -506,4 +506,81 @@ TEST(RdmapTerm, TheLengthIsThatOfTheSegmentNotOfWhatIsReadable)
 		  (Bytes{0x11, 0x01, 0xc0, 0, 0xff, 0xfe}) + h);
 }
 
+// ---- what a Terminate quotes, read back ----
+
+TEST(RdmapQuote, EachHeaderIsReadBack)
+{
+	for (const Message &m : kMessages) {
+		const Bytes b = term(TERM_DDP_STAG, header(m) + Bytes(60));
+		rdmap_quote quote;
+		ddp_seg want;
+
+		ASSERT_TRUE(rdmap_term_quote(b.data(), static_cast<u32>(b.size()), &quote));
+		parse(header(m) + Bytes(m.payload), &want);
+		EXPECT_EQ(quote.seg.opcode, want.opcode);
+		EXPECT_EQ(quote.seg.tagged, want.tagged);
+		EXPECT_EQ(quote.seg.last, want.last);
+		EXPECT_EQ(quote.seg.stag, want.stag);
+		EXPECT_EQ(quote.seg.to, want.to);
+		EXPECT_EQ(quote.seg.qn, want.qn);
+		EXPECT_EQ(quote.seg.msn, want.msn);
+		EXPECT_FALSE(quote.has_read);
+	}
+}
+
+TEST(RdmapQuote, AReadRequestIsReadBackWhole)
+{
+	const Bytes b = term(TERM_PROT_STAG, header(kMessages[RDMAP_READ_REQ]) + kRead);
+	rdmap_quote quote;
+	rdmap_read want;
+
+	ASSERT_TRUE(rdmap_term_quote(b.data(), static_cast<u32>(b.size()), &quote));
+	rdmap_read_parse(kRead.data(), &want);
+	ASSERT_TRUE(quote.has_read);
+	EXPECT_EQ(quote.read.sink_stag, want.sink_stag);
+	EXPECT_EQ(quote.read.src_stag, want.src_stag);
+	EXPECT_EQ(quote.read.src_to, want.src_to);
+}
+
+// The bits say what follows, and in which order.
+TEST(RdmapQuote, TheLengthMayBeMissing)
+{
+	const Bytes h = header(kMessages[RDMAP_SEND]);
+	const Bytes b = Bytes{0x12, 0x02, 0x40, 0} + h;
+	rdmap_quote quote;
+
+	ASSERT_TRUE(rdmap_term_quote(b.data(), static_cast<u32>(b.size()), &quote));
+	EXPECT_EQ(quote.seg.opcode, RDMAP_SEND);
+	EXPECT_EQ(quote.seg.hdr_bytes, DDP_UNTAGGED_BYTES);
+}
+
+TEST(RdmapQuote, WhatIsCutOffIsNotRead)
+{
+	const Bytes read = term(TERM_PROT_STAG, header(kMessages[RDMAP_READ_REQ]) + kRead);
+	const Bytes write = term(TERM_DDP_STAG, header(kMessages[RDMAP_WRITE]));
+	rdmap_quote quote;
+
+	for (u32 n = 0; n <= read.size(); n++) {
+		EXPECT_EQ(rdmap_term_quote(exact(read, n).get(), n, &quote), n >= 24) << n;
+		EXPECT_EQ(quote.has_read, n == read.size()) << n;
+	}
+	for (u32 n = 0; n <= write.size(); n++)
+		EXPECT_EQ(rdmap_term_quote(exact(write, n).get(), n, &quote), n == write.size())
+			<< n;
+}
+
+TEST(RdmapQuote, NoHeaderIsNoQuote)
+{
+	Bytes b = term(TERM_DDP_NO_BUFFER, header(kMessages[RDMAP_SEND]));
+	const u32 n = static_cast<u32>(b.size());
+	rdmap_quote quote;
+
+	EXPECT_FALSE(rdmap_term_quote(nullptr, 0, &quote));
+	b[2] = 0x80;
+	EXPECT_FALSE(rdmap_term_quote(b.data(), n, &quote));
+	b[2] = 0xc0;
+	b[6] ^= 0x02; // DDP's version
+	EXPECT_FALSE(rdmap_term_quote(b.data(), n, &quote));
+}
+
 } // namespace

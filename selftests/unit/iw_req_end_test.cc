@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Requester of an iWARP stream, one behaviour at a time: responses and their places, completions
-// and their order, failures, flushes, Terminates.
+// and their order, failures, flushes.
 #include "iw_req_fixture.h"
 
 namespace {
@@ -80,7 +80,7 @@ TEST_F(IwReq, WhatThePeerTerminatedIsNotAnswered)
 
 	post(WR_READ, 8);
 	send();
-	iw_req_terminated(&q, TERM_PROT_STAG);
+	terminated(TERM_PROT_STAG);
 	EXPECT_FALSE(iw_resp_next(&other, &s));
 	// Later failures change nothing.
 	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
@@ -312,7 +312,7 @@ TEST_F(IwReq, OnlyTheFirstFailureHasAStatus)
 	send();
 	iw_req_fail(&q, &other, 0, WR_ST_LOC_PROT_ERR);
 	iw_req_fail(&q, &other, 1, WR_ST_LOC_LEN_ERR);
-	iw_req_terminated(&q, TERM_PROT_STAG);
+	terminated(TERM_PROT_STAG);
 	EXPECT_EQ(reap(), (Completions{{0, WR_ST_LOC_PROT_ERR}, {1, WR_ST_WR_FLUSH_ERR}}));
 }
 
@@ -377,83 +377,6 @@ TEST_F(IwReq, APlacementThatEndsAfterAnErrorChangesNothing)
 	iw_req_flush(&q);
 	iw_req_placed(&q, &act, true);
 	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}}));
-}
-
-TEST_F(IwReq, ATerminateFailsTheOldestReadWithWhatItSays)
-{
-	const std::pair<int, int> table[] = {
-		{TERM_PROT_STAG, WR_ST_REM_ACCESS_ERR},
-		{TERM_PROT_OTHER, WR_ST_REM_ACCESS_ERR},
-		{TERM_DDP_STAG, WR_ST_REM_ACCESS_ERR},
-		{TERM_DDP_BOUNDS, WR_ST_REM_ACCESS_ERR},
-		{TERM_DDP_NO_BUFFER, WR_ST_REM_INV_REQ_ERR},
-		{TERM_DDP_MSN_RANGE, WR_ST_REM_INV_REQ_ERR},
-		{TERM_LOCAL, WR_ST_REM_OP_ERR},
-		{TERM_OP_OPCODE, WR_ST_REM_OP_ERR},
-		{TERM_OP_OTHER, WR_ST_REM_OP_ERR},
-		{TERM_DDP_LOCAL, WR_ST_REM_OP_ERR},
-		{TERM_MPA_CRC, WR_ST_WR_FLUSH_ERR},
-		{TERM_MPA_CLOSED, WR_ST_WR_FLUSH_ERR},
-		{0x0300, WR_ST_WR_FLUSH_ERR},
-		{0xffff, WR_ST_WR_FLUSH_ERR},
-	};
-
-	for (auto [code, status] : table) {
-		start();
-		post(WR_SEND, 1);
-		post(WR_READ, 1);
-		post(WR_SEND, 1);
-		post(WR_READ, 1);
-		send();
-		iw_req_terminated(&q, code);
-		EXPECT_TRUE(iw_req_in_error(&q));
-		EXPECT_EQ(reap(), (Completions{{0, 0},
-					       {1, status},
-					       {2, WR_ST_WR_FLUSH_ERR},
-					       {3, WR_ST_WR_FLUSH_ERR}}))
-			<< std::hex << code;
-	}
-}
-
-TEST_F(IwReq, ATerminateWithoutReadsMeansTheMessageBeingSent)
-{
-	post(WR_SEND, 1);
-	post(WR_WRITE, 2 * kWrite);
-	post(WR_SEND, 1);
-	send(2);
-	iw_req_terminated(&q, TERM_DDP_BOUNDS);
-	EXPECT_EQ(reap(),
-		  (Completions{{0, 0}, {1, WR_ST_REM_ACCESS_ERR}, {2, WR_ST_WR_FLUSH_ERR}}));
-}
-
-TEST_F(IwReq, ATerminateDoesNotMeanWhatTheStreamHasNotTaken)
-{
-	iw_seg s;
-
-	post(WR_WRITE, 1, WR_F_IMM);
-	ASSERT_TRUE(iw_req_next(&q, &s));
-	iw_req_terminated(&q, TERM_DDP_BOUNDS);
-	EXPECT_EQ(reap(), (Completions{{0, WR_ST_WR_FLUSH_ERR}}));
-
-	start();
-	post(WR_WRITE, 0, WR_F_IMM);
-	send(1);
-	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
-	EXPECT_EQ(reap(), (Completions{{0, WR_ST_REM_INV_REQ_ERR}}));
-}
-
-TEST_F(IwReq, ATerminateWithNothingOnItsWayFlushes)
-{
-	post(WR_SEND, 1);
-	send();
-	post(WR_SEND, 1);
-	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
-	EXPECT_EQ(reap(), (Completions{{0, 0}, {1, WR_ST_WR_FLUSH_ERR}}));
-
-	start();
-	iw_req_terminated(&q, TERM_DDP_NO_BUFFER);
-	EXPECT_TRUE(iw_req_in_error(&q));
-	EXPECT_EQ(reap(), Completions{});
 }
 
 } // namespace

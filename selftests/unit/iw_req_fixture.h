@@ -176,6 +176,26 @@ protected:
 		return act;
 	}
 
+	// The payload of a Terminate for a segment of ours, as the RFC wants it.
+	static Bytes term(int code, const iw_seg &wrong)
+	{
+		Bytes p(RDMAP_TERM_MAX_BYTES);
+
+		p.resize(rdmap_term_build(p.data(), code, wrong.hdr, wrong.hdr_bytes,
+					  u32{wrong.hdr_bytes} + wrong.bytes));
+		return p;
+	}
+
+	void terminated(int code, const iw_seg &wrong)
+	{
+		const Bytes p = term(code, wrong);
+
+		iw_req_terminated(&q, code, p.data(), static_cast<u32>(p.size()));
+	}
+
+	// By one that quotes nothing.
+	void terminated(int code) { terminated(code, iw_seg{}); }
+
 	Completions reap() { return reap_all(&q, iw_req_reap); }
 
 	void expect_fatal(const iw_req_act &act, int term)

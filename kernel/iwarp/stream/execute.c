@@ -175,7 +175,8 @@ enum iw_step iw_execute(struct iw_qp *qp, struct sock *sk, struct iw_fpdu *f)
 	case IW_ACT_TERMINATED:
 		tern_qp_count(&qp->base, TERN_CNT_REQ_REMOTE_ERR);
 		trace_tern_terminate_rcvd(&qp->base, act.term);
-		iw_req_terminated(&qp->req, act.term);
+		iw_req_terminated(&qp->req, act.term, f->head + f->seg.hdr_bytes,
+				  f->have - f->seg.hdr_bytes);
 		iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 		break;
 	case IW_ACT_FATAL:

@@ -230,6 +230,7 @@ void Endpoint::handle()
 		peer_->req.ledger.at(tag.number).injected = true;
 		peer_->offender_.assign(p, p + n);
 		peer_->offender_bytes_ = n;
+		peer_->offends_ = {.who = Blame::ONE, .number = tag.number};
 	}
 	deframer_.unfence();
 	if (code != tag.expect)
@@ -242,7 +243,8 @@ void Endpoint::handle()
 			     peer_->detected);
 		check_quote(p + s.hdr_bytes, s.payload_bytes);
 		dead = true;
-		req.terminated(resp->peer_term);
+		req.terminated(resp->peer_term, p + s.hdr_bytes, s.payload_bytes,
+			       is_offender_quoted(resp->peer_term) ? offends_ : Blame{});
 		out.close();
 	} else if (req.local_fault != TERM_NONE) {
 		die(req.local_fault);
@@ -278,6 +280,12 @@ void Endpoint::lost()
 	out.close();
 }
 
+bool Endpoint::is_offender_quoted(int code) const
+{
+	return !offender_.empty() && rdmap_term_layer(code) != TERM_LLP && code != TERM_LOCAL &&
+	       offender_.size() >= (offender_[0] & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
+}
+
 /* The Terminate answers our wrong segment: it quotes that, as its layer and type allow. */
 void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 {
@@ -287,8 +295,7 @@ void Endpoint::check_quote(const uint8_t *p, uint32_t n) const
 
 	if (!rdmap_term_parse(p, n, &t) || t.code != resp->peer_term)
 		fail(index_, "a Terminate that does not parse");
-	if (offender_.empty() || rdmap_term_layer(t.code) == TERM_LLP || t.code == TERM_LOCAL ||
-	    offender_.size() < (offender_[0] & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)) {
+	if (!is_offender_quoted(t.code)) {
 		if (t.has_length || t.has_ddp || t.has_rdmap || n != RDMAP_TERM_BYTES)
 			fail(index_, "a Terminate quotes what there was not");
 		return;
@@ -351,6 +358,22 @@ void Endpoint::spoil(struct iw_seg *seg, const Tag &tag, uint32_t *ulpdu_bytes)
 	}
 }
 
+/* An answer is nobody's fault here; what was damaged may name anything. */
+void Endpoint::note_offence(const struct iw_seg &seg, const struct iw_seg &wire, const Tag &tag)
+{
+	offends_ = {.number = tag.number, .tagged = !!(seg.hdr[0] & 0x80)};
+	if (tag.kind == TAG_ANSWER)
+		offends_.who = Blame::NOBODY;
+	else if (memcmp(wire.hdr, seg.hdr, seg.hdr_bytes))
+		offends_.who = Blame::ANYBODY;
+	else
+		offends_.who = Blame::ONE;
+	if (offends_.tagged) {
+		offends_.stag = get_unaligned_be32(seg.hdr + 2);
+		offends_.to = get_unaligned_be64(seg.hdr + 6);
+	}
+}
+
 /* Make the FPDU of a segment whose payload is already in plain_; returns its bytes of stream. */
 uint32_t Endpoint::frame(const struct iw_seg &seg, uint32_t ulpdu_bytes, uint8_t *dst)
 {
@@ -392,6 +415,7 @@ bool Endpoint::send_one(bool answer)
 		die(TERM_PROT_STAG);
 		peer_->offender_ = resp->rest;
 		peer_->offender_bytes_ = (uint32_t)resp->rest.size();
+		peer_->offends_ = {.who = Blame::ONE, .number = resp->gone_number};
 	}
 	ulpdu = (uint32_t)seg.hdr_bytes + seg.bytes;
 	bytes = mpa_fpdu_bytes(ulpdu);
@@ -439,6 +463,7 @@ bool Endpoint::send_one(bool answer)
 				 &plain_[MPA_LENGTH_BYTES] +
 					 std::min<uint32_t>(ulpdu, DDP_CTRL_MAX_BYTES));
 		offender_bytes_ = ulpdu;
+		note_offence(seg, wire, tag);
 	}
 	pos_ += bytes;
 	out.tags.push_back(tag);

@@ -50,7 +50,9 @@ private:
 	void handle();
 	void terminate(int code, const uint8_t *p, uint32_t have, uint32_t ulpdu_bytes);
 	void die(int code);
+	bool is_offender_quoted(int code) const;
 	void check_quote(const uint8_t *p, uint32_t n) const;
+	void note_offence(const struct iw_seg &seg, const struct iw_seg &wire, const Tag &tag);
 	void spoil(struct iw_seg *seg, const Tag &tag, uint32_t *ulpdu_bytes);
 	uint32_t frame(const struct iw_seg &seg, uint32_t ulpdu_bytes, uint8_t *dst);
 	bool send_one(bool answer);
@@ -73,6 +75,7 @@ private:
 	std::vector<uint8_t> plain_;
 	std::vector<uint8_t> offender_; /* the wrong ULPDU, and how long it is */
 	uint32_t offender_bytes_ = 0;
+	Blame offends_; /* what a quote of it says */
 };
 
 } /* namespace sim */

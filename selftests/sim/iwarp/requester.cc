@@ -347,20 +347,37 @@ static uint8_t blame_for(int code)
 	return WR_ST_WR_FLUSH_ERR;
 }
 
-/* The oldest incomplete work request that was sent in part is to blame. */
-void Requester::terminated(int code)
+/* The one that is named, if it is not complete; else the oldest that was sent in part. */
+void Requester::find_blamed(const Blame &blame)
+{
+	anybody_ = blame.who == Blame::ANYBODY;
+	if (anybody_ || blame.who == Blame::NOBODY)
+		return;
+	for (uint64_t n = done_upto_; blame.who == Blame::ONE && n < begun_; n++) {
+		const Work &w = ledger.at(n);
+
+		if (blame.tagged ? w.wr.op == WR_WRITE && w.wr.rkey == blame.stag &&
+					   blame.to - w.wr.va < w.wr.length :
+				   n == blame.number) {
+			blamed_ = n;
+			return;
+		}
+	}
+	if (!waiting_.empty())
+		blamed_ = waiting_.front();
+	else if (begun_ && !ledger.at(begun_ - 1).done)
+		blamed_ = begun_ - 1;
+}
+
+void Requester::terminated(int code, const uint8_t *p, uint32_t n, const Blame &blame)
 {
 	if (!dead && !iw_req_in_error(&q)) {
 		blame_ = blame_for(code);
-		if (!waiting_.empty())
-			blamed_ = waiting_.front();
-		else if (begun_ && !ledger.at(begun_ - 1).done)
-			blamed_ = begun_ - 1;
-		if (blame_ == WR_ST_WR_FLUSH_ERR)
-			blamed_ = ~0ull;
+		if (blame_ != WR_ST_WR_FLUSH_ERR)
+			find_blamed(blame);
 	}
 	excused_ = true;
-	iw_req_terminated(&q, code);
+	iw_req_terminated(&q, code, p, n);
 	flush();
 }
 
@@ -407,6 +424,11 @@ void Requester::reap()
 			check_success(w);
 			world_.completed++;
 		} else {
+			if (anybody_ && st != WR_ST_WR_FLUSH_ERR) {
+				anybody_ = false;
+				blamed_ = w.number;
+			}
+
 			uint8_t want = w.number == blamed_ ? blame_ : (uint8_t)WR_ST_WR_FLUSH_ERR;
 
 			if (!excused_ || st != want)

@@ -16,6 +16,15 @@ namespace sim {
 
 class World;
 
+/* Which work request a Terminate of the peer's is about, as far as it says so. */
+struct Blame {
+	enum Who : uint8_t { OLDEST, ONE, NOBODY, ANYBODY } who = OLDEST;
+	uint64_t number = 0; /* ONE */
+	bool tagged = false; /* ONE: it is only known by this place */
+	uint32_t stag = 0;
+	uint64_t to = 0;
+};
+
 class Requester {
 public:
 	Requester(World &world, int endpoint, const EndCfg &cfg, uint64_t seed);
@@ -34,7 +43,8 @@ public:
 	int rx(const struct ddp_seg &s, const uint8_t *p, const Tag &tag);
 	/* The stream is over for a reason other than the peer's Terminate; for that. */
 	void flush();
-	void terminated(int code);
+	/* p: its n bytes of payload */
+	void terminated(int code, const uint8_t *p, uint32_t n, const Blame &blame);
 	void reap();
 
 	bool busy() const { return ledger.reaped != ledger.posted; }
@@ -62,6 +72,7 @@ private:
 	void run_local(const struct iw_seg &seg);
 	void done(Work &w);
 	void fail_here(Work &w, uint32_t slot, enum wr_status status);
+	void find_blamed(const Blame &blame);
 	void check_success(const Work &w);
 	void lend(Work &w, uint32_t slot);
 	void return_some();
@@ -80,6 +91,7 @@ private:
 	bool excused_ = false;	       /* failures have a reason ... */
 	uint64_t blamed_ = ~0ull;      /* ... which is this work request's, with this status */
 	uint8_t blame_ = WR_ST_WR_FLUSH_ERR;
+	bool anybody_ = false;	 /* ... or that of any */
 	uint64_t last_post_ = 0; /* dead: the last post */
 	uint32_t lends_;
 	uint32_t loans_ = 0;	/* begun */

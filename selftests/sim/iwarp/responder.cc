@@ -274,6 +274,7 @@ bool Responder::next(struct iw_seg *seg)
 		iw_resp_read_failed(&r, seg, IW_FAIL_STAG);
 		w.injected = true;
 		gone = true;
+		gone_number = w.number;
 		rest = asked_.front();
 		uint8_t *rd = &rest[DDP_UNTAGGED_BYTES];
 		put_unaligned_be64(get_unaligned_be64(rd + 4) + answered_, rd + 4);

@@ -34,6 +34,7 @@ public:
 
 	struct iw_resp r = {};
 	bool gone = false;
+	uint64_t gone_number = 0;  /* that READ */
 	std::vector<uint8_t> rest; /* of the failed READ: a request for it */
 	int peer_term = TERM_NONE; /* the peer's Terminate */
 	uint64_t received = 0;	   /* receive completions */
