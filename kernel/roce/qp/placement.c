@@ -39,9 +39,12 @@ static int write_back(void *arg, const void *p, size_t n)
 /* The part behind the first `from` bytes. Returns where it ends. */
 static u64 write_back_part(const struct tern_span *span, u64 from)
 {
-	/* a region may have been replaced by a shorter one meanwhile */
-	size_t n = from < span->length ? min_t(u64, span->length - from, PART_BYTES) : 0;
+	u64 n;
 
+	/* The region was replaced by a shorter one meanwhile, or the peer asks for less than before. */
+	if (from >= span->length)
+		return from;
+	n = min_t(u64, span->length - from, PART_BYTES);
 	tern_span_walk(span, from, n, write_back, NULL);
 	pmem_wmb();
 	return from + n;
