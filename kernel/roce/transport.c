@@ -55,7 +55,8 @@ static const struct tern_limits limits = {
 			    IB_DEVICE_ATOMIC_WRITE |
 			    (TERN_CORE_HAS_FLUSH ? FLUSH_CAPS : 0),
 	.odp_rc = ODP_RELIABLE,
-	.odp_ud = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND),
+	.odp_ud = TERN_ODP_CAPS(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+				IB_ODP_SUPPORT_SRQ_RECV),
 	.odp_xrc = ODP_RELIABLE,
 };
 

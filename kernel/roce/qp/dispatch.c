@@ -53,22 +53,31 @@ bool roce_takes(const struct roce_qp *qp, const struct roce_rx *rx)
 	return is_taken(qp, rx);
 }
 
+/* A request, or a datagram. */
+static __always_inline void take_request(struct roce_qp *qp, const struct roce_rx *rx)
+{
+	if (roce_is_connected(qp))
+		roce_resp_rx(qp, rx);
+	else
+		roce_ud_rx(qp, rx);
+}
+
 void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	if (!is_taken(qp, rx))
 		return;
-	if (!roce_is_connected(qp)) {
-		roce_ud_rx(qp, rx);
-	} else if (rx->k.op_flags & OPF_REQUEST) {
+	if (roce_is_connected(qp)) {
+		if (!(rx->k.op_flags & OPF_REQUEST)) {
+			roce_req_rx(qp, rx);
+			return;
+		}
 		/* Answers go back the way the newest request came. */
 		WRITE_ONCE(qp->local.resp, roce_rx_is_local(rx));
-		if (unlikely(!skb_queue_empty(&qp->kept)))
-			roce_keep_behind(qp, rx);
-		else
-			roce_resp_rx(qp, rx);
-	} else {
-		roce_req_rx(qp, rx);
 	}
+	if (unlikely(!skb_queue_empty(&qp->kept)))
+		roce_keep_behind(qp, rx);
+	else
+		take_request(qp, rx);
 }
 
 void roce_backlog_add(struct roce_qp *qp, struct roce_rx *rx)
@@ -123,7 +132,7 @@ enum roce_step roce_kept_resume(struct roce_qp *qp, u32 *budget)
 		--*budget;
 		skb = __skb_dequeue(&qp->kept);
 		if (roce_takes_requests(qp) && roce_skb_parse(qp->base.dev, skb, &rx))
-			roce_resp_rx(qp, &rx);
+			take_request(qp, &rx);
 		napi_consume_skb(skb, 1);
 		if (rc_resp_recv_look_ns(&qp->resp) || tern_fault_is_pending(&qp->base))
 			return ROCE_BLOCKED;

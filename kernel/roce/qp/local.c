@@ -125,9 +125,14 @@ void roce_local_answer(struct roce_qp *qp, const struct run *run, struct roce_so
 	tern_qp_count_add(&qp->base, TERN_CNT_LOCAL_BYTES, rx.k.payload_bytes);
 }
 
+static bool packets_wait(const struct roce_qp *qp)
+{
+	return !skb_queue_empty(&qp->backlog) || !skb_queue_empty(&qp->kept);
+}
+
 /*
- * Datagrams do not wait: if the other QP is busy, or packets wait for it,
- * this one goes by the stack, and so does the rest of the batch behind it.
+ * Datagrams do not wait here: if the other QP is busy, or packets wait for it, or this one would wait
+ * for pages, it goes by the stack, and so does the rest of the batch behind it.
  */
 int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,
 			struct tern_send_wqe *wqe)
@@ -159,7 +164,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 			goto wire;
 		__release(&other->run_lock);
 	}
-	if (other->dead || !skb_queue_empty(&to_roce_qp(other)->backlog)) {
+	if (other->dead || packets_wait(to_roce_qp(other))) {
 		if (other != &qp->base)
 			roce_peer_unlock(qp, to_roce_qp(other));
 		goto wire;
@@ -167,7 +172,7 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	if (path->network == RDMA_NETWORK_IPV4)
 		src.ip_id = qp->tx.ip_id++;
 	deliver_run(to_roce_qp(other), &rx);
-	if (!src.refused)
+	if (!src.refused && !src.waits)
 		count_message(qp, &rx.k);
 	if (other != &qp->base) {
 		if (other->state == IB_QPS_ERR)
@@ -176,7 +181,8 @@ int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct
 	}
 	if (src.refused)
 		return src.refused == -EAGAIN ? -EBUSY : -EFAULT;
-	return 0;
+	if (!src.waits)
+		return 0;
 wire:
 	qp->local.ud_wire = true;
 	return -EAGAIN;

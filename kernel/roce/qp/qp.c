@@ -10,6 +10,7 @@
 #include "core/trace.h"
 #include "mem/page.h"
 #include "roce/qp/carry.h"
+#include "roce/qp/dispatch.h"
 #include "roce/qp/lock.h"
 #include "roce/qp/qp.h"
 #include "roce/qp/run.h"
@@ -61,6 +62,8 @@ void roce_qp_quiesce(struct tern_qp *base)
 	spin_lock_bh(&base->run_lock);
 	roce_carry_held_ack(qp);
 	base->dead = true;
+	/* Kept datagrams are charged to the socket, which ends before the backlog does. */
+	roce_backlog_purge(qp);
 	roce_qp_unlock(qp);
 	roce_tx_uninit(&qp->tx);
 	roce_run_stop(qp);

@@ -14,6 +14,7 @@
 #include "roce/qp/receive.h"
 #include "roce/qp/time.h"
 #include "roce/qp/drop.h"
+#include "roce/wire/room.h"
 
 int roce_take_recv(struct roce_qp *qp)
 {
@@ -36,11 +37,26 @@ static void call_for_recv(struct roce_qp *qp, bool on)
 	tern_rq_kick_wanted(&qp->base.rq, on);
 }
 
-static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+/* NULL: it cannot be kept. */
+static struct sk_buff *ref_to_keep(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	struct sk_buff *skb;
 
-	skb = skb_queue_len(&qp->kept) < ROCE_RX_BACKLOG_MAX ? roce_skb_ref(rx) : NULL;
+	if (skb_queue_len(&qp->kept) >= ROCE_RX_BACKLOG_MAX)
+		return NULL;
+	skb = roce_skb_ref(rx);
+	/* Nobody sends a datagram again, so it may wait for any time. */
+	if (skb && !roce_is_connected(qp) && !roce_tx_charge_received(&qp->tx, skb)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	return skb;
+}
+
+static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+{
+	struct sk_buff *skb = ref_to_keep(qp, rx);
+
 	if (!skb) {
 		tern_qp_count(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED);
 		roce_note_drop(qp, &rx->k, TERN_DROP_BACKLOG);
@@ -51,7 +67,7 @@ static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 	}
 }
 
-/* The sender of this host brings it again: when it is called, or looks by itself. */
+/* The sender of this host brings it again: when it is called, or looks by itself. A datagram by the stack. */
 static void have_it_brought_again(struct roce_qp *qp, const struct roce_rx *rx, bool calls)
 {
 	rx->src->waits = true;
@@ -61,11 +77,12 @@ static void have_it_brought_again(struct roce_qp *qp, const struct roce_rx *rx, 
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	if (roce_rx_is_local(rx)) {
-		have_it_brought_again(qp, rx, true);
+		have_it_brought_again(qp, rx, roce_is_connected(qp));
 		return;
 	}
 	/* From each fault on: whatever was awaited before has come. */
-	qp->pages_until_ns = roce_now(qp) + RC_RESP_RECV_WAIT_NS;
+	if (roce_is_connected(qp))
+		qp->pages_until_ns = roce_now(qp) + RC_RESP_RECV_WAIT_NS;
 	keep_packet(qp, rx, true);
 }
 
@@ -79,6 +96,7 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,
 				  skb_queue_len(&qp->kept));
 		__skb_queue_purge(&qp->kept);
+		tern_fault_forget(&qp->base);
 	}
 	return true;
 }

@@ -28,9 +28,12 @@ int roce_take_recv(struct roce_qp *qp);
 /* As roce_take_recv(), but -EAGAIN: there is none, and the request waits. Connected QPs. */
 int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx);
 
-/* The request waits for pages on demand (core/fault.h), which end with a run of the QP. */
+/*
+ * The request waits for pages on demand (core/fault.h), which end with a run of the QP. A datagram
+ * too; how much may wait is bounded (wire/room.h), and for how long is not.
+ */
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
-/* Do kept requests wait for pages still? After RC_RESP_RECV_WAIT_NS they are dropped. */
+/* Do kept requests wait for pages still? Of connected QPs they are dropped after RC_RESP_RECV_WAIT_NS. */
 bool roce_wait_for_pages(struct roce_qp *qp);
 
 /* A request comes while qp->kept is not empty: it waits behind those. */

@@ -66,7 +66,7 @@ struct roce_qp {
 	struct sk_buff_head backlog;	/* packets that found the QP busy; any context adds to it */
 	struct sk_buff_head kept;	/* a request that waits or is not done (receive.h), and those behind it */
 	bool recv_called;		/* TERN_RING_F_KICK is set for them */
-	u64 pages_until_ns;		/* how long they wait for pages on demand; 0: for none */
+	u64 pages_until_ns;		/* how long they wait for pages on demand; 0: for none, or without an end */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */
 	u64 now_ns;			/* roce_now(); 0: to be asked for */

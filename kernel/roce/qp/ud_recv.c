@@ -58,11 +58,9 @@ void roce_ud_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		if (roce_rx_is_void(rx))
 			return;		/* the WQE stays in hand */
 		if (ret == -EAGAIN) {
-			/* It stays so too. A datagram may be lost. */
-			tern_qp_count(&qp->base, TERN_CNT_RX_UD_DROPPED);
-			roce_note_drop(qp, k, TERN_DROP_NO_PAGES);
-			if (tern_fault_begin(&qp->base))
-				tern_fault_forget(&qp->base);
+			/* It stays so too. */
+			tern_fault_begin(&qp->base);
+			roce_keep_for_pages(qp, rx);
 			return;
 		}
 		roce_complete_recv(qp, &cqe, IB_WC_LOC_PROT_ERR, true);

@@ -150,3 +150,16 @@ void roce_tx_refused(struct roce_tx *tx)
 	/* the end of any packet of ours in the stack is as good a moment as any */
 	wait_for(tx, WAITS_FOR_END);
 }
+
+bool roce_tx_charge_received(struct roce_tx *tx, struct sk_buff *skb)
+{
+	struct sock *sk = tx->sk;
+
+	if (skb->sk == sk)
+		return true;
+	if (atomic_read(&sk->sk_rmem_alloc) + skb->truesize > READ_ONCE(sk->sk_rcvbuf) ||
+	    !sk_rmem_schedule(sk, skb, skb->truesize))
+		return false;
+	skb_set_owner_r(skb, sk);
+	return true;
+}

@@ -13,7 +13,8 @@ def _run_verify(t, args, prefix=""):
 def run(t):
     before = t.counter(t.a, "tx_packets")
     _run_verify(t, "-m 'rc/*' -m 'uc/*' -m 'ud/*' -m 'rc/*/both-ways' -m 'mr/*' -m 'mw/*' -m 'srq/*' "
-                "-m 'cq/*' -m 'xrc/*' -m rate/rc-write -m rate/ud-send")
+                "-m 'cq/*' -m 'xrc/*' -m rate/rc-write -m rate/ud-send "
+                "-m 'odp/*datagram*' -m odp/datagrams-received/srq -m odp/late-receive")
     if not t.is_tern:
         return
     # A datagram whose receiver is busy goes as a packet, so a few packets are right.

@@ -276,6 +276,48 @@ void datagrams(Env &env)
 	}
 }
 
+// Datagrams that come one after the other, each for a page that is absent: they wait, in their order.
+// As few as a socket's receive buffer holds if each takes 16 KiB of the card's memory.
+void received_datagrams(Env &env, bool shared)
+{
+	constexpr uint32_t kBytes = 1000, kGrh = 40, kEach = 8, kRounds = 20;
+	need_odp(env, kAllCaps);
+	Bench bench(env, {}, 1 << 20);
+	Arena arena(bench.pd.get(), kEach * kPage, kAllAccess, MrKind::kOnDemand);
+	ibv_srq_init_attr attr = {};
+	attr.attr = {kEach, 1, 0};
+	Srq srq(shared ? ibv_create_srq(bench.pd.get(), &attr) : nullptr);
+	require(srq || !shared, "ibv_create_srq: %m");
+	LinkOptions options;
+	options.type = IBV_QPT_UD;
+	options.srq = srq.get();
+	Link link(env.device, bench.pd.get(), bench.cq.get(), bench.cq.get(), options);
+	link.connect(env.control);
+	for (uint32_t round = 0; round < kRounds; round++) {
+		for (uint32_t i = 0; !env.client && i < kEach; i++) {
+			ibv_sge sge = arena.sge(i * kPage, kGrh + kBytes);
+			if (shared)
+				require(!try_post_srq(srq.get(), i, {sge}), "post_srq_recv");
+			else
+				post_recv(link, i, {sge});
+		}
+		madvise(arena.at(0), arena.size(), MADV_DONTNEED);
+		env.control.sync();
+		for (uint32_t i = 0; env.client && i < kEach; i++) {
+			pattern_fill(bench.arena.at(i * kPage), kBytes, round * kEach + i);
+			post(link, Work{.id = i, .sges = {bench.arena.sge(i * kPage, kBytes)}});
+		}
+		for (uint32_t i = 0; i < kEach; i++)
+			bench.cq.expect(IBV_WC_SUCCESS, i);
+		sched_yield();
+		for (uint32_t i = 0; !env.client && i < kEach; i++)
+			require(pattern_check(arena.at(i * kPage + kGrh), kBytes,
+					      round * kEach + i) == kBytes,
+				"round %u: datagram %u is wrong", round, i);
+		env.control.sync();
+	}
+}
+
 // The receive is posted after the message has come, and its pages are absent: the message waits
 // for one and then for the other. The receiver's own sends wait for pages meanwhile.
 void late_receive(Env &env, bool shared)
@@ -394,6 +436,10 @@ Register cases([](Cases &list) {
 	list.push_back({"odp/mapped-anew", mapped_anew});
 	list.push_back({"odp/advice", advice});
 	list.push_back({"odp/datagrams", datagrams});
+	list.push_back(
+		{"odp/datagrams-received", [](Env &env) { received_datagrams(env, false); }});
+	list.push_back(
+		{"odp/datagrams-received/srq", [](Env &env) { received_datagrams(env, true); }});
 	list.push_back({"odp/late-receive", [](Env &env) { late_receive(env, false); }});
 	list.push_back({"odp/late-receive/srq", [](Env &env) { late_receive(env, true); }});
 	list.push_back({"odp/read-without-retries", read_without_retries});

@@ -5,10 +5,12 @@
 #include <fstream>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "counter.h"
 #include "odp.h"
 #include "pattern.h"
 #include "post.h"
@@ -227,6 +229,117 @@ void neighbours(Env &env)
 	env.control.sync();
 }
 
+struct LateDatagrams {
+	// Few: a card may take 16 KiB of memory for a packet, and a socket's buffer has 208 KiB.
+	static constexpr uint32_t kBytes = 1000, kGrh = 40, kReceives = 8;
+
+	explicit LateDatagrams(Env &e) : env(e), b(e, options()) {}
+	static LinkOptions options()
+	{
+		LinkOptions ud;
+		ud.type = IBV_QPT_UD;
+		return ud;
+	}
+	// The server: the first of them into the page that is held.
+	void post_receives()
+	{
+		post_recv(b.bench.link, 0, {{b.late.sge().addr, kGrh + kBytes, b.late.mr->lkey}});
+		for (uint32_t i = 1; i < kReceives; i++)
+			post_recv(b.bench.link, i, {b.bench.arena.sge(i * kPage, kGrh + kBytes)});
+	}
+	// The client.
+	void send(uint32_t n)
+	{
+		pattern_fill(b.bench.arena.at(0), kBytes, 7);
+		for (uint32_t i = 0; i < n; i++) {
+			post(b.bench.link, Work{.id = i, .sges = {b.bench.arena.sge(0, kBytes)}});
+			b.bench.cq.expect(IBV_WC_SUCCESS, i);
+		}
+	}
+	// Both: a datagram arrives.
+	void one_more()
+	{
+		if (!env.client)
+			post_recv(b.bench.link, 99, {b.bench.arena.sge(0, kGrh + kBytes)});
+		env.control.sync();
+		if (env.client)
+			send(1);
+		else
+			b.bench.cq.expect(IBV_WC_SUCCESS, 99);
+		env.control.sync();
+	}
+
+	Env &env;
+	LateBench b;
+};
+
+// Those behind a datagram that waits for its page wait too, as many as a socket would keep. Others
+// are lost.
+void datagrams(Env &env)
+{
+	constexpr uint32_t kSent = 600, kMostKept = 200;
+	need_odp(env, kAllCaps);
+	LateDatagrams d(env);
+	auto dropped = [&] {
+		return counter_now(env.device.context()->device, "rx_backlog_dropped");
+	};
+	uint64_t before = dropped();
+	if (!env.client)
+		d.post_receives();
+	env.control.sync();
+	if (env.client)
+		d.send(kSent);
+	env.control.sync();
+	if (!env.client) {
+		Late::wait_until(1);
+		uint64_t lost = dropped() - before;
+		require(lost >= kSent - kMostKept && lost <= kSent - d.kReceives,
+			"%llu of %u datagrams are lost", static_cast<unsigned long long>(lost),
+			kSent);
+		d.b.late.come();
+		for (uint32_t i = 0; i < d.kReceives; i++)
+			d.b.bench.cq.expect(IBV_WC_SUCCESS, i);
+		sched_yield();
+		require(pattern_check(d.b.late.at() + d.kGrh, d.kBytes, 7) == d.kBytes,
+			"the first datagram is wrong");
+	}
+	env.control.sync();
+	d.one_more();
+}
+
+// The QP is reset while datagrams wait, then destroyed.
+void datagrams_end(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LateDatagrams d(env);
+	for (int i = 0; i < 2; i++) {
+		Late::hold(true);
+		madvise(d.b.late.at(), d.b.late.sge().length, MADV_DONTNEED);
+		if (!env.client)
+			d.post_receives();
+		env.control.sync();
+		if (env.client)
+			d.send(40);
+		env.control.sync();
+		pid_t other = 0;
+		if (!env.client) {
+			other = i ? let_come_soon() : 0;
+			Late::wait_until(1);
+		}
+		if (i) {
+			d.b.bench.link.destroy();
+		} else {
+			require_at_once("RESET", [&] { d.b.bench.link.move_to(IBV_QPS_RESET); });
+			d.b.bench.link.connect(env.control);
+			d.one_more();
+			d.b.late.come();
+		}
+		if (other)
+			waitpid(other, nullptr, 0);
+	}
+	env.control.sync();
+}
+
 // A peer that writes to a page that does not come has its retries, and no more.
 void peer_gives_up(Env &env)
 {
@@ -273,6 +386,8 @@ Register cases([](Cases &list) {
 	list.push_back({"odp-late/destroy", destroy});
 	list.push_back({"odp-late/deregister", deregister});
 	list.push_back({"odp-late/neighbours", neighbours});
+	list.push_back({"odp-late/datagrams", datagrams});
+	list.push_back({"odp-late/datagrams-end", datagrams_end});
 	list.push_back({"odp-late/peer-gives-up", peer_gives_up});
 	list.push_back({"odp-late/held", held, true});
 });
