@@ -6,7 +6,6 @@
  * region, which is all of an address space, takes memory only where it is used.
  */
 #include <linux/hmm.h>
-#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/memremap.h>
@@ -39,6 +38,9 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 
 /* From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again. */
 #define SWEEP_AFTER	HZ
+
+/* At pages that come and go, for one fault of a QP. */
+#define MAX_LOOKS	16
 
 struct tern_odp {
 	struct mm_struct *mm;
@@ -336,7 +338,7 @@ static bool is_reachable(struct page *page)
 	       !copy_from_kernel_nofault(&probe, page_address(page), sizeof(probe));
 }
 
-/* Takes over what hmm_range_fault() found. False: it is outdated. */
+/* Takes over what hmm_range_fault() found. False: it is outdated; *err is 0 then. */
 static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, int *err)
 {
 	struct tern_odp *odp = chunk->odp;
@@ -367,40 +369,80 @@ static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, i
 	return current_still;
 }
 
-static int chunk_bring_in(struct odp_chunk *chunk, unsigned long start, unsigned long end,
-			  unsigned long flags)
+/* What a page must be found to be. */
+enum wanted {
+	WANT_NOTHING,		/* it may be absent */
+	WANT_PAGE = HMM_PFN_VALID,
+	WANT_WRITABLE = HMM_PFN_VALID | HMM_PFN_WRITE,
+};
+
+/*
+ * Has each page of range, which was looked at, brought in if it is not as wanted. The mmap lock is
+ * held for reading, but not while a page is waited for. 0: all were there; 1: look again; or an error.
+ */
+static int fault_in(const struct tern_odp *odp, const struct hmm_range *range, enum wanted wanted)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT);
+	unsigned int flags = FAULT_FLAG_REMOTE | (wanted == WANT_WRITABLE ? FAULT_FLAG_WRITE : 0);
+	const unsigned long *pfn = range->hmm_pfns;
+	unsigned long addr;
+	int ret = 0;
+
+	for (addr = range->start; addr < range->end; addr += PAGE_SIZE, pfn++) {
+		bool unlocked = false;
+		int err;
+
+		if ((*pfn & wanted) == wanted)
+			continue;
+		/* No address of the process's, or no memory with a struct page. */
+		if (*pfn & HMM_PFN_ERROR)
+			return -EFAULT;
+		err = fixup_user_fault(odp->mm, addr, flags, &unlocked);
+		if (err)
+			return err;
+		ret = 1;
+		cond_resched();
+	}
+	return ret;
+}
+
+/*
+ * hmm_range_fault() only looks: faults of its own would hold the mmap lock while they wait, and
+ * userfaultfd does not serve them.
+ */
+static int chunk_bring_in(struct odp_chunk *chunk, unsigned long start, unsigned long end,
+			  enum wanted wanted)
+{
 	struct tern_odp *odp = chunk->odp;
 	struct hmm_range range = {
 		.notifier = &chunk->notifier,
 		.start = start & PAGE_MASK,
 		.end = PAGE_ALIGN(end),
 		.hmm_pfns = odp->pfn,
-		.default_flags = flags,
 	};
-	int err;
+	u32 looks;
+	int ret;
 
-	for (;;) {
+	for (looks = 0; looks < MAX_LOOKS; looks++) {
 		range.notifier_seq = mmu_interval_read_begin(&chunk->notifier);
 		memset(odp->pfn, 0, (range.end - range.start) / PAGE_SIZE * sizeof(*odp->pfn));
 		mmap_read_lock(odp->mm);
-		err = hmm_range_fault(&range);
+		ret = hmm_range_fault(&range);
+		if (!ret)
+			ret = fault_in(odp, &range, wanted);
 		mmap_read_unlock(odp->mm);
-		if (err && err != -EBUSY)
-			return err;
-		if (!err && chunk_fill(chunk, &range, &err))
-			return err;
-		/* The pages come and go. The access is tried again, and asks again. */
-		if (time_after(jiffies, until))
-			return 0;
+		if (ret < 0 && ret != -EBUSY)
+			return ret;
+		if (!ret && chunk_fill(chunk, &range, &ret))
+			return ret;
 		cond_resched();
 	}
+	/* The pages come and go. The access is tried again, and asks again. */
+	return 0;
 }
 
 /* [start, end) within one chunk. */
 static int bring_in_of_chunk(struct tern_odp *odp, unsigned long start, unsigned long end,
-			     unsigned long flags)
+			     enum wanted wanted)
 {
 	struct odp_chunk *chunk = chunk_lookup(odp, start);
 	bool is_new = !chunk;
@@ -411,7 +453,7 @@ static int bring_in_of_chunk(struct tern_odp *odp, unsigned long start, unsigned
 		if (IS_ERR(chunk))
 			return PTR_ERR(chunk);
 	}
-	err = chunk_bring_in(chunk, start, end, flags);
+	err = chunk_bring_in(chunk, start, end, wanted);
 	if (!is_new)
 		return err;
 	/* Only with pages in it: the peer chooses addresses. */
@@ -434,27 +476,40 @@ static bool may_stop(const struct tern_region *region)
 	       atomic_read(&region->odp->mm->mm_users) == 1;
 }
 
-/* addr of the owner. flags: HMM_PFN_REQ_*. */
-static int bring_in(struct tern_region *region, u64 addr, u64 length, unsigned long flags)
+/* fault_lock held. */
+static int bring_in_chunks(struct tern_region *region, u64 addr, u64 length, enum wanted wanted)
+{
+	u64 end = addr + length;
+	int err = 0;
+
+	while (!err && addr != end) {
+		u64 n = mem_block_run(addr, end - addr, CHUNK_SHIFT);
+
+		err = may_stop(region) ? -EINTR :
+					 bring_in_of_chunk(region->odp, addr, addr + n, wanted);
+		addr += n;
+		cond_resched();
+	}
+	return err;
+}
+
+/* addr of the owner. */
+static int bring_in(struct tern_region *region, u64 addr, u64 length, enum wanted wanted)
 {
 	struct tern_odp *odp = region->odp;
 	struct mem_cgroup *memcg, *old;
-	u64 end = addr + length;
-	int err = 0;
+	int err;
 
 	if (!mmget_not_zero(odp->mm))
 		return -EFAULT;
 	memcg = get_mem_cgroup_from_mm(odp->mm);
 	old = set_active_memcg(memcg);
-	mutex_lock(&odp->fault_lock);
-	while (!err && addr != end) {
-		u64 n = mem_block_run(addr, end - addr, CHUNK_SHIFT);
-
-		err = may_stop(region) ? -EINTR : bring_in_of_chunk(odp, addr, addr + n, flags);
-		addr += n;
-		cond_resched();
+	/* A program that asks for pages may be killed while others are waited for. */
+	err = mutex_lock_killable(&odp->fault_lock);
+	if (!err) {
+		err = bring_in_chunks(region, addr, length, wanted);
+		mutex_unlock(&odp->fault_lock);
 	}
-	mutex_unlock(&odp->fault_lock);
 	set_active_memcg(old);
 	mem_cgroup_put(memcg);
 	mmput(odp->mm);
@@ -482,16 +537,16 @@ struct workqueue_struct *tern_odp_fault_prepare(struct tern_keys *keys, struct t
 
 int tern_odp_fault(struct tern_fault *fault)
 {
-	unsigned long flags = HMM_PFN_REQ_FAULT | (fault->write ? HMM_PFN_REQ_WRITE : 0);
+	enum wanted wanted = fault->write ? WANT_WRITABLE : WANT_PAGE;
 	struct tern_region *region = fault->region;
 	int err;
 
 	if (!region)
 		return 0;
-	err = bring_in(region, fault->addr, fault->length, flags);
+	err = bring_in(region, fault->addr, fault->length, wanted);
 	/* If these cannot be had, the access that needs them finds out. */
 	if (!err && fault->more)
-		bring_in(region, fault->addr + fault->length, fault->more, flags);
+		bring_in(region, fault->addr + fault->length, fault->more, wanted);
 	tern_region_put(region);
 	return err;
 }
@@ -525,14 +580,14 @@ struct workqueue_struct *tern_odp_wq(const struct tern_region *region)
 
 int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_odp_advice advice)
 {
-	static const unsigned long flags[] = {
-		[TERN_ODP_READ] = HMM_PFN_REQ_FAULT,
-		[TERN_ODP_WRITE] = HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE,
-		[TERN_ODP_PRESENT] = 0,
+	static const enum wanted wanted[] = {
+		[TERN_ODP_READ] = WANT_PAGE,
+		[TERN_ODP_WRITE] = WANT_WRITABLE,
+		[TERN_ODP_PRESENT] = WANT_NOTHING,
 	};
 
 	return bring_in(region, region->block_off + (va - region->iova), length,
-			flags[advice]);
+			wanted[advice]);
 }
 
 u32 tern_odp_tables(const struct tern_region *region)

@@ -2,10 +2,13 @@
 /*
  * Test module: memory whose pages come late, as those of a file system in user
  * space may. While the parameter `hold` is set, whoever touches a page of
- * /dev/tern-late waits and cannot be interrupted; `waiting` counts them.
+ * /dev/tern-late waits and cannot be interrupted; `waiting` counts them. As with a file
+ * the address space is not locked meanwhile, for those who can do without. While `fail` is
+ * set, pages cannot be had.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -28,14 +31,43 @@ static const struct kernel_param_ops waiting_ops = {
 module_param_cb(waiting, &waiting_ops, NULL, 0444);
 MODULE_PARM_DESC(waiting, "page faults that wait");
 
-static vm_fault_t late_fault(struct vm_fault *vmf)
-{
-	struct page *page;
+static bool fail;
+module_param(fail, bool, 0644);
+MODULE_PARM_DESC(fail, "pages cannot be had");
 
+static void wait_until_let_go(void)
+{
 	atomic_inc(&waiting);
 	while (READ_ONCE(hold))
 		msleep(10);
 	atomic_dec(&waiting);
+}
+
+static void let_go_of_address_space(struct vm_fault *vmf)
+{
+#ifdef CONFIG_PER_VMA_LOCK
+	release_fault_lock(vmf);
+#else
+	mmap_read_unlock(vmf->vma->vm_mm);
+#endif
+}
+
+static vm_fault_t late_fault(struct vm_fault *vmf)
+{
+	struct page *page;
+
+	if (READ_ONCE(hold) && fault_flag_allow_retry_first(vmf->flags) &&
+	    !(vmf->flags & FAULT_FLAG_RETRY_NOWAIT)) {
+		struct file *file = get_file(vmf->vma->vm_file);
+
+		let_go_of_address_space(vmf);
+		wait_until_let_go();
+		fput(file);
+		return VM_FAULT_RETRY;
+	}
+	wait_until_let_go();
+	if (READ_ONCE(fail))
+		return VM_FAULT_SIGBUS;
 	page = alloc_page(GFP_HIGHUSER | __GFP_ZERO);
 	if (!page)
 		return VM_FAULT_OOM;

@@ -3,6 +3,7 @@
 // who does not. Needs the test module tern_late.
 #include <cerrno>
 #include <fstream>
+#include <string>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -46,6 +47,7 @@ public:
 	~Late()
 	{
 		hold(false);
+		fail(false);
 		mr.reset();
 		munmap(at_, kBytes);
 		close(fd_);
@@ -53,11 +55,8 @@ public:
 	Late(const Late &) = delete;
 	Late &operator=(const Late &) = delete;
 
-	static void hold(bool on)
-	{
-		std::ofstream("/sys/module/tern_late/parameters/hold")
-			<< (on ? "1" : "0") << std::flush;
-	}
+	static void hold(bool on) { set("hold", on); }
+	static void fail(bool on) { set("fail", on); }
 	static void wait_until(unsigned n)
 	{
 		double deadline = now_s() + 20 * slow();
@@ -76,6 +75,12 @@ public:
 	Mr mr;
 
 private:
+	static void set(const char *parameter, bool on)
+	{
+		std::ofstream(std::string("/sys/module/tern_late/parameters/") + parameter)
+			<< (on ? "1" : "0") << std::flush;
+	}
+
 	static constexpr uint32_t kBytes = 8 * kPage;
 	int fd_;
 	char *at_;
@@ -143,8 +148,7 @@ void reset(Env &env)
 	}
 }
 
-// A process that lets a page come a while after it is waited for. Our own address space is locked then:
-// what takes memory waits, too.
+// A process that lets a page come a while after it is waited for.
 pid_t let_come_soon()
 {
 	pid_t child = fork();
@@ -157,17 +161,27 @@ pid_t let_come_soon()
 	_exit(0);
 }
 
-// The kernel does not wait, but the process's own munmap() of the rings does, for its address space.
+// Nobody waits for the page: not the program, for its address space, nor others that look into it, nor
+// the end of the QP.
 void destroy(Env &env)
 {
 	need_odp(env, kAllCaps);
 	LateBench b(env);
 	if (env.client) {
-		pid_t other = let_come_soon();
 		b.write_held();
-		b.bench.link.destroy();
-		Late::wait_until(0);
-		waitpid(other, nullptr, 0);
+		require_at_once("mmap() and munmap()", [] {
+			void *p =
+				mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			require(p != MAP_FAILED && !munmap(p, kPage), "mmap: %m");
+		});
+		require_at_once("a look at the command line", [] {
+			std::string line;
+			std::ifstream("/proc/self/cmdline") >> line;
+			require(!line.empty(), "/proc/self/cmdline is empty");
+		});
+		require_at_once("ibv_destroy_qp()", [&] { b.bench.link.destroy(); });
+		require(waiting() == 1, "the page came");
+		b.late.come();
 	}
 	env.control.sync();
 }
@@ -226,6 +240,45 @@ void neighbours(Env &env)
 		b.late.come();
 		b.bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
 	}
+	env.control.sync();
+}
+
+// A UC message is lost with the page that it waits for. That this could not be had is no concern of the
+// next one.
+void lost_and_failed(Env &env)
+{
+	need_odp(env, kAllCaps);
+	LinkOptions options;
+	options.type = IBV_QPT_UC;
+	LateBench b(env, options);
+	Remote late = env.control.exchange(b.late.remote());
+	auto write = [&](uint64_t id) {
+		Work w{.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .id = id};
+		w.sges = {b.bench.arena.sge(0, 64)};
+		w.remote_va = late.va;
+		w.rkey = late.rkey;
+		post(b.bench.link, w);
+		b.bench.cq.expect(IBV_WC_SUCCESS, id);
+	};
+	if (!env.client)
+		post_recv(b.bench.link, 1, {});
+	env.control.sync();
+	if (env.client)
+		write(1);
+	if (!env.client) {
+		Late::wait_until(1);
+		usleep(200000); // the message is kept for 32 ms
+		Late::fail(true);
+		b.late.come();
+		usleep(50000);
+		Late::fail(false);
+		b.bench.cq.expect_none(0.05);
+	}
+	env.control.sync();
+	if (env.client)
+		write(2);
+	else
+		b.bench.cq.expect(IBV_WC_SUCCESS, 1);
 	env.control.sync();
 }
 
@@ -321,21 +374,20 @@ void datagrams_end(Env &env)
 		if (env.client)
 			d.send(40);
 		env.control.sync();
-		pid_t other = 0;
-		if (!env.client) {
-			other = i ? let_come_soon() : 0;
+		if (!env.client)
 			Late::wait_until(1);
-		}
 		if (i) {
-			d.b.bench.link.destroy();
+			require_at_once("ibv_destroy_qp()", [&] { d.b.bench.link.destroy(); });
 		} else {
 			require_at_once("RESET", [&] { d.b.bench.link.move_to(IBV_QPS_RESET); });
 			d.b.bench.link.connect(env.control);
 			d.one_more();
+		}
+		if (!env.client) {
+			require(waiting() == 1, "the page came");
 			d.b.late.come();
 		}
-		if (other)
-			waitpid(other, nullptr, 0);
+		env.control.sync();
 	}
 	env.control.sync();
 }
@@ -386,6 +438,7 @@ Register cases([](Cases &list) {
 	list.push_back({"odp-late/destroy", destroy});
 	list.push_back({"odp-late/deregister", deregister});
 	list.push_back({"odp-late/neighbours", neighbours});
+	list.push_back({"odp-late/lost-and-failed", lost_and_failed});
 	list.push_back({"odp-late/datagrams", datagrams});
 	list.push_back({"odp-late/datagrams-end", datagrams_end});
 	list.push_back({"odp-late/peer-gives-up", peer_gives_up});
