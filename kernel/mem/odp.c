@@ -36,10 +36,13 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 /* In a table's entry, beside the kernel address of the page: it may be written. */
 #define ENTRY_WRITABLE	1ul
 
-/* From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again. */
+/*
+ * From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again.
+ * Not measured.
+ */
 #define SWEEP_AFTER	HZ
 
-/* At pages that come and go, for one fault of a QP. */
+/* At pages that come and go, for one fault of a QP. Not measured. */
 #define MAX_LOOKS	16
 
 struct tern_odp {

@@ -26,7 +26,7 @@
 struct tern_keys;
 struct tern_odp;
 
-/* At most this much is brought in by a fault beyond what its access must have. */
+/* At most this much is brought in by a fault beyond what its access must have. Not measured. */
 #define TERN_ODP_AHEAD_BYTES	(2u << 20)
 
 /* Does this kernel have what it takes? */

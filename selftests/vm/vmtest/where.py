@@ -20,7 +20,8 @@ BUILD = os.environ.get("TERN_BUILD") or os.path.join(TOP, "build")
 TOOLS = os.path.join(BUILD, "vmtools")
 RESULTS = os.path.join(BUILD, "vmtest")
 PROGRAMS = ("vverify", "verrors", "vchaos", "vtarget", "viwarp", "vstorm", "vcm", "vrace", "vfair",
-            "vmemcpy", "vpathswitch", "vspoof", "vexhaust", "vfault", "vunreachable", "vconform")
+            "vmemcpy", "vpathswitch", "vspoof", "vexhaust", "vfault", "vunreachable", "vconform",
+            "vodpspeed")
 BUILD_LIMIT_S = 900
 
 
