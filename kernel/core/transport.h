@@ -16,6 +16,7 @@
 
 struct tern_av;
 struct tern_dev;
+struct tern_dump_qp;
 struct tern_qp;
 
 /* enum ib_odp_transport_cap_bits, if the kernel can. */
@@ -81,6 +82,8 @@ struct tern_transport_ops {
 	/* How a QP's messages go, for people to read. NULL, also as a result: nothing to say. */
 	const char *(*qp_way)(const struct tern_qp *qp);
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
+	/* For a raw dump: tern_qp_dump(), and what only the transport knows. The rest of *dump is 0. */
+	void (*qp_dump)(struct tern_qp *qp, struct tern_dump_qp *dump);
 	/* The QP is unpublished. After return nothing touches its queues or CQs. */
 	void (*qp_quiesce)(struct tern_qp *qp);
 	/* There are no references. Releases what qp_create made. May sleep. */

@@ -164,6 +164,7 @@ const struct tern_transport_ops tern_iwarp_transport = {
 	.qp_may_modify = iw_qp_may_modify,
 	.qp_modify = iw_qp_modify,
 	.qp_query = iw_qp_query,
+	.qp_dump = iw_qp_dump,
 	.qp_quiesce = iw_qp_quiesce,
 	.qp_release = iw_qp_release,
 	.qp_doorbell = iw_qp_doorbell,

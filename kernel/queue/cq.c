@@ -215,9 +215,37 @@ int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user)
 
 void tern_cq_uninit(struct tern_cq *cq)
 {
+	struct tern_ring *ring = cq->ring;
+
 	hrtimer_cancel(&cq->mod_timer);
-	tern_ring_destroy(cq->ring);
+	spin_lock_irq(&cq->lock);
 	cq->ring = NULL;
+	spin_unlock_irq(&cq->lock);
+	tern_ring_destroy(ring);
+}
+
+bool tern_cq_dump(struct tern_cq *cq, struct tern_dump_cq *dump)
+{
+	const struct tern_ring *ring;
+
+	spin_lock_irq(&cq->lock);
+	ring = cq->ring;
+	if (ring) {
+		dump->cqes = ring->nslots;
+		dump->prod = cq->prod;
+		dump->cons = READ_ONCE(ring->hdr->cons);
+		dump->arm = READ_ONCE(ring->hdr->arm);
+		dump->flags = (cq->user ? TERN_DUMP_CQ_USER : 0) |
+			      (cq->dead ? TERN_DUMP_CQ_OVERRUN : 0) |
+			      (cq->ignore_overrun ? TERN_DUMP_CQ_IGNORE_OVERRUN : 0) |
+			      (cq->wallclock ? TERN_DUMP_CQ_WALLCLOCK : 0) |
+			      (cq->moderated ? TERN_DUMP_CQ_MODERATED : 0);
+		dump->event_count = cq->mod_count;
+		dump->event_period_us = cq->mod_period_us;
+		dump->event_pending = cq->mod_pending;
+	}
+	spin_unlock_irq(&cq->lock);
+	return ring;
 }
 
 int tern_cq_resize(struct tern_cq *cq, u32 cqe)

@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "queue/ring.h"
+#include "tern-dump.h"
 
 /* Of moderation: as much as the verb can say. */
 #define TERN_CQ_MAX_COUNT	65535	/* completions */
@@ -56,6 +57,9 @@ static inline bool tern_cq_in_handler(void)
  */
 int tern_cq_init(struct tern_cq *cq, u32 cqe, bool user);
 void tern_cq_uninit(struct tern_cq *cq);
+
+/* For a raw dump, all but hdr. False: tern_cq_uninit() was called. Process context. */
+bool tern_cq_dump(struct tern_cq *cq, struct tern_dump_cq *dump);
 
 /*
  * Appends *cqe (timestamp filled in here), and calls the completion handler if it is armed for it.

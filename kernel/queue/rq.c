@@ -39,8 +39,29 @@ int tern_rq_init(struct tern_rq *rq, u32 max_wr, u32 max_sge, bool user)
 
 void tern_rq_uninit(struct tern_rq *rq)
 {
-	tern_ring_destroy(rq->ring);
+	struct tern_ring *ring = rq->ring;
+
+	spin_lock_irq(&rq->take_lock);
 	rq->ring = NULL;
+	spin_unlock_irq(&rq->take_lock);
+	tern_ring_destroy(ring);
+}
+
+bool tern_rq_dump(struct tern_rq *rq, struct tern_dump_queue *dump)
+{
+	const struct tern_ring *ring;
+
+	spin_lock_irq(&rq->take_lock);
+	ring = rq->ring;
+	if (ring)
+		*dump = (struct tern_dump_queue){
+			.wqes = rq->max_wr,
+			.prod = READ_ONCE(ring->hdr->prod),
+			.taken = rq->head,
+			.retired = rq->head,
+		};
+	spin_unlock_irq(&rq->take_lock);
+	return ring;
 }
 
 void tern_rq_reset(struct tern_rq *rq)

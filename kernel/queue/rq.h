@@ -9,6 +9,7 @@
 #include <linux/spinlock.h>
 
 #include "queue/ring.h"
+#include "tern-dump.h"
 
 /* A taken receive WQE: the consumer's private copy. */
 struct tern_rwqe {
@@ -32,6 +33,8 @@ struct tern_rq {
 
 int tern_rq_init(struct tern_rq *rq, u32 max_wr, u32 max_sge, bool user);
 void tern_rq_uninit(struct tern_rq *rq);
+/* For a raw dump. False: tern_rq_uninit() was called. Process context. */
+bool tern_rq_dump(struct tern_rq *rq, struct tern_dump_queue *dump);
 /* RESET: forgets everything posted. Only the poster writes prod: head and cons move up to it. */
 void tern_rq_reset(struct tern_rq *rq);
 

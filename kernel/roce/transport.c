@@ -106,6 +106,7 @@ const struct tern_transport_ops tern_roce_transport = {
 	.qp_may_modify = ib_modify_qp_is_ok,
 	.qp_modify = roce_qp_modify,
 	.qp_query = roce_qp_query,
+	.qp_dump = roce_qp_dump,
 	.qp_way = roce_way_name,
 	.qp_quiesce = roce_qp_quiesce,
 	.qp_release = roce_qp_release,

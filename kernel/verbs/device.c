@@ -184,8 +184,12 @@ static const struct ib_device_ops tern_device_ops = {
 	.disassociate_ucontext = tern_disassociate_ucontext,
 	.enable_driver = enable_driver,
 	.fill_res_cq_entry = tern_fill_res_cq_entry,
+	.fill_res_cq_entry_raw = tern_fill_res_cq_raw,
 	.fill_res_mr_entry = tern_fill_res_mr_entry,
+	.fill_res_mr_entry_raw = tern_fill_res_mr_raw,
 	.fill_res_qp_entry = tern_fill_res_qp_entry,
+	.fill_res_qp_entry_raw = tern_fill_res_qp_raw,
+	TERN_FILL_RES_SRQ(tern_fill_res_srq_entry, tern_fill_res_srq_raw)
 	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = tern_get_dma_mr,
 	.get_hw_stats = tern_get_hw_stats,

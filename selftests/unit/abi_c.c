@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The C half of abi_test.cc: what the C compiler makes of uapi/tern-abi.h, as
+ * The C half of abi_test.cc: what the C compiler makes of uapi/, as
  * assertions (this file alone, compiled for 32 bit, is make lint's proof that
  * the layout does not depend on it) and as a table for the C++ half to compare.
  */
 #include "abi_c.h"
 
 #include "tern-abi.h"
+#include "tern-dump.h"
 
 #define TYPE(t, size, align)						\
 	_Static_assert(sizeof(struct t) == (size), #t);			\

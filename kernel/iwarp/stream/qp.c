@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "charged.h"
+#include "core/dump.h"
 #include "core/qp.h"
 #include "iwarp/stream/cmref.h"
 #include "iwarp/stream/error.h"
@@ -220,5 +221,22 @@ void iw_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 	*attr = base->attr;
 	attr->qp_state = base->state;
 	attr->cur_qp_state = base->state;
+	spin_unlock_bh(&base->run_lock);
+}
+
+void iw_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump)
+{
+	struct iw_qp *qp = to_iw_qp(base);
+
+	spin_lock_bh(&base->run_lock);
+	tern_qp_dump(base, dump);
+	if (qp->ready) {
+		dump->flags |= TERN_DUMP_QP_REQUESTER | TERN_DUMP_QP_RESPONDER;
+		if (qp->rx_waits)
+			dump->flags |= TERN_DUMP_QP_RECV_WAITS;
+		dump->unsent = iw_req_num_unsent(&qp->req);
+		if (iw_resp_is_terminating(&qp->resp))
+			dump->terminate = iw_resp_term(&qp->resp);
+	}
 	spin_unlock_bh(&base->run_lock);
 }

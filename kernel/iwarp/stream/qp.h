@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
+struct tern_dump_qp;
 struct tern_qp;
 
 /* READs and atomics under way on a QP, in each direction. */
@@ -20,5 +21,6 @@ int iw_qp_modify(struct tern_qp *base, const struct ib_qp_attr *attr, int mask,
 bool iw_qp_may_modify(enum ib_qp_state cur, enum ib_qp_state next, enum ib_qp_type type,
 		      enum ib_qp_attr_mask mask);
 void iw_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask);
+void iw_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump);
 
 #endif

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "charged.h"
+#include "core/dump.h"
 #include "core/qp.h"
 #include "core/trace.h"
 #include "mem/page.h"
@@ -96,5 +97,45 @@ void roce_qp_query(struct tern_qp *base, struct ib_qp_attr *attr, int mask)
 		attr->sq_psn = rc_req_psn(&qp->req);
 	if (qp->resp_ready)
 		attr->rq_psn = rc_resp_psn(&qp->resp);
+	roce_qp_unlock(qp);
+}
+
+static void dump_requester(const struct roce_qp *qp, struct tern_dump_qp *dump)
+{
+	dump->flags |= TERN_DUMP_QP_REQUESTER;
+	if (qp->local.req)
+		dump->flags |= TERN_DUMP_QP_LOCAL;
+	dump->unsent = rc_req_num_unsent(&qp->req);
+	dump->next_psn = rc_req_psn(&qp->req);
+	dump->oldest_psn = rc_req_oldest_psn(&qp->req);
+	dump->window_packets = rc_req_window_pkts(&qp->req);
+	dump->retries_left = rc_req_retries_left(&qp->req);
+	dump->rnr_retries_left = rc_req_rnr_retries_left(&qp->req);
+	dump->path_mtu = rc_req_pmtu(&qp->req);
+}
+
+static void dump_responder(const struct roce_qp *qp, struct tern_dump_qp *dump)
+{
+	dump->flags |= TERN_DUMP_QP_RESPONDER;
+	if (rc_resp_in_message(&qp->resp))
+		dump->flags |= TERN_DUMP_QP_IN_MESSAGE;
+	if (!skb_queue_empty(&qp->kept) || qp->pages_until_ns || rc_resp_recv_look_ns(&qp->resp))
+		dump->flags |= TERN_DUMP_QP_RECV_WAITS;
+	dump->path_mtu = rc_resp_pmtu(&qp->resp);
+	dump->expected_psn = rc_resp_psn(&qp->resp);
+	dump->kept_packets = skb_queue_len(&qp->kept);
+}
+
+void roce_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump)
+{
+	struct roce_qp *qp = to_roce_qp(base);
+
+	spin_lock_bh(&base->run_lock);
+	tern_qp_dump(base, dump);
+	dump->backlog_packets = skb_queue_len_lockless(&qp->backlog);
+	if (qp->req_ready)
+		dump_requester(qp, dump);
+	if (qp->resp_ready)
+		dump_responder(qp, dump);
 	roce_qp_unlock(qp);
 }

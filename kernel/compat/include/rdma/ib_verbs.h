@@ -118,6 +118,15 @@ static inline void tern_counter_obj_init(struct rdma_counter *counter)
 #define TERN_COUNTER_OBJECT
 #endif
 
+/* In the table: what dumps show of SRQs. Older kernels do not ask for it. */
+#ifdef TERN_HAS_fill_res_srq_entry
+#define TERN_FILL_RES_SRQ(entry, raw)							\
+	.fill_res_srq_entry = entry,							\
+	.fill_res_srq_entry_raw = raw,
+#else
+#define TERN_FILL_RES_SRQ(entry, raw)
+#endif
+
 /*
  * FLUSH and ATOMIC WRITE, from 6.2 on. Before, ib_core refuses regions with FLUSH's rights, so no
  * FLUSH can succeed. ATOMIC WRITE has no rights of its own: programs can use it with any kernel,
