@@ -22,7 +22,7 @@ from .lab import PAIRS, Lab
 CORE = ("basics", "pingpong", "verify", "rdmacm", "errors", "iwarp", "iwarp_verbs")
 
 # The tests that can run for any time.
-SOAKED = ("chaos", "ring_corruption", "malformed_packets", "iwarp_hostile_peer")
+SOAKED = ("chaos", "ring_corruption", "malformed_packets", "iwarp_hostile_peer", "unplug")
 
 # Programs that an interrupted test may have left running.
 _MAY_BE_RUNNING = where.PROGRAMS + ("fio", "rping", "ib_write_bw")
