@@ -44,6 +44,7 @@ struct tern_dev {
 	struct tern_stats *past_stats;	/* of sets that are gone, for pma.c; under stats_lock */
 	struct mutex stats_lock;	/* sets that end, and sums over all */
 	struct xarray stats_sets;	/* number -> struct tern_stats_set; core/stats.c */
+	unsigned long *optional_stats;	/* enum tern_counter: bits of those that are on */
 	struct list_head link_list;	/* link/: all links */
 	struct work_struct port_work;	/* link/: port events out of notifier context */
 	u8 port_state;			/* enum ib_port_state last reported */

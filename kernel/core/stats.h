@@ -8,7 +8,9 @@
 #ifndef TERN_CORE_STATS_H
 #define TERN_CORE_STATS_H
 
+#include <linux/bitops.h>
 #include <linux/irqflags.h>
+#include <linux/jump_label.h>
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -60,12 +62,26 @@
 	X(TX_ZEROCOPY,		"tx_zerocopy_bytes")	/* lent to TCP, not copied */	\
 	X(LINK_DOWN,		"link_downed")
 
+/*
+ * Off unless an administrator asks for them: `rdma statistic set link DEV optional-counters NAMES`.
+ * They cost something for each work request.
+ */
+#define TERN_OPTIONAL_COUNTERS(X)						\
+	X(TX_SENDS,		"tx_send_requests")				\
+	X(TX_WRITES,		"tx_write_requests")				\
+	X(TX_READS,		"tx_read_requests")				\
+	X(TX_ATOMICS,		"tx_atomic_requests")				\
+	X(TX_FLUSHES,		"tx_flush_requests")				\
+	X(TX_LOCAL,		"tx_local_requests")	/* executed here: binds, invalidations */
+
 enum tern_counter {
 #define TERN_COUNTER_ENUM(id, name) TERN_CNT_##id,
 	TERN_COUNTERS(TERN_COUNTER_ENUM)
+	TERN_OPTIONAL_COUNTERS(TERN_COUNTER_ENUM)
 #undef TERN_COUNTER_ENUM
 	TERN_CNT_MAX
 };
+#define TERN_CNT_FIRST_OPTIONAL TERN_CNT_TX_SENDS
 
 struct tern_stats {
 	u64 v[TERN_CNT_MAX];
@@ -126,6 +142,27 @@ static inline void tern_qp_count_add(const struct tern_qp *qp, enum tern_counter
 static inline void tern_qp_count(const struct tern_qp *qp, enum tern_counter c)
 {
 	tern_qp_count_add(qp, c, 1);
+}
+
+/* Is an optional counter on, of whichever device? */
+DECLARE_STATIC_KEY_FALSE(tern_optional_stats);
+
+/*
+ * Turns an optional counter of a device on or off; what it has counted stays. Not called twice with
+ * the same `on`, nor by two at a time. Sleeps.
+ */
+void tern_stats_enable(struct tern_dev *dev, enum tern_counter c, bool on);
+static inline bool tern_stats_is_on(const struct tern_dev *dev, enum tern_counter c)
+{
+	return c < TERN_CNT_FIRST_OPTIONAL || test_bit(c, dev->optional_stats);
+}
+
+/* The optional counters: a request with this opcode, which is valid, was taken. BHs are off. */
+void tern_qp_count_request_kind(const struct tern_qp *qp, u8 opcode);
+static inline void tern_qp_count_request(const struct tern_qp *qp, u8 opcode)
+{
+	if (static_branch_unlikely(&tern_optional_stats))
+		tern_qp_count_request_kind(qp, opcode);
 }
 
 /* In any context: only for a counter that none of the above counts. */

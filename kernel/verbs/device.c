@@ -200,6 +200,7 @@ static const struct ib_device_ops tern_device_ops = {
 	.mmap_free = tern_mmap_free,
 	.modify_cq = tern_cq_moderate,
 	.modify_device = modify_device,
+	.modify_hw_stat = tern_modify_hw_stat,
 	.modify_port = tern_modify_port,
 	.modify_qp = tern_modify_qp,
 	.modify_srq = tern_modify_srq,

@@ -13,12 +13,28 @@ static const struct rdma_stat_desc counter_descs[] = {
 #define COUNTER_DESC(id, shown) [TERN_CNT_##id] = { .name = shown },
 	TERN_COUNTERS(COUNTER_DESC)
 #undef COUNTER_DESC
+#define COUNTER_DESC(id, shown) [TERN_CNT_##id] = { .name = shown, .flags = IB_STAT_FLAG_OPTIONAL },
+	TERN_OPTIONAL_COUNTERS(COUNTER_DESC)
+#undef COUNTER_DESC
 };
 
-static struct rdma_hw_stats *alloc_stats(void)
+/* Show the optional counters that are on. */
+static void hide_stats(struct rdma_hw_stats *stats, const struct tern_dev *dev)
 {
-	return rdma_alloc_hw_stats_struct(counter_descs, TERN_CNT_MAX,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	int i;
+
+	for (i = TERN_CNT_FIRST_OPTIONAL; i < TERN_CNT_MAX; i++)
+		assign_bit(i, stats->is_disabled, !tern_stats_is_on(dev, i));
+}
+
+static struct rdma_hw_stats *alloc_stats(const struct tern_dev *dev)
+{
+	struct rdma_hw_stats *stats = rdma_alloc_hw_stats_struct(counter_descs, TERN_CNT_MAX,
+								 RDMA_HW_STATS_DEFAULT_LIFESPAN);
+
+	if (stats)
+		hide_stats(stats, dev);
+	return stats;
 }
 
 static void fill_stats(struct rdma_hw_stats *stats, const struct tern_stats __percpu *from)
@@ -33,7 +49,14 @@ static void fill_stats(struct rdma_hw_stats *stats, const struct tern_stats __pe
 
 struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 {
-	return alloc_stats();
+	return alloc_stats(to_tern_dev(ibdev));
+}
+
+/* ib_core has looked whether it is an optional one, and changes what is shown. */
+int tern_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index, bool enable)
+{
+	tern_stats_enable(to_tern_dev(ibdev), index, enable);
+	return 0;
 }
 
 int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index)
@@ -48,7 +71,7 @@ int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 
 
 struct rdma_hw_stats *tern_counter_alloc_stats(struct rdma_counter *counter)
 {
-	return alloc_stats();
+	return alloc_stats(to_tern_dev(counter->device));
 }
 
 int tern_counter_update_stats(struct rdma_counter *counter)
@@ -59,6 +82,7 @@ int tern_counter_update_stats(struct rdma_counter *counter)
 	if (!from)
 		return -EINVAL;
 	fill_stats(counter->stats, from);
+	hide_stats(counter->stats, to_tern_dev(counter->device));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "core/stats.h"
 
 struct rdma_hw_stats *tern_alloc_hw_port_stats(struct ib_device *ibdev, u32 port);
+int tern_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index, bool enable);
 int tern_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port, int index);
 
 struct rdma_hw_stats *tern_counter_alloc_stats(struct rdma_counter *counter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Send WQEs into requests of the engines, for both transports. */
 #include "core/qp.h"
+#include "core/stats.h"
 #include "proto/pkt.h"
 #include "queue/sq.h"
 #include "wr/request.h"
@@ -79,9 +80,11 @@ int tern_wr_take(struct tern_qp *qp, const u8 op_of[TERN_WR_OPCODES], struct wr 
 
 	if (ret == 0 || ret == -EOVERFLOW)
 		return ret;
-	if (ret < 0 || op_of[wqe->opcode] == TERN_WR_NO_OP)
+	if (ret < 0 || op_of[wqe->opcode] == TERN_WR_NO_OP) {
 		tern_wr_refuse(&qp->sq, wr);
-	else
-		fill_wr(wr, op_of[wqe->opcode], wqe);
+		return 1;
+	}
+	fill_wr(wr, op_of[wqe->opcode], wqe);
+	tern_qp_count_request(qp, wqe->opcode);
 	return 1;
 }

@@ -172,10 +172,13 @@ static enum roce_step send_next(struct roce_qp *qp, u32 *budget)
 		return ROCE_DONE;
 	}
 	wqe = tern_sq_wqe(sq, qp->ud_sending);
-	if (ret < 0)
+	if (ret < 0) {
 		wqe->opcode = TERN_WR_OPCODES;
-	else if (send_one(qp, wqe, &status) == -EAGAIN)
-		return ROCE_BLOCKED;	/* draining stays on: room or a timer brings us back */
+	} else {
+		if (send_one(qp, wqe, &status) == -EAGAIN)
+			return ROCE_BLOCKED;	/* draining stays on: room or a timer brings us back */
+		tern_qp_count_request(&qp->base, wqe->opcode);
+	}
 	return complete_one(qp, status, budget);
 }
 
