@@ -75,8 +75,8 @@ int dealloc_td(ibv_td *ibtd)
 }
 
 /*
- * A program's allocators are accepted and never called: they are for the memory of queues, which the
- * kernel allocates.
+ * A program's allocators are accepted and never called: they are for memory that a device reads and
+ * writes, queues and doorbell records. The kernel allocates the queues; there are no such records.
  */
 ibv_pd *alloc_parent_domain(ibv_context *context, ibv_parent_domain_init_attr *attr)
 {
