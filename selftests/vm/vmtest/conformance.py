@@ -13,6 +13,8 @@ _OF_ROCE = (
     ("*_atomic_write", "this libibverbs is too old"),
     ("*_ATOMIC_WRITE", "this libibverbs is too old"),
     ("Gid.table_of_too_few_entries_is_refused", "only one"),
+    ("Limits.*", "not on this machine"),
+    ("BAD_RESP_ERR.*", "only forged"),
 )
 # ib_core refuses its rights there.
 _BEFORE_6_2 = (
@@ -27,6 +29,7 @@ _OF_IWARP = (
     ("Datagram.*", "ibv_create_qp_ex: Operation not supported"),
     ("Multicast.*", "ibv_create_qp_ex: Operation not supported"),
     ("CreateAh.*", "ibv_create_ah: Operation not supported"),
+    ("Limits.max_ah_*", "ibv_create_ah: Operation not supported"),
     ("*XRC_*", "ibv_open_xrcd: Operation not supported"),
     ("Xrc*", "ibv_open_xrcd: Operation not supported"),
     ("Open*", "ibv_open_xrcd: Operation not supported"),
@@ -34,12 +37,24 @@ _OF_IWARP = (
     ("AdviseMr.*", "memory on demand: no capability"),
     ("Wr.RC_*", "no capability"),  # FLUSH, ATOMIC WRITE
     ("Gid.table_of_too_few_entries_is_refused", "only one"),
+    ("Limits.*", "not on this machine"),
 )
+# These take long, or a netdev of their own.
+APART = "Limits.*:PortEvent.*"
+
+_EXPORTER = "tern_exporter"
 
 
-def run(t, guest, args="", timeout=500):
+def load_exporter(t, guest):
+    """The module whose dma-bufs the suite registers; it goes when the test ends."""
+    t.lab.push_module(guest, _EXPORTER)
+    t.run(guest, "insmod /tern/%s.ko" % _EXPORTER, check=True)
+    t.undo.append(lambda: guest.run("rmmod %s; true" % _EXPORTER))
+
+
+def run(t, guest, args="", timeout=500, netdev="eth0"):
     """The suite's (result, number of planned cases, [Case])."""
-    result = t.run(guest, "/tern/vconform -n eth0 " + args, timeout)
+    result = t.run(guest, "/tern/vconform -n %s %s" % (netdev, args), timeout)
     plan, cases = tap.parse(result.out)
     return result, plan, cases
 
@@ -49,9 +64,9 @@ def _may_skip(case, allowed):
                for pattern, reason in allowed)
 
 
-def check(t, args="", prefix="", iwarp=False, timeout=500):
+def check(t, args="", prefix="", iwarp=False, timeout=500, netdev="eth0"):
     """Each of the suite's cases in guest a becomes a case here; returns how many there were."""
-    result, plan, cases = run(t, t.a, args, timeout)
+    result, plan, cases = run(t, t.a, args, timeout, netdev)
     allowed = _OF_IWARP if iwarp else _OF_ROCE + (_BEFORE_6_2 if t.lab.version < (6, 2) else ())
     for case in cases:
         if case.skipped is None:

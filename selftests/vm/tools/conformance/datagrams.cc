@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "conform.h"
+#include "limits.h"
 #include "pair.h"
 
 namespace vt {
@@ -95,21 +96,11 @@ CONFORM(CreateAh, keeps_its_pd_busy)
 	EXPECT_ERR(ibv_dealloc_pd(bed.pd.get()), EBUSY);
 }
 
-// Takes many seconds.
-CONFORM(CreateAh, DISABLED_limit_and_one_more)
+CONFORM(Limits, max_ah_and_one_more)
 {
-	constexpr int kMost = 1 << 16; // of what a test creates
 	need_ah(bed);
-	const int limit = bed.device.attr().max_ah;
-	if (limit > kMost)
-		skip("the limit is %d: not on this machine", limit);
-	std::vector<Ah> handles;
-	Ah ah;
-	while ((ah = try_ah(bed, own_way(bed))) && static_cast<int>(handles.size()) <= limit)
-		handles.push_back(std::move(ah));
-	EXPECT_EQ(errno, ENOMEM);
-	EXPECT_LE(static_cast<int>(handles.size()), limit);
-	EXPECT_GT(static_cast<int>(handles.size()), limit - 64);
+	expect_limit(bed.device.attr().max_ah, {.bytes = 1024},
+		     [&bed] { return try_ah(bed, own_way(bed)); });
 }
 
 CONFORM(CreateAh, iWARP_has_none)

@@ -86,23 +86,6 @@ CONFORM(Pd, is_busy_with_a_null_region)
 	EXPECT_ERR(ibv_dealloc_pd(bed.pd.get()), EBUSY);
 }
 
-// Takes seconds.
-CONFORM(Pd, DISABLED_limit_and_one_more)
-{
-	constexpr int kMost = 1 << 16; // of what a test creates
-	const int limit = bed.device.attr().max_pd;
-	if (limit > kMost)
-		skip("the limit is %d: not on this machine", limit);
-	std::vector<Pd> pds;
-	Pd pd(nullptr);
-	// Others may have some.
-	while ((pd = Pd(ibv_alloc_pd(bed.context))) && static_cast<int>(pds.size()) <= limit)
-		pds.push_back(std::move(pd));
-	EXPECT_EQ(errno, ENOMEM);
-	EXPECT_LT(static_cast<int>(pds.size()), limit);
-	EXPECT_GT(static_cast<int>(pds.size()), limit - 64);
-}
-
 CONFORM(Pd, import_shares_it)
 {
 	ibv_context *other = ibv_import_device(dup(bed.context->cmd_fd));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Regions of other memory: device memory, null regions, dma-bufs, memory on demand.
+// Regions of other memory: device memory, null regions, memory on demand. dma_bufs.cc has dma-bufs.
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 #include <vector>
 
 #include "conform.h"
@@ -160,27 +158,6 @@ CONFORM(NullMr, cannot_be_re_registered)
 {
 	Mr null = made(Mr(ibv_alloc_null_mr(bed.pd.get())), "ibv_alloc_null_mr");
 	EXPECT_NE(ibv_rereg_mr(null.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, 0), 0);
-}
-
-// ---- dma-bufs ----
-
-CONFORM(DmaBuf, descriptor_that_is_not_open_is_refused)
-{
-	Mr mr(ibv_reg_dmabuf_mr(bed.pd.get(), 0, kPage, 0, -1, kAllAccess));
-	if (!mr && means_unsupported(errno))
-		refuse("ibv_reg_dmabuf_mr", errno);
-	EXPECT_ERR(refusal(mr), EBADF);
-}
-
-CONFORM(DmaBuf, descriptor_of_another_file_is_refused)
-{
-	int fd = open("/dev/null", O_RDWR);
-	Mr mr(ibv_reg_dmabuf_mr(bed.pd.get(), 0, kPage, 0, fd, kAllAccess));
-	int error = refusal(mr);
-	close(fd);
-	if (means_unsupported(error))
-		refuse("ibv_reg_dmabuf_mr", error);
-	EXPECT_ERR(error, EINVAL);
 }
 
 // ---- memory on demand ----

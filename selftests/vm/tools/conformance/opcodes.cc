@@ -179,6 +179,8 @@ void by_wr(Bed &bed, ibv_qp_type type, ibv_wr_opcode opcode)
 		options.placement = true;
 		options.inline_bytes = 8;
 	}
+	if (int{opcode} == kWrFlush)
+		options.access |= kAccessFlush;
 	Pair pair(bed, options);
 	good_path(pair, opcode);
 }

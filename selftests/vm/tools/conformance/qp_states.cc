@@ -3,17 +3,41 @@
 // iWARP's QPs are moved by their connection, and are left out.
 #include "qp_states.h"
 
+#include <fcntl.h>
+
 #include "conform.h"
 #include "pair.h"
+#include "xrc.h"
 
 namespace vt {
 namespace {
 
+constexpr QpType kTypes[] = {{"RC", IBV_QPT_RC},
+			     {"UC", IBV_QPT_UC},
+			     {"UD", IBV_QPT_UD},
+			     {"XRC_SEND", IBV_QPT_XRC_SEND},
+			     {"XRC_RECV", IBV_QPT_XRC_RECV}};
+
+// A target's domain.
+Xrcd domain_for(Bed &bed, ibv_qp_type type)
+{
+	if (type != IBV_QPT_XRC_RECV)
+		return nullptr;
+	return made(try_open_domain(bed.context, -1, O_CREAT), "ibv_open_xrcd");
+}
+
+LinkOptions options_for(ibv_qp_type type, ibv_xrcd *xrcd)
+{
+	LinkOptions options = impatient_link(type);
+	options.xrcd = xrcd;
+	return options;
+}
+
 // A QP alone.
 struct Single {
 	Single(Bed &b, ibv_qp_type type, ibv_qp_state state)
-		: bed(b), cq(b.device, {}),
-		  link(b.device, b.pd.get(), cq.get(), cq.get(), impatient_link(type))
+		: bed(b), cq(b.device, {}), xrcd(domain_for(b, type)),
+		  link(b.device, b.pd.get(), cq.get(), cq.get(), options_for(type, xrcd.get()))
 	{
 		bring_to(&link, state);
 	}
@@ -48,6 +72,7 @@ struct Single {
 
 	Bed &bed;
 	Cq cq;
+	Xrcd xrcd;
 	Link link;
 };
 
@@ -69,7 +94,7 @@ void transition(Bed &bed, ibv_qp_type type, ibv_qp_state from, ibv_qp_state to)
 const Added transitions([] {
 	constexpr ibv_qp_state kTo[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
 					IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
-	for (const QpType &type : kPlainTypes)
+	for (const QpType &type : kTypes)
 		for (ibv_qp_state from : quiet_states())
 			for (ibv_qp_state to : kTo)
 				add_case("QpState",
@@ -110,10 +135,20 @@ void takes_each(Bed &bed, ibv_qp_type type, const QpTransition &t)
 	}
 }
 
+// The half of an RC QP that an XRC QP does not have: uverbs drops its attributes.
+int dropped_for(ibv_qp_type type)
+{
+	if (type == IBV_QPT_XRC_SEND)
+		return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (type == IBV_QPT_XRC_RECV)
+		return IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+	return 0;
+}
+
 void refuses_others(Bed &bed, ibv_qp_type type, const QpTransition &t)
 {
 	for (const QpAttribute &attribute : qp_attributes()) {
-		if ((t.needs(type) | t.takes(type)) & attribute.bit)
+		if ((t.needs(type) | t.takes(type) | dropped_for(type)) & attribute.bit)
 			continue;
 		// An address vector has a port, so uverbs gives both.
 		if (attribute.bit == IBV_QP_PORT && t.needs(type) & IBV_QP_AV)
@@ -137,7 +172,7 @@ void add_transition(const QpType &type, const QpTransition &t, const char *what,
 }
 
 const Added attributes([] {
-	for (const QpType &type : kPlainTypes)
+	for (const QpType &type : kTypes)
 		for (const QpTransition &t : qp_transitions()) {
 			if (t.needs(type.type))
 				add_transition(type, t, "_needs_each", needs_each);
@@ -216,7 +251,7 @@ void bad_value(Bed &bed, const Value &value)
 			continue;
 		ibv_qp_attr a = s.values();
 		value.set(&a, bed);
-		EXPECT_ERR(s.modify(a, t, t.rc_needs | value.bit), value.error);
+		EXPECT_ERR(s.modify(a, t, t.rc.needs | value.bit), value.error);
 		EXPECT_EQ(s.link.state(), t.from);
 	}
 }

@@ -31,17 +31,28 @@ std::span<const QpAttribute> qp_attributes();
 
 struct QpTransition {
 	ibv_qp_state from, to;
-	// The attributes, apart from the state, that a QP of each type needs, and may have.
-	int rc_needs, rc_takes, uc_needs, uc_takes, ud_needs, ud_takes;
+	// The attributes, apart from the state, that a QP needs, and may have.
+	struct Attributes {
+		int needs, takes;
+	} rc, uc, ud, xrc_send, xrc_recv;
 
-	int needs(ibv_qp_type type) const
+	const Attributes &of(ibv_qp_type type) const
 	{
-		return type == IBV_QPT_RC ? rc_needs : type == IBV_QPT_UC ? uc_needs : ud_needs;
+		switch (type) {
+		case IBV_QPT_RC:
+			return rc;
+		case IBV_QPT_UC:
+			return uc;
+		case IBV_QPT_XRC_SEND:
+			return xrc_send;
+		case IBV_QPT_XRC_RECV:
+			return xrc_recv;
+		default:
+			return ud;
+		}
 	}
-	int takes(ibv_qp_type type) const
-	{
-		return type == IBV_QPT_RC ? rc_takes : type == IBV_QPT_UC ? uc_takes : ud_takes;
-	}
+	int needs(ibv_qp_type type) const { return of(type).needs; }
+	int takes(ibv_qp_type type) const { return of(type).takes; }
 };
 std::span<const QpTransition> qp_transitions();
 
