@@ -19,13 +19,13 @@ def _count_frames(t, command, netdev="eth0"):
     """Call command(); how many frames of RoCEv1, and of packets of RoCEv2, guest a saw meanwhile."""
     dump = t.start(t.a, "timeout %d tcpdump -i %s -nn -s 64 -w /tmp/v1.pcap '%s or udp port 4791'; "
                         "for what in '%s' 'udp port 4791'; do "
-                        "tcpdump -r /tmp/v1.pcap -nn \"$what\" 2>/dev/null | wc -l; done; "
+                        "tcpdump -r /tmp/v1.pcap --count \"$what\" 2>/dev/null; done; "
                         "rm /tmp/v1.pcap"
                    % (400 * t.slow, netdev, _FRAMES, _FRAMES), 450)
     dump.wait_for("listening on", 20)
     command()
     t.run(t.a, "sleep 1; pkill -INT tcpdump", check=True)
-    return [int(word) for word in dump.wait().out.split()]
+    return [int(line.split()[0]) for line in dump.wait().out.splitlines()]
 
 
 def _check_table(t, guest):
