@@ -42,7 +42,7 @@ enum tern_dump_qp_flags {
 	TERN_DUMP_QP_REQUESTER	= 1 << 1,	/* the requester's members are valid */
 	TERN_DUMP_QP_RESPONDER	= 1 << 2,	/* the responder's members are valid */
 	TERN_DUMP_QP_IN_MESSAGE	= 1 << 3,	/* a received message is not complete */
-	TERN_DUMP_QP_RECV_WAITS	= 1 << 4,	/* a request waits for a receive WQE, or for pages */
+	TERN_DUMP_QP_RECV_WAITS	= 1 << 4,	/* what came waits for a receive WQE or pages */
 	TERN_DUMP_QP_LOCAL	= 1 << 5,	/* RoCE: requests go without packets */
 };
 
@@ -63,7 +63,7 @@ struct tern_dump_qp {
 	__u32 window_packets;	/* RoCE: that may be under way */
 	__u8  retries_left;	/* RoCE */
 	__u8  rnr_retries_left;	/* RoCE */
-	__u16 path_mtu;		/* RoCE: bytes */
+	__u16 path_mtu;		/* RoCE: bytes; of either half */
 	/* responder */
 	__u32 expected_psn;	/* RoCE */
 	__u32 backlog_packets;	/* RoCE: received, and not handled yet */

@@ -72,7 +72,7 @@
 	X(TX_READS,		"tx_read_requests")				\
 	X(TX_ATOMICS,		"tx_atomic_requests")				\
 	X(TX_FLUSHES,		"tx_flush_requests")				\
-	X(TX_LOCAL,		"tx_local_requests")	/* executed here: binds, invalidations */
+	X(TX_LOCAL,		"tx_local_requests")	/* executed here: binds, registrations, invalidations */
 
 enum tern_counter {
 #define TERN_COUNTER_ENUM(id, name) TERN_CNT_##id,

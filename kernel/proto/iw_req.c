@@ -438,7 +438,7 @@ void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status s
 	iw_resp_terminate(r, TERM_LOCAL, NULL, 0, 0);
 }
 
-/* What a Terminate's code says of our request. WR_FLUSH_ERR: nothing. */
+/* What a Terminate's code says of our request. WR_ST_WR_FLUSH_ERR: nothing. */
 static enum wr_status status_of_term(int code)
 {
 	switch (code & 0xff00) {

@@ -6,7 +6,7 @@
 #ifndef TERN_PROTO_TUNING_H
 #define TERN_PROTO_TUNING_H
 
-/* ---- RC requester: how long it waits, how often it asks (rc_req.c, rc_ack.c) ---- */
+/* ---- RC requester: how long it waits, how often it asks (rc_req.c, rc_ack.c, rc_timer.h) ---- */
 
 /*
  * Doublings. Each expiry of the ACK timer without progress doubles the next wait, at most this

@@ -154,7 +154,9 @@ int tern_fill_res_mr_raw(struct sk_buff *msg, struct ib_mr *ibmr)
 	/* As above. Of a region that changes meanwhile each member is as before or after. */
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
-	dump.iova = READ_ONCE(region->iova);
+	/* A kernel consumer's is a kernel address. */
+	if (region->kind != TERN_REGION_FAST)
+		dump.iova = READ_ONCE(region->iova);
 	dump.length = READ_ONCE(region->length);
 	dump.access = READ_ONCE(region->access);
 	dump.kind = region->kind;

@@ -18,7 +18,7 @@ static const struct rdma_stat_desc counter_descs[] = {
 #undef COUNTER_DESC
 };
 
-/* Show the optional counters that are on. */
+/* Hide the optional counters that are off. */
 static void hide_stats(struct rdma_hw_stats *stats, const struct tern_dev *dev)
 {
 	int i;

@@ -119,11 +119,10 @@ static void dump_responder(const struct roce_qp *qp, struct tern_dump_qp *dump)
 	dump->flags |= TERN_DUMP_QP_RESPONDER;
 	if (rc_resp_in_message(&qp->resp))
 		dump->flags |= TERN_DUMP_QP_IN_MESSAGE;
-	if (!skb_queue_empty(&qp->kept) || qp->pages_until_ns || rc_resp_recv_look_ns(&qp->resp))
+	if (rc_resp_recv_look_ns(&qp->resp))
 		dump->flags |= TERN_DUMP_QP_RECV_WAITS;
 	dump->path_mtu = rc_resp_pmtu(&qp->resp);
 	dump->expected_psn = rc_resp_psn(&qp->resp);
-	dump->kept_packets = skb_queue_len(&qp->kept);
 }
 
 void roce_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump)
@@ -133,6 +132,9 @@ void roce_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump)
 	spin_lock_bh(&base->run_lock);
 	tern_qp_dump(base, dump);
 	dump->backlog_packets = skb_queue_len_lockless(&qp->backlog);
+	dump->kept_packets = skb_queue_len(&qp->kept);
+	if (dump->kept_packets || qp->pages_until_ns)
+		dump->flags |= TERN_DUMP_QP_RECV_WAITS;
 	if (qp->req_ready)
 		dump_requester(qp, dump);
 	if (qp->resp_ready)

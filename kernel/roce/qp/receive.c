@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive WQEs taken, and requests kept until there is one, or until they are done. dispatch.c
- * tries kept requests again; when they must not wait any longer is the engine's decision.
+ * Receive WQEs taken, and requests kept until there is one, until their pages are there, or until
+ * they are done. dispatch.c tries kept requests again. How long one may wait for a WQE is the
+ * engine's decision.
  */
 #include "core/complete.h"
 #include "core/fault.h"

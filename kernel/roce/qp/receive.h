@@ -36,7 +36,7 @@ void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
 /* Do kept requests wait for pages still? Of connected QPs they are dropped after RC_RESP_RECV_WAIT_NS. */
 bool roce_wait_for_pages(struct roce_qp *qp);
 
-/* A request comes while qp->kept is not empty: it waits behind those. */
+/* A request or a datagram comes while qp->kept is not empty: it waits behind those. */
 void roce_keep_behind(struct roce_qp *qp, const struct roce_rx *rx);
 /* A request is not done yet: it goes on when the QP is run next, and all behind it wait. */
 void roce_keep_unfinished(struct roce_qp *qp, const struct roce_rx *rx);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How much of a QP may be in the IP stack at a time, by its accounting socket, and
- * the call that says when some of it has ended. Which QP may send next is gate.c's.
+ * the call that says when some of it has ended. Which QP may send next is gate.c's. It
+ * also bounds the received datagrams that wait for their program.
  */
 #include <linux/net.h>
 #include <linux/slab.h>

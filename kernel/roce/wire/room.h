@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * How much of a QP may be in the IP stack: its accounting socket, its grant from the
- * device's gate, and the call when there is room again.
+ * device's gate, and the call when there is room again. It also bounds the received
+ * datagrams that wait for their program.
  */
 #ifndef TERN_ROCE_WIRE_ROOM_H
 #define TERN_ROCE_WIRE_ROOM_H
@@ -61,6 +62,7 @@ static inline void roce_tx_run_ends(struct roce_tx *tx)
 
 /* The local queue refused a packet: space() comes when any packet of tx has left. */
 void roce_tx_refused(struct roce_tx *tx);
+
 /*
  * skb, which came for the QP, is to wait for its program for as long as it may take: charge it to the
  * program, until its end, as what waits in a UDP socket. One that waits again is charged already.

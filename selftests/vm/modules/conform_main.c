@@ -90,7 +90,7 @@ static bool run_case(struct conform *c, const char *group, const struct conform_
 	if (!c->skip)
 		k->run(c);
 	undo_all(c);
-	if (c->skip)
+	if (c->skip && !c->failed)
 		pr_info("tern_conform: ok %u %s.%s # SKIP %s\n", number, group, k->name, c->skip);
 	else
 		pr_info("tern_conform: %sok %u %s.%s\n", c->failed ? "not " : "", number, group,

@@ -232,6 +232,17 @@ static int pair_listen(struct conform_pair *pair)
 	return rdma_bind_addr(id, address) ?: rdma_listen(id, 1);
 }
 
+/* In a handler one would hold its lock. */
+static int end_accept(struct conform_end *end, struct rdma_conn_param *param)
+{
+	int err;
+
+	rdma_lock_handler(end->id);
+	err = rdma_accept(end->id, param);
+	rdma_unlock_handler(end->id);
+	return err;
+}
+
 static int pair_connect(struct conform_pair *pair, const struct conform_options *options)
 {
 	struct rdma_conn_param param = {
@@ -254,7 +265,7 @@ static int pair_connect(struct conform_pair *pair, const struct conform_options 
 	       rdma_resolve_route(id, CONFORM_WAIT_MS) ?: end_wait(near) ?:
 	       (id->device != near->c->dev ? -ENODEV : 0) ?:
 	       end_create_qp(near, NULL) ?: rdma_connect(id, &param) ?: end_wait(far) ?:
-	       end_create_qp(far, options->srq) ?: rdma_accept(far->id, &param) ?:
+	       end_create_qp(far, options->srq) ?: end_accept(far, &param) ?:
 	       end_wait(near) ?: end_wait(far);
 }
 

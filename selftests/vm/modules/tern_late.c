@@ -4,7 +4,7 @@
  * space may. While the parameter `hold` is set, whoever touches a page of
  * /dev/tern-late waits and cannot be interrupted; `waiting` counts them. As with a file
  * the address space is not locked meanwhile, for those who can do without. While `fail` is
- * set, pages cannot be had.
+ * set, pages cannot be had; `failed` counts those.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -18,18 +18,20 @@ static bool hold;
 module_param(hold, bool, 0644);
 MODULE_PARM_DESC(hold, "no page comes");
 
-static atomic_t waiting = ATOMIC_INIT(0);
+static atomic_t waiting = ATOMIC_INIT(0), failed = ATOMIC_INIT(0);
 
-static int get_waiting(char *text, const struct kernel_param *kp)
+static int get_number(char *text, const struct kernel_param *kp)
 {
-	return sysfs_emit(text, "%d\n", atomic_read(&waiting));
+	return sysfs_emit(text, "%d\n", atomic_read((const atomic_t *)kp->arg));
 }
 
-static const struct kernel_param_ops waiting_ops = {
-	.get = get_waiting,
+static const struct kernel_param_ops number_ops = {
+	.get = get_number,
 };
-module_param_cb(waiting, &waiting_ops, NULL, 0444);
+module_param_cb(waiting, &number_ops, &waiting, 0444);
 MODULE_PARM_DESC(waiting, "page faults that wait");
+module_param_cb(failed, &number_ops, &failed, 0444);
+MODULE_PARM_DESC(failed, "page faults that failed");
 
 static bool fail;
 module_param(fail, bool, 0644);
@@ -66,8 +68,10 @@ static vm_fault_t late_fault(struct vm_fault *vmf)
 		return VM_FAULT_RETRY;
 	}
 	wait_until_let_go();
-	if (READ_ONCE(fail))
+	if (READ_ONCE(fail)) {
+		atomic_inc(&failed);
 		return VM_FAULT_SIGBUS;
+	}
 	page = alloc_page(GFP_HIGHUSER | __GFP_ZERO);
 	if (!page)
 		return VM_FAULT_OOM;

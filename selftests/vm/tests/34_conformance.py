@@ -42,6 +42,7 @@ def _check_limits(t, iwarp):
     if not t.lab.native:
         t.skip("Limits", "they take long under emulation")
         return
+    # Two maps for each of 65536 QPs, and as much again.
     t.run(t.a, "sysctl -qw vm.max_map_count=262144", check=True)
     conformance.check(t, "--gtest_filter=Limits.*", iwarp=iwarp)
 

@@ -26,7 +26,7 @@ def _check(t, prefix, address):
             t.skip(prefix + case.name, case.skipped)
         else:
             t.case(prefix + case.name, False, "skipped: " + case.skipped)
-    t.case(prefix + "all cases ran", plan and len(cases) == plan, "%d of %d, exit %d\n%s" % (
+    t.case(prefix + "all cases ran", plan and len(cases) == plan and not result.rc, "%d of %d, exit %d\n%s" % (
         len(cases), plan, result.rc, result.err))
 
 

@@ -69,7 +69,8 @@ def _check_sets(t):
     t.wait_cm_listen(t.b)
     client = t.start(t.a, "rping -C 100000000 -c -a " + t.b.address, 60)
     t.b.wait_until("rdma resource show qp link %s/1 | grep -q 'type RC state RTS'" % device, timeout=10)
-    t.sleep(0.5)
+    t.b.wait_until(r"rdma -j statistic qp show link %s/1 | grep -q '\"tx_read_requests\": *[1-9]'" % device,
+                   timeout=10)
     sets = [entry for entry in json.loads(
         t.run(t.b, "rdma -j statistic qp show link %s/1" % device, check=True).out or "[]") if entry]
     t.case("a set of a QP has them, too", any(entry.get("tx_read_requests") for entry in sets), str(sets))

@@ -15,6 +15,7 @@ _OF_ROCE = (
     ("Gid.table_of_too_few_entries_is_refused", "only one"),
     ("Limits.*", "not on this machine"),
     ("BAD_RESP_ERR.*", "only forged"),
+    ("PortEvent.iWARP_*", "only iWARP has it"),
 )
 # ib_core refuses its rights there.
 _BEFORE_6_2 = (

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,17 +18,21 @@ namespace {
 
 constexpr double kSoon = 10;
 
-// The netdev goes up or down; it is up when the case ends.
+// The netdev goes up or down; it is up when the case ends, and the port is active.
 class Netdev {
 public:
-	explicit Netdev(const Bed &bed) : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+	explicit Netdev(Bed &bed)
+		: bed_(bed), socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
 	{
 		require(socket_ >= 0, "socket: %m");
 		bed.netdev.copy(request_.ifr_name, IFNAMSIZ - 1);
 	}
 	~Netdev()
 	{
-		set(true);
+		if (down_) {
+			set(true);
+			expect_event(bed_.device, IBV_EVENT_PORT_ACTIVE, kSoon);
+		}
 		close(socket_);
 	}
 	Netdev(const Netdev &) = delete;
@@ -40,10 +45,13 @@ public:
 		flags = up ? flags | IFF_UP : flags & ~unsigned{IFF_UP};
 		request_.ifr_flags = static_cast<short>(flags);
 		EXPECT_EQ(ioctl(socket_, SIOCSIFFLAGS, &request_), 0);
+		down_ = !up;
 	}
 
 private:
+	Bed &bed_;
 	int socket_;
+	bool down_ = false;
 	ifreq request_ = {};
 };
 
@@ -81,6 +89,8 @@ CONFORM(PortEvent, names_the_port)
 {
 	Netdev netdev(bed);
 	netdev.set(false);
+	pollfd ready = {bed.context->async_fd, POLLIN, 0};
+	ASSERT_EQ(poll(&ready, 1, static_cast<int>(kSoon * slow() * 1000)), 1);
 	ibv_async_event event = {};
 	ASSERT_EQ(ibv_get_async_event(bed.context, &event), 0);
 	EXPECT_EQ(event.element.port_num, 1);
@@ -104,7 +114,7 @@ CONFORM(PortEvent, iWARP_GID_is_that_of_a_new_hardware_address)
 {
 	constexpr uint8_t kAddress[] = {2, 0, 0, 0, 0x99, 1};
 	if (!bed.device.is_iwarp())
-		return;
+		skip("only iWARP has it");
 	must_run("ip link set " + bed.netdev + " address 02:00:00:00:99:01");
 	ibv_gid gid = {};
 	for (double until = now_s() + kSoon * slow();

@@ -23,12 +23,24 @@ namespace {
 
 constexpr double kAtOnce = 2; // seconds that a call takes that does not wait for a page
 
-unsigned waiting()
+unsigned number(const char *name)
 {
 	unsigned n = 0;
-	require(static_cast<bool>(std::ifstream("/sys/module/tern_late/parameters/waiting") >> n),
-		"tern_late's parameters are missing");
+	std::ifstream file(std::string("/sys/module/tern_late/parameters/") + name);
+	require(static_cast<bool>(file >> n), "tern_late's parameters are missing");
 	return n;
+}
+
+unsigned waiting()
+{
+	return number("waiting");
+}
+
+template <typename Condition> void wait_for(const char *what, Condition holds)
+{
+	double deadline = now_s() + 20 * slow();
+	for (; !holds(); usleep(1000))
+		require(now_s() < deadline, "%s", what);
 }
 
 // A region of pages that do not come as long as they are held.
@@ -243,6 +255,11 @@ void neighbours(Env &env)
 	env.control.sync();
 }
 
+uint64_t dropped(const Env &env)
+{
+	return counter_now(env.device.context()->device, "rx_backlog_dropped");
+}
+
 // A UC message is lost with the page that it waits for. That this could not be had is no concern of the
 // next one.
 void lost_and_failed(Env &env)
@@ -260,17 +277,18 @@ void lost_and_failed(Env &env)
 		post(b.bench.link, w);
 		b.bench.cq.expect(IBV_WC_SUCCESS, id);
 	};
+	uint64_t before = dropped(env);
 	if (!env.client)
 		post_recv(b.bench.link, 1, {});
 	env.control.sync();
 	if (env.client)
 		write(1);
 	if (!env.client) {
-		Late::wait_until(1);
-		usleep(200000); // the message is kept for 32 ms
+		unsigned failed = number("failed");
+		wait_for("the message is not lost", [&] { return dropped(env) > before; });
 		Late::fail(true);
 		b.late.come();
-		usleep(50000);
+		wait_for("the page came", [&] { return number("failed") > failed; });
 		Late::fail(false);
 		b.bench.cq.expect_none(0.05);
 	}
@@ -333,10 +351,7 @@ void datagrams(Env &env)
 	constexpr uint32_t kSent = 600, kMostKept = 200;
 	need_odp(env, kAllCaps);
 	LateDatagrams d(env);
-	auto dropped = [&] {
-		return counter_now(env.device.context()->device, "rx_backlog_dropped");
-	};
-	uint64_t before = dropped();
+	uint64_t before = dropped(env);
 	if (!env.client)
 		d.post_receives();
 	env.control.sync();
@@ -345,10 +360,11 @@ void datagrams(Env &env)
 	env.control.sync();
 	if (!env.client) {
 		Late::wait_until(1);
-		uint64_t lost = dropped() - before;
-		require(lost >= kSent - kMostKept && lost <= kSent - d.kReceives,
-			"%llu of %u datagrams are lost", static_cast<unsigned long long>(lost),
-			kSent);
+		wait_for("too few datagrams are lost",
+			 [&] { return dropped(env) - before >= kSent - kMostKept; });
+		uint64_t lost = dropped(env) - before;
+		require(lost <= kSent - d.kReceives, "%llu of %u datagrams are lost",
+			static_cast<unsigned long long>(lost), kSent);
 		d.b.late.come();
 		for (uint32_t i = 0; i < d.kReceives; i++)
 			d.b.bench.cq.expect(IBV_WC_SUCCESS, i);

@@ -61,12 +61,16 @@ public:
 			close(fd_);
 		fd_ = -1;
 	}
-	// Page i is waited for. The address space is not: then it is given, with a pattern.
-	void give(Env &env, size_t i, uint64_t key)
+	void wait_for_fault(const Env &env) const
 	{
-		uffd_msg event = {};
 		pollfd ready = {fd_, POLLIN, 0};
 		require(poll(&ready, 1, static_cast<int>(env.limit_s * 1000)) == 1, "no fault");
+	}
+	// Page i is waited for. The address space is not: then it is given, with a pattern.
+	void give(const Env &env, size_t i, uint64_t key)
+	{
+		uffd_msg event = {};
+		wait_for_fault(env);
 		require(read(fd_, &event, sizeof(event)) == sizeof(event), "read: %m");
 		uint64_t page = reinterpret_cast<uint64_t>(at_) + i * kPage;
 		require(event.event == UFFD_EVENT_PAGEFAULT &&
@@ -183,7 +187,7 @@ void closed(Env &env)
 		w.remote_va = theirs.va;
 		w.rkey = theirs.rkey;
 		post(bench.link, w);
-		usleep(100000);
+		watched.wait_for_fault(env);
 		watched.let_go();
 		bench.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
 	}
