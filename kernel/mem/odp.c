@@ -14,6 +14,7 @@
 #include <linux/mmu_notifier.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
@@ -54,6 +55,7 @@ struct tern_odp {
 	struct delayed_work sweep;
 	struct mutex fault_lock;	/* one fault at a time; chunks come and go */
 	unsigned long *pfn;		/* CHUNK_PAGES of them; under fault_lock */
+	struct task_struct *faulter;	/* the kernel thread that brings pages in; under lock */
 	spinlock_t lock;		/* entries appear, invalidations begin */
 	atomic_t spans;
 	atomic_t invalidations;		/* under way */
@@ -496,6 +498,41 @@ static int bring_in_chunks(struct tern_region *region, u64 addr, u64 length, enu
 	return err;
 }
 
+/*
+ * A page may come only when the program does something, as with userfaultfd, and that may wait for
+ * the region's end. So tern_odp_stop() kills the wait, which in a program's own thread a signal does.
+ * Both have fault_lock.
+ */
+static void faulter_begin(struct tern_odp *odp)
+{
+	if (!(current->flags & PF_KTHREAD))
+		return;
+	allow_kernel_signal(SIGKILL);
+	spin_lock(&odp->lock);
+	odp->faulter = current;
+	spin_unlock(&odp->lock);
+}
+
+static void faulter_end(struct tern_odp *odp)
+{
+	if (!(current->flags & PF_KTHREAD))
+		return;
+	spin_lock(&odp->lock);
+	odp->faulter = NULL;
+	spin_unlock(&odp->lock);
+	disallow_signal(SIGKILL);
+	flush_signals(current);
+}
+
+/* A thread that begins later sees that the region is dead. */
+void tern_odp_stop(struct tern_odp *odp)
+{
+	spin_lock(&odp->lock);
+	if (odp->faulter)
+		send_sig(SIGKILL, odp->faulter, 1);
+	spin_unlock(&odp->lock);
+}
+
 /* addr of the owner. */
 static int bring_in(struct tern_region *region, u64 addr, u64 length, enum wanted wanted)
 {
@@ -510,7 +547,9 @@ static int bring_in(struct tern_region *region, u64 addr, u64 length, enum wante
 	/* A program that asks for pages may be killed while others are waited for. */
 	err = mutex_lock_killable(&odp->fault_lock);
 	if (!err) {
+		faulter_begin(odp);
 		err = bring_in_chunks(region, addr, length, wanted);
+		faulter_end(odp);
 		mutex_unlock(&odp->fault_lock);
 	}
 	set_active_memcg(old);

@@ -49,6 +49,8 @@ enum tern_odp_advice {
 int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq);
 /* Undoes attach; no span and no fault is under way. NULL: nothing. Sleeps. */
 void tern_odp_free(struct tern_odp *odp);
+/* The region is dead: a kernel thread that waits for a page of it waits no longer. Process context. */
+void tern_odp_stop(struct tern_odp *odp);
 
 /* A span begins, or -EAGAIN: an invalidation is under way. Any context up to softirq. */
 int tern_odp_enter(const struct tern_mem_ctx *ctx, struct tern_region *region, u64 addr,
@@ -99,6 +101,10 @@ static inline int tern_odp_attach(struct tern_region *region, struct workqueue_s
 }
 
 static inline void tern_odp_free(struct tern_odp *odp)
+{
+}
+
+static inline void tern_odp_stop(struct tern_odp *odp)
 {
 }
 

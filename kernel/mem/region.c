@@ -101,6 +101,8 @@ int tern_region_map_one(struct tern_region *region, void *kva)
 
 void tern_region_drain(struct tern_region *region)
 {
+	if (region->kind == TERN_REGION_ODP)
+		tern_odp_stop(region->odp);
 	tern_region_put(region);
 	wait_for_completion(&region->released);
 }

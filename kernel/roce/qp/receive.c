@@ -54,7 +54,8 @@ static struct sk_buff *ref_to_keep(struct roce_qp *qp, const struct roce_rx *rx)
 	return skb;
 }
 
-static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first)
+/* False: it is lost. */
+static bool keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first)
 {
 	struct sk_buff *skb = ref_to_keep(qp, rx);
 
@@ -66,6 +67,7 @@ static void keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 	} else {
 		__skb_queue_tail(&qp->kept, skb);
 	}
+	return skb;
 }
 
 /* The sender of this host brings it again: when it is called, or looks by itself. A datagram by the stack. */
@@ -79,12 +81,16 @@ void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	if (roce_rx_is_local(rx)) {
 		have_it_brought_again(qp, rx, roce_is_connected(qp));
+		/* A datagram may be lost on its way. */
+		if (!roce_is_connected(qp))
+			tern_fault_forget(&qp->base);
 		return;
 	}
 	/* From each fault on: whatever was awaited before has come. */
 	if (roce_is_connected(qp))
 		qp->pages_until_ns = roce_now(qp) + RC_RESP_RECV_WAIT_NS;
-	keep_packet(qp, rx, true);
+	if (!keep_packet(qp, rx, true) && !roce_is_reliable(qp))
+		tern_fault_forget(&qp->base);
 }
 
 bool roce_wait_for_pages(struct roce_qp *qp)
@@ -97,7 +103,9 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,
 				  skb_queue_len(&qp->kept));
 		__skb_queue_purge(&qp->kept);
-		tern_fault_forget(&qp->base);
+		/* RC brings the same access again, and is to hear if it fails. */
+		if (!roce_is_reliable(qp))
+			tern_fault_forget(&qp->base);
 	}
 	return true;
 }
