@@ -382,6 +382,29 @@ enum wanted {
 };
 
 /*
+ * The look says "error" of what has no struct page, and, in newer kernels, of a large page in a device's
+ * own memory, which a fault takes back to the host's. hmm_range_fault() tells them apart when it is asked
+ * for a fault. The mmap lock, which is held since the look, is held while the device copies.
+ */
+static int fault_in_error(const struct hmm_range *looked, unsigned long addr, enum wanted wanted)
+{
+	unsigned long pfn = 0;
+	struct hmm_range range = {
+		.notifier = looked->notifier,
+		.notifier_seq = looked->notifier_seq,
+		.start = addr,
+		.end = addr + PAGE_SIZE,
+		.hmm_pfns = &pfn,
+		.default_flags = HMM_PFN_REQ_FAULT |
+				 (wanted == WANT_WRITABLE ? HMM_PFN_REQ_WRITE : 0),
+	};
+	int err = hmm_range_fault(&range);
+
+	/* It was taken back. */
+	return err == -EBUSY ? 0 : err;
+}
+
+/*
  * Has each page of range, which was looked at, brought in if it is not as wanted. The mmap lock is
  * held for reading, but not while a page is waited for. 0: all were there; 1: look again; or an error.
  */
@@ -398,9 +421,11 @@ static int fault_in(const struct tern_odp *odp, const struct hmm_range *range, e
 
 		if ((*pfn & wanted) == wanted)
 			continue;
-		/* No address of the process's, or no memory with a struct page. */
-		if (*pfn & HMM_PFN_ERROR)
-			return -EFAULT;
+		if (*pfn & HMM_PFN_ERROR) {
+			/* After other pages were waited for, it is looked at again. */
+			err = ret ? 0 : fault_in_error(range, addr, wanted);
+			return err ?: 1;
+		}
 		err = fixup_user_fault(odp->mm, addr, flags, &unlocked);
 		if (err)
 			return err;
