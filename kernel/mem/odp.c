@@ -381,6 +381,21 @@ enum wanted {
 	WANT_WRITABLE = HMM_PFN_VALID | HMM_PFN_WRITE,
 };
 
+/* fixup_user_fault() says -EFAULT of memory that is not there, and of memory that cannot be written. */
+static int fault_in_absent(struct mm_struct *mm, unsigned long addr, enum wanted wanted)
+{
+	bool write = wanted == WANT_WRITABLE, unlocked = false;
+	const struct vm_area_struct *vma;
+	int err;
+
+	err = fixup_user_fault(mm, addr, FAULT_FLAG_REMOTE | (write ? FAULT_FLAG_WRITE : 0),
+			       &unlocked);
+	if (err != -EFAULT || !write)
+		return err;
+	vma = vma_lookup(mm, addr);
+	return vma && !(vma->vm_flags & VM_WRITE) ? -EPERM : -EFAULT;
+}
+
 /*
  * The look says "error" of what has no struct page, and, in newer kernels, of a large page in a device's
  * own memory, which a fault takes back to the host's. hmm_range_fault() tells them apart when it is asked
@@ -410,13 +425,11 @@ static int fault_in_error(const struct hmm_range *looked, unsigned long addr, en
  */
 static int fault_in(const struct tern_odp *odp, const struct hmm_range *range, enum wanted wanted)
 {
-	unsigned int flags = FAULT_FLAG_REMOTE | (wanted == WANT_WRITABLE ? FAULT_FLAG_WRITE : 0);
 	const unsigned long *pfn = range->hmm_pfns;
 	unsigned long addr;
 	int ret = 0;
 
 	for (addr = range->start; addr < range->end; addr += PAGE_SIZE, pfn++) {
-		bool unlocked = false;
 		int err;
 
 		if ((*pfn & wanted) == wanted)
@@ -426,7 +439,7 @@ static int fault_in(const struct tern_odp *odp, const struct hmm_range *range, e
 			err = ret ? 0 : fault_in_error(range, addr, wanted);
 			return err ?: 1;
 		}
-		err = fixup_user_fault(odp->mm, addr, flags, &unlocked);
+		err = fault_in_absent(odp->mm, addr, wanted);
 		if (err)
 			return err;
 		ret = 1;

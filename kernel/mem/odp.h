@@ -87,7 +87,7 @@ struct tern_region *tern_odp_find(struct tern_keys *keys, const struct ib_pd *pd
 				  u64 length, enum tern_odp_advice advice);
 /* Where a region's pages are brought in. */
 struct workqueue_struct *tern_odp_wq(const struct tern_region *region);
-/* Sleeps. 0 or an error of the first page that cannot be had. */
+/* Sleeps. 0 or an error of the first page that cannot be had; -EPERM: its owner may not write to it. */
 int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_odp_advice advice);
 
 /* Tables of pages that a region has at present, one for each 2 MiB (of 4 KiB pages) in use. */

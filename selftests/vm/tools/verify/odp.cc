@@ -247,6 +247,14 @@ void advice(Env &env)
 	ibv_sge mine = {reinterpret_cast<uint64_t>(bench.arena.at(0)), 64, read_only->lkey};
 	require_advice(bench, 0, kRead, kFlush, mine);
 	require_advice(bench, EPERM, kWrite, kFlush, mine);
+	// A region that may be written to, of memory that may not, and then of none.
+	Arena guarded(bench.pd.get(), kPage, kAllAccess, MrKind::kOnDemand);
+	require(!mprotect(guarded.at(0), kPage, PROT_READ), "mprotect: %m");
+	require_advice(bench, 0, kRead, kFlush, guarded.sge(0, 64));
+	require_advice(bench, EPERM, kWrite, kFlush, guarded.sge(0, 64));
+	require(!mprotect(guarded.at(0), kPage, PROT_NONE), "mprotect: %m");
+	require_advice(bench, EFAULT, kRead, kFlush, guarded.sge(0, 64));
+	require(!mprotect(guarded.at(0), kPage, PROT_READ | PROT_WRITE), "mprotect: %m");
 	all_opcodes(&bench, 500);
 }
 
