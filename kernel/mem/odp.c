@@ -36,6 +36,7 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 
 /* In a table's entry, beside the kernel address of the page: it may be written. */
 #define ENTRY_WRITABLE	1ul
+#define ENTRY_PERSISTENT	2ul	/* of regions with FLUSH_PERSISTENT */
 
 /*
  * From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again.
@@ -48,6 +49,7 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 
 struct tern_odp {
 	struct mm_struct *mm;
+	bool persistent;		/* the region has FLUSH_PERSISTENT */
 	struct workqueue_struct *wq;
 	struct xarray chunks;		/* address >> CHUNK_SHIFT -> struct odp_chunk, RCU */
 	atomic_t nchunks;
@@ -161,6 +163,20 @@ int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *r
 			return note_fault(ctx, region, addr, n, more, write);
 		if (page == last)
 			return 0;
+	}
+}
+
+bool tern_odp_is_persistent(const struct tern_odp *odp, u64 addr, u64 n)
+{
+	u64 page = addr & PAGE_MASK, last = (addr + n - 1) & PAGE_MASK;
+
+	for (;; page += PAGE_SIZE) {
+		const struct odp_chunk *chunk = chunk_lookup(odp, page);
+
+		if (!chunk || !(chunk_entry(chunk, page) & ENTRY_PERSISTENT))
+			return false;
+		if (page == last)
+			return true;
 	}
 }
 
@@ -343,7 +359,21 @@ static bool is_reachable(struct page *page)
 	       !copy_from_kernel_nofault(&probe, page_address(page), sizeof(probe));
 }
 
-/* Takes over what hmm_range_fault() found. False: it is outdated; *err is 0 then. */
+/*
+ * Is the page at addr persistent memory? Or a hole of a file in such memory, which reads as zeros:
+ * nothing was written there, and so there is nothing to write back. mmap lock held.
+ */
+static bool is_persistent(struct mm_struct *mm, unsigned long addr, struct page *page)
+{
+	const struct vm_area_struct *vma;
+
+	if (is_zone_device_page(page))
+		return tern_memory_is_persistent(page_to_phys(page), PAGE_SIZE);
+	vma = vma_lookup(mm, addr);
+	return vma && vma->vm_flags & VM_SHARED && vma_is_dax(vma);
+}
+
+/* Takes over what hmm_range_fault() found. False: it is outdated; *err is 0 then. mmap lock held. */
 static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, int *err)
 {
 	struct tern_odp *odp = chunk->odp;
@@ -366,6 +396,8 @@ static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, i
 		entry = (unsigned long)page_address(hmm_pfn_to_page(*pfn));
 		if (*pfn & HMM_PFN_WRITE)
 			entry |= ENTRY_WRITABLE;
+		if (odp->persistent && is_persistent(odp->mm, addr, hmm_pfn_to_page(*pfn)))
+			entry |= ENTRY_PERSISTENT;
 		place = &chunk->entry[(addr >> PAGE_SHIFT) % CHUNK_PAGES];
 		chunk->present += !*place;
 		WRITE_ONCE(*place, entry);
@@ -463,6 +495,7 @@ static int chunk_bring_in(struct odp_chunk *chunk, unsigned long start, unsigned
 		.hmm_pfns = odp->pfn,
 	};
 	u32 looks;
+	bool done;
 	int ret;
 
 	for (looks = 0; looks < MAX_LOOKS; looks++) {
@@ -472,10 +505,9 @@ static int chunk_bring_in(struct odp_chunk *chunk, unsigned long start, unsigned
 		ret = hmm_range_fault(&range);
 		if (!ret)
 			ret = fault_in(odp, &range, wanted);
+		done = !ret && chunk_fill(chunk, &range, &ret);
 		mmap_read_unlock(odp->mm);
-		if (ret < 0 && ret != -EBUSY)
-			return ret;
-		if (!ret && chunk_fill(chunk, &range, &ret))
+		if (done || (ret < 0 && ret != -EBUSY))
 			return ret;
 		cond_resched();
 	}
@@ -690,6 +722,7 @@ int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq)
 	}
 	mmgrab(current->mm);
 	odp->mm = current->mm;
+	odp->persistent = region->access & IB_ACCESS_FLUSH_PERSISTENT;
 	odp->wq = wq;
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&odp->emptied);

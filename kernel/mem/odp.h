@@ -8,6 +8,10 @@
  * note (struct tern_fault). The QP has the note's pages brought in by a thread that may
  * sleep, and then does the access again, from the start.
  *
+ * With FLUSH_PERSISTENT any memory can be registered, for its pages may be others at each look. Which
+ * are persistent memory is found out when they are brought in, and a FLUSH that must have them so asks
+ * for that.
+ *
  * An invalidation lets no new span through, and spins until no span of the region is left.
  * Spans are short and wait for nothing (span.h).
  */
@@ -43,8 +47,8 @@ enum tern_odp_advice {
 #if TERN_ODP_BUILT
 
 /*
- * Gives region the caller's address space, no page of it present. wq: for its faults; stays until
- * the region is freed. 0, -ENOMEM. Sleeps.
+ * Gives region, whose rights are set, the caller's address space, no page of it present. wq: for its
+ * faults; stays until the region is freed. 0, -ENOMEM. Sleeps.
  */
 int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq);
 /* Undoes attach; no span and no fault is under way. NULL: nothing. Sleeps. */
@@ -70,6 +74,12 @@ int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *r
  * NULL: it is not present. Within a span.
  */
 void *tern_odp_address(const struct tern_odp *odp, u64 addr);
+
+/*
+ * Would all of [addr, addr + n), which is present, survive a loss of power if it were written back? The
+ * region has FLUSH_PERSISTENT. Within a span.
+ */
+bool tern_odp_is_persistent(const struct tern_odp *odp, u64 addr, u64 n);
 
 /*
  * Holds the region of a note until tern_odp_fault(). The caller calls that from the work queue
@@ -128,6 +138,11 @@ static inline int tern_odp_present(const struct tern_mem_ctx *ctx,
 static inline void *tern_odp_address(const struct tern_odp *odp, u64 addr)
 {
 	return NULL;
+}
+
+static inline bool tern_odp_is_persistent(const struct tern_odp *odp, u64 addr, u64 n)
+{
+	return false;
 }
 
 static inline struct workqueue_struct *tern_odp_fault_prepare(struct tern_keys *keys,

@@ -6,6 +6,7 @@
  * under their lock.
  */
 #include <linux/err.h>
+#include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -28,6 +29,12 @@ int tern_region_access_check(int access)
 	if (access & TERN_ACCESS_ALTERS && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	return 0;
+}
+
+bool tern_memory_is_persistent(phys_addr_t phys, size_t bytes)
+{
+	return region_intersects(phys, bytes, IORESOURCE_MEM, IORES_DESC_PERSISTENT_MEMORY) ==
+	       REGION_INTERSECTS;
 }
 
 struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,

@@ -121,6 +121,11 @@ struct tern_region *tern_region_create(struct tern_keys *keys, struct ib_pd *pd,
 void tern_region_abort(struct tern_keys *keys, struct tern_region *region);
 /* Its address, length and rights; with IB_ZERO_BASED addresses are offsets. -EINVAL: it wraps. */
 int tern_region_place(struct tern_region *region, u64 iova, u64 length, int access);
+/*
+ * Do these bytes of physical memory survive a loss of power once the caches are written back? Takes
+ * a lock that is not for softirqs.
+ */
+bool tern_memory_is_persistent(phys_addr_t phys, size_t bytes);
 /* Its memory, before it is published: one piece of kernel addresses. -ENOMEM. */
 int tern_region_map_one(struct tern_region *region, void *kva);
 /* After unpublishing: drop the owner's reference and sleep until the last span is gone. */

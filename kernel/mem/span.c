@@ -315,6 +315,12 @@ int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *sp
 	return span_present(ctx, span, off, n, more, need);
 }
 
+bool tern_span_is_persistent(const struct tern_span *span, u64 off, u64 n)
+{
+	return !span->region || !span->region->odp || !n ||
+	       tern_odp_is_persistent(span->region->odp, span->off + off, n);
+}
+
 /* As tern_span_get(), for [off, off + n) of the range, which are present. */
 static __always_inline int span_get_for(const struct tern_mem_ctx *ctx, u32 key, u64 va,
 					u64 length, u32 need, u64 off, size_t n,

@@ -59,6 +59,12 @@ int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *sp
 		      u64 more, u32 need);
 
 /*
+ * Would these bytes, which are present, survive a loss of power if they were written back? Of a key
+ * that grants IB_ACCESS_FLUSH_PERSISTENT: yes, unless it is on demand.
+ */
+bool tern_span_is_persistent(const struct tern_span *span, u64 off, u64 n);
+
+/*
  * The caller ensures off + n <= span->length (otherwise WARN_ON_ONCE and clipped), and that these
  * bytes are present. Others see the last byte written only after the rest, and after all that this
  * CPU wrote before.

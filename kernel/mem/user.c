@@ -5,7 +5,6 @@
  */
 #include <linux/bits.h>
 #include <linux/err.h>
-#include <linux/ioport.h>
 #include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -61,8 +60,7 @@ static int user_pages_suit(struct ib_umem *umem, int access)
 	if (!(access & IB_ACCESS_FLUSH_PERSISTENT))
 		return 0;
 	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i)
-		if (region_intersects(sg_phys(sg), sg->length, IORESOURCE_MEM,
-				      IORES_DESC_PERSISTENT_MEMORY) != REGION_INTERSECTS)
+		if (!tern_memory_is_persistent(sg_phys(sg), sg->length))
 			return -EINVAL;
 	return 0;
 }
@@ -116,7 +114,10 @@ release:
 	return err;
 }
 
-/* On demand: what is there now does not matter. All of the address space is an implicit region. */
+/*
+ * On demand: what is there now does not matter, nor whether it is persistent, which a FLUSH finds out
+ * (odp.h). All of the address space is an implicit region.
+ */
 static int user_attach(struct tern_region *region, u64 start, u64 length,
 		       struct workqueue_struct *wq)
 {

@@ -92,9 +92,8 @@ struct ib_mr *tern_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 io
 	int err;
 
 	err = tern_udata_check(udata, 0) ?: clean_access(&access, MR_ACCESS | IB_ACCESS_ON_DEMAND);
-	/* Kernel consumers have no pager. What is persistent is known of pinned pages only. */
-	if (!err && access & IB_ACCESS_ON_DEMAND &&
-	    (!udata || access & IB_ACCESS_FLUSH_PERSISTENT))
+	/* Kernel consumers have no pager. */
+	if (!err && access & IB_ACCESS_ON_DEMAND && !udata)
 		err = -EOPNOTSUPP;
 	if (!err && access & IB_ACCESS_ON_DEMAND) {
 		pager = &rdma_udata_to_drv_context(udata, struct tern_ucontext, ibuc)->pager;

@@ -45,7 +45,7 @@ def _image(args):
 def _shape(args):
     """The options of the rig, as arguments of Rig()."""
     names = ("name", "guests", "smp", "mem", "mtu", "kernel", "net", "append", "suite", "systemd",
-             "share", "containers")
+             "share", "containers", "pmem")
     return {name: getattr(args, name) for name in names}
 
 
@@ -212,6 +212,8 @@ def _parser():
         p.add_argument("--containers", nargs="?", const="released", choices=rig.CONTAINERS,
                        help="give guests the roots of the other released suites too, as disks; "
                        "'all': testing's as well")
+        p.add_argument("--pmem", type=int, nargs="+", default=(), metavar="M",
+                       help="persistent memory besides --mem: the MiB of each NVDIMM")
         p.add_argument("--append", default="", metavar="OPTIONS",
                        help="more for the kernel's command line")
 

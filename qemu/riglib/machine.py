@@ -41,6 +41,19 @@ def _cpus(smp, accel):
     return "%d,maxcpus=%d" % (smp, max(smp, 2)) if accel == "tcg" else str(smp)
 
 
+def _memory(mem, pmem):
+    """The memory, and NVDIMMs of these sizes, in MiB. What is in them ends with the guest."""
+    if not pmem:
+        return ["-m", "%dM" % mem]
+    # Each NVDIMM may need a GiB of addresses to begin at.
+    argv = ["-m", "%dM,slots=%d,maxmem=%dM" % (mem, len(pmem), mem + sum(pmem) + 1024 * len(pmem)),
+            "-machine", "nvdimm=on"]
+    for i, size in enumerate(pmem):
+        argv += ["-object", "memory-backend-ram,id=pmem%d,size=%dM" % (i, size),
+                 "-device", "nvdimm,id=nvdimm%d,memdev=pmem%d" % (i, i)]
+    return argv
+
+
 def patience(slow):
     """Kernel options for a slow guest: longer watchdogs than 20 s, and all reports of KASAN."""
     return "watchdog_thresh=%d kasan_multi_shot " % min(60, 10 * slow) if slow > 1 else ""
@@ -69,7 +82,7 @@ def command_line(guest, images, options, netdev):
     disk = "if=none,format=raw,readonly=on,file.locking=off,id=%s,file=%s"
     argv = base(options["accel"]) + [
         "-name", "%s.%s" % (options["name"], name),
-        "-smp", _cpus(options["smp"], options["accel"]), "-m", "%dM" % options["mem"],
+        "-smp", _cpus(options["smp"], options["accel"]), *_memory(options["mem"], options["pmem"]),
         "-kernel", images["kernel"], "-initrd", images["initrd"], "-append", append,
         "-drive", disk % ("root", images["root"]),
         "-device", "virtio-blk-pci,drive=root",

@@ -96,7 +96,8 @@ class Rig:
     """One rig. As a context manager it is up within the block."""
 
     def __init__(self, name=None, guests=2, smp=None, mem=None, mtu=1500, kernel=None,
-                 net="stream", append="", suite=None, systemd=False, share=None, containers=None):
+                 net="stream", append="", suite=None, systemd=False, share=None, containers=None,
+                 pmem=()):
         """mem: MiB per guest; smp: its CPUs; None: the kernel's default. suite: None is the host's.
 
         With kernel native or native-debug guests are User Mode Linux, otherwise QEMU.
@@ -104,6 +105,7 @@ class Rig:
         share: a folder of the host whose present contents guests have at /share.
         containers: one of CONTAINERS; QEMU guests have the roots of the other suites of these as
         disks.
+        pmem: the sizes of QEMU guests' NVDIMMs, persistent memory, in MiB.
         """
         self.name = name or default_name()
         paths.run_dir(self.name)  # refuses a bad name
@@ -118,7 +120,8 @@ class Rig:
         self.options = {"name": self.name, "smp": smp or (uml.cpus() if self._native else 1),
                         "mtu": mtu, "net": net, "append": append, "mem": mem or _mem(kernel),
                         "kernel": kernel, "suite": suite or apt.host_suite(), "slow": _slow(kernel),
-                        "systemd": systemd, "share": share and os.path.abspath(share)}
+                        "systemd": systemd, "share": share and os.path.abspath(share),
+                        "pmem": () if self._native else tuple(pmem)}
         others = CONTAINERS[containers] if containers and not self._native else ()
         self.options["containers"] = [other for other in others if other != self.options["suite"]]
         self.guests = {}

@@ -3,6 +3,7 @@
  * What is written is in the CPUs' caches, which are coherent: all that access the memory see it
  * already. So global visibility takes no more than order. Persistence takes time, in which no BH
  * runs: it is done in parts, between which the request waits (receive.c), and with it those behind.
+ * Memory on demand is asked at each part whether it is persistent; pinned memory was at registration.
  */
 #include <linux/libnvdimm.h>
 #include <linux/minmax.h>
@@ -36,41 +37,50 @@ static int write_back(void *arg, const void *p, size_t n)
 	return 0;
 }
 
-/* The part behind the first `from` bytes. Returns where it ends. */
-static u64 write_back_part(const struct tern_span *span, u64 from)
+/*
+ * The part behind the first *from bytes, which are then more. 0, -EAGAIN, -EFAULT; -EACCES: it is not
+ * all persistent memory.
+ */
+static int write_back_part(const struct roce_qp *qp, const struct tern_span *span, u64 *from)
 {
 	u64 n;
+	int err;
 
 	/* The region was replaced by a shorter one meanwhile, or the peer asks for less than before. */
-	if (from >= span->length)
-		return from;
-	n = min_t(u64, span->length - from, PART_BYTES);
-	tern_span_walk(span, from, n, write_back, NULL);
+	if (*from >= span->length)
+		return 0;
+	n = min_t(u64, span->length - *from, PART_BYTES);
+	err = tern_span_present(&qp->base.mem, span, *from, n, span->length - *from - n, 0);
+	if (err)
+		return err;
+	if (!tern_span_is_persistent(span, *from, n))
+		return -EACCES;
+	tern_span_walk(span, *from, n, write_back, NULL);
 	pmem_wmb();
-	return from + n;
+	*from += n;
+	return 0;
 }
 
 int roce_place_flush(struct roce_qp *qp, const struct rc_act *act)
 {
-	u64 from = qp->flushed;
 	struct tern_span span;
 	bool done = true;
 	int err;
 
-	qp->flushed = 0;
 	err = get_span(qp, act, &span);
-	if (err)
-		return err;
-	if (act->feth & FETH_PERSISTENT) {
-		from = write_back_part(&span, from);
-		done = from >= span.length;
-	} else {
-		wmb();
+	if (!err) {
+		if (act->feth & FETH_PERSISTENT) {
+			err = write_back_part(qp, &span, &qp->flushed);
+			done = qp->flushed >= span.length;
+		} else {
+			wmb();
+		}
+		tern_span_put(&span);
 	}
-	tern_span_put(&span);
-	if (!done)
-		qp->flushed = from;
-	return done;
+	/* Pages that are waited for do not begin it anew. */
+	if (err != -EAGAIN && (err || done))
+		qp->flushed = 0;
+	return err ?: done;
 }
 
 /* A payload of a few bytes from this host is always in one piece. */

@@ -60,7 +60,7 @@ class Lab:
     def __init__(self, rig_name, device, smp=None, mem=None, kernel=None, keep=False, **net):
         """net: more of the rig's options, such as net, mtu and containers."""
         self.device = device
-        self._options = {"smp": smp, "mem": mem, "kernel": kernel, **net}
+        self._options = {"smp": smp, "mem": mem, "kernel": kernel, "pmem": (32, 32), **net}
         self._name, self._keep = rig_name, keep
         self._rig = None
         self._ours = False
