@@ -66,14 +66,15 @@ static void fill_wr(struct wr *wr, u8 op, const struct tern_send_wqe *wqe)
 	}
 }
 
-void tern_wr_refuse(struct tern_sq *sq, struct wr *wr)
+/* The WQE that was taken last fails with LOC_QP_OP_ERR when every request before it is complete. */
+static void refuse_taken(struct tern_sq *sq, struct wr *wr)
 {
 	/* tern_wr_execute_local() has no such opcode. */
 	tern_sq_wqe(sq, sq->head - 1)->opcode = TERN_WR_OPCODES;
 	*wr = (struct wr){ .op = WR_LOCAL, .flags = WR_F_WAIT_ALL };
 }
 
-int tern_wr_take(struct tern_qp *qp, const u8 op_of[TERN_WR_OPCODES], struct wr *wr)
+int tern_wr_take(struct tern_qp *qp, const u8 op_of[TERN_WR_OPCODES], bool may_read, struct wr *wr)
 {
 	struct tern_send_wqe *wqe;
 	int ret = tern_sq_take(&qp->sq, qp->type, &wqe);
@@ -81,10 +82,14 @@ int tern_wr_take(struct tern_qp *qp, const u8 op_of[TERN_WR_OPCODES], struct wr 
 	if (ret == 0 || ret == -EOVERFLOW)
 		return ret;
 	if (ret < 0 || op_of[wqe->opcode] == TERN_WR_NO_OP) {
-		tern_wr_refuse(&qp->sq, wr);
+		refuse_taken(&qp->sq, wr);
 		return 1;
 	}
 	fill_wr(wr, op_of[wqe->opcode], wqe);
+	if (wr_has_response(wr) && !may_read) {
+		refuse_taken(&qp->sq, wr);
+		return 1;
+	}
 	tern_qp_count_request(qp, wqe->opcode);
 	return 1;
 }

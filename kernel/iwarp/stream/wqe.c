@@ -34,13 +34,11 @@ void iw_wqe_take_posted(struct iw_qp *qp)
 
 	/* No more than one run begins. */
 	while (iw_req_num_unsent(&qp->req) < IW_BUDGET_WQES && iw_wqe_is_posted(qp) &&
-	       (ret = tern_wr_take(&qp->base, iw_op_of, &wr)) != 0) {
+	       (ret = tern_wr_take(&qp->base, iw_op_of, iw_req_may_read(&qp->req), &wr)) != 0) {
 		if (ret < 0) {
 			iw_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;
 		}
-		if (wr_has_response(&wr) && !iw_req_may_read(&qp->req))
-			tern_wr_refuse(&qp->base.sq, &wr);
 		iw_req_post(&qp->req, &wr);
 		n++;
 	}

@@ -51,7 +51,7 @@ static void take_posted(struct roce_qp *qp)
 	int ret;
 
 	while (rc_req_num_unsent(req) < ROCE_BUDGET_WQES &&
-	       (ret = tern_wr_take(&qp->base, rc_op_of, &wr)) != 0) {
+	       (ret = tern_wr_take(&qp->base, rc_op_of, true, &wr)) != 0) {
 		if (ret < 0) {
 			roce_qp_fatal(qp, IB_EVENT_QP_FATAL);
 			return;

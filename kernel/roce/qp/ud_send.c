@@ -129,6 +129,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 		return -EAGAIN;
 	}
 sent:
+	tern_qp_count_request(&qp->base, wqe->opcode);
 	pacer_sent(&qp->ud_pacer, 1, bytes);
 	qp->base.attr.sq_psn = psn_add(qp->base.attr.sq_psn, 1);
 	return 0;
@@ -172,13 +173,10 @@ static enum roce_step send_next(struct roce_qp *qp, u32 *budget)
 		return ROCE_DONE;
 	}
 	wqe = tern_sq_wqe(sq, qp->ud_sending);
-	if (ret < 0) {
+	if (ret < 0)
 		wqe->opcode = TERN_WR_OPCODES;
-	} else {
-		if (send_one(qp, wqe, &status) == -EAGAIN)
-			return ROCE_BLOCKED;	/* draining stays on: room or a timer brings us back */
-		tern_qp_count_request(&qp->base, wqe->opcode);
-	}
+	else if (send_one(qp, wqe, &status) == -EAGAIN)
+		return ROCE_BLOCKED;	/* draining stays on: room or a timer brings us back */
 	return complete_one(qp, status, budget);
 }
 

@@ -3,12 +3,20 @@
 
 import json
 
+from vmtest import conformance
+
 PAIRS = ("tern-tern", "iwarp-iwarp")
 LIMIT = 120
 _ALL = ("tx_send_requests", "tx_write_requests", "tx_read_requests", "tx_atomic_requests",
         "tx_flush_requests", "tx_local_requests")
 # rping's server READs and WRITEs once for each of the client's messages.
 _MESSAGES = 50
+# Each posts a request that is refused: what counts none, in guest b.
+_REFUSED = {
+    "tern-tern": ("tx_send_requests", ("Datagram.by_an_address_handle_of_another_pd_fails",
+                                       "LOC_LEN_ERR.UD_send_longer_than_the_MTU")),
+    "iwarp-iwarp": ("tx_read_requests", ("LOC_QP_OP_ERR.RC_read_without_a_depth",)),
+}
 
 
 def _set(t, names):
@@ -60,6 +68,19 @@ def _check_counts(t):
            str(_shown(t)))
 
 
+def _check_refused(t):
+    counter, names = _REFUSED[t.pair]
+    _set(t, _ALL)
+    before = t.counters(t.b)
+    result, _, cases = conformance.run(t, t.b, "--gtest_filter=" + ":".join(names))
+    grown = t.counted_since(t.b, before)
+    t.case("requests are refused", len(cases) == len(names) and
+           all(case.ok and case.skipped is None for case in cases) and
+           grown["requests_sent"] >= len(names), result.out)
+    t.case("and are not counted as sent: " + counter, not grown[counter] and
+           not grown["tx_local_requests"], str(grown))
+
+
 def _check_sets(t):
     """A set of counters that QPs are bound to."""
     device = t.dev(t.b)
@@ -81,4 +102,5 @@ def run(t):
     t.undo = [lambda: _set(t, ())]
     _check_choice(t)
     _check_counts(t)
+    _check_refused(t)
     _check_sets(t)

@@ -153,6 +153,14 @@ CONFORM(LOC_LEN_ERR, UD_send_longer_than_the_MTU)
 		EXPECT_ERR(error, EINVAL);
 }
 
+CONFORM(LOC_QP_OP_ERR, RC_read_without_a_depth)
+{
+	LinkOptions options = impatient_link();
+	options.rd_atomic = 0;
+	Pair pair(bed, options);
+	pair.ends(pair.work(IBV_WR_RDMA_READ), IBV_WC_LOC_QP_OP_ERR);
+}
+
 CONFORM(LOC_QP_OP_ERR, RC_invalidation_of_an_unknown_key)
 {
 	Pair pair(bed);
