@@ -300,7 +300,8 @@ inline int wqe_encode_body(tern_send_wqe *wqe, const SendLimits &lim, SendBody b
 		return EINVAL;
 	for (int i = 0; i < wr.num_sge; i++) {
 		const ibv_sge &sge = wr.sg_list[i];
-		/* The verbs interface gives addresses as integers. NOLINTNEXTLINE(performance-no-int-to-ptr) */
+		/* The verbs interface gives addresses as integers. */
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 		auto *data = reinterpret_cast<const void *>(static_cast<uintptr_t>(sge.addr));
 		int err = wqe_add_inline(wqe, lim, data, sge.length);
 

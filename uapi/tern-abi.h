@@ -94,8 +94,8 @@ struct tern_sge {
 };
 
 /*
- * The lkey of the null region: at any address it gives zeros, and what is written there is discarded.
- * It is the same in all PDs, and no rkey. Other keys are above 0xff.
+ * The lkey of the null region: at any address it gives zeros, and what is written there is
+ * discarded. It is the same in all PDs, and no rkey. Other keys are above 0xff.
  */
 #define TERN_NULL_LKEY		0xff
 
@@ -332,11 +332,12 @@ struct tern_dm_resp {
 };
 
 /*
- * The driver's attribute of UVERBS_METHOD_DM_ALLOC, and the driver's method of UVERBS_OBJECT_DM, for
- * a process that was handed the command file and a handle. Both answer with struct tern_dm_resp.
+ * The driver's attribute of UVERBS_METHOD_DM_ALLOC, and the driver's method of UVERBS_OBJECT_DM,
+ * for a process that was handed the command file and a handle. Both answer with struct
+ * tern_dm_resp.
  */
 enum tern_dm_ids {
-	TERN_ATTR_ALLOC_DM_RESP		= 0x1000,	/* each the first of the driver's name space */
+	TERN_ATTR_ALLOC_DM_RESP		= 0x1000,	/* each the first of the driver's own */
 	TERN_METHOD_QUERY_DM		= 0x1000,
 	TERN_ATTR_QUERY_DM_HANDLE	= 0x1000,
 	TERN_ATTR_QUERY_DM_RESP		= 0x1001,

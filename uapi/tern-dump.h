@@ -29,7 +29,9 @@ struct tern_dump_hdr {
 	__u32 bytes;		/* of the whole structure, this header included */
 };
 
-/* A queue of WQEs. prod - taken: posted, and not begun. taken - retired: begun, and not complete. */
+/*
+ * A queue of WQEs. prod - taken: posted, and not begun. taken - retired: begun, and not complete.
+ */
 struct tern_dump_queue {
 	__u32 wqes;		/* that fit; 0: there is no such queue */
 	__u32 prod;		/* as the poster has published it, which may be nonsense */
@@ -68,7 +70,7 @@ struct tern_dump_qp {
 	__u32 expected_psn;	/* RoCE */
 	__u32 backlog_packets;	/* RoCE: received, and not handled yet */
 	__u32 kept_packets;	/* RoCE: of the request that waits, and of those behind it */
-	__u32 terminate;	/* iWARP: code of the Terminate sent, layer << 12 | type << 8 | code */
+	__u32 terminate;	/* iWARP: of the Terminate sent, layer << 12 | type << 8 | code */
 	__u32 reserved;		/* 0 */
 };
 

@@ -54,8 +54,8 @@ static inline bool tern_fault_is_pending(const struct tern_qp *qp)
 }
 
 /*
- * The access that left the note will not come again: qp goes to RESET, or lost what came. So that the
- * pages could not be had concerns no other access. run_lock held.
+ * The access that left the note will not come again: qp goes to RESET, or lost what came. So that
+ * the pages could not be had concerns no other access. run_lock held.
  */
 void tern_fault_forget(struct tern_qp *qp);
 

@@ -3,8 +3,9 @@
  * The numbers of SRQs, and how an XRC target comes by the SRQ that a request names. verbs/srq.c
  * makes and destroys SRQs.
  *
- * ib_core frees an SRQ, its CQ and its PD as soon as destroy returns. So a target looks up a handle,
- * which is freed by RCU, and holds a reference to it while it uses the SRQ. Destroy waits for that.
+ * ib_core frees an SRQ, its CQ and its PD as soon as destroy returns. So a target looks up a
+ * handle, which is freed by RCU, and holds a reference to it while it uses the SRQ. Destroy waits
+ * for that.
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>

@@ -72,7 +72,7 @@
 	X(TX_READS,		"tx_read_requests")				\
 	X(TX_ATOMICS,		"tx_atomic_requests")				\
 	X(TX_FLUSHES,		"tx_flush_requests")				\
-	X(TX_LOCAL,		"tx_local_requests")	/* executed here: binds, registrations, invalidations */
+	X(TX_LOCAL,		"tx_local_requests")	/* binds, registrations, invalidations */
 
 enum tern_counter {
 #define TERN_COUNTER_ENUM(id, name) TERN_CNT_##id,
@@ -101,7 +101,9 @@ u64 tern_stats_sum(const struct tern_stats __percpu *stats, enum tern_counter co
 /* And over all QPs of the device, whatever they were bound to. Sleeps. */
 u64 tern_stat(struct tern_dev *dev, enum tern_counter counter);
 
-/* A set with a number of its own, not 0. 0, -ENOMEM, -EBUSY. Process context, as all that follow. */
+/*
+ * A set with a number of its own, not 0. 0, -ENOMEM, -EBUSY. Process context, as all that follow.
+ */
 int tern_stats_set_create(struct tern_dev *dev, u32 *id);
 /* No QP is bound to it any more. Sleeps. */
 void tern_stats_set_destroy(struct tern_dev *dev, u32 id);

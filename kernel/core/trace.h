@@ -2,8 +2,8 @@
 /*
  * Trace events of QPs, whatever their transport: what became of a packet, a work request, a state.
  * Those of one transport are in roce/qp/trace.h, iwarp/stream/trace.h and iwarp/cm/trace.h.
- * Documentation/tracing.md says what each means. The engines have none: their callers tell what an engine decided. An event
- * that is off is a branch that the kernel patches out.
+ * Documentation/tracing.md says what each means. The engines have none: their callers tell what an
+ * engine decided. An event that is off is a branch that the kernel patches out.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM tern

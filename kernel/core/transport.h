@@ -82,7 +82,7 @@ struct tern_transport_ops {
 	/* How a QP's messages go, for people to read. NULL, also as a result: nothing to say. */
 	const char *(*qp_way)(const struct tern_qp *qp);
 	void (*qp_query)(struct tern_qp *qp, struct ib_qp_attr *attr, int mask);
-	/* For a raw dump: tern_qp_dump(), and what only the transport knows. The rest of *dump is 0. */
+	/* For a raw dump: tern_qp_dump(), and what only the transport knows. Else *dump is 0. */
 	void (*qp_dump)(struct tern_qp *qp, struct tern_dump_qp *dump);
 	/* The QP is unpublished. After return nothing touches its queues or CQs. */
 	void (*qp_quiesce)(struct tern_qp *qp);
@@ -96,7 +96,7 @@ struct tern_transport_ops {
 	 */
 	void (*qp_doorbell)(struct tern_qp *qp);
 
-	/* Pages on demand have come for a run that was blocked. Process context. NULL: no such pages. */
+	/* Pages have come for a run that was blocked. Process context. NULL: none on demand. */
 	void (*qp_resume)(struct tern_qp *qp);
 
 	/* UD. All NULL: the device has no address handles and no multicast. */

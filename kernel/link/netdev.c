@@ -44,7 +44,8 @@ int tern_netdev_check(const struct net_device *netdev, const struct tern_transpo
 		       name, netdev->name);
 		return -EINVAL;
 	}
-	if (!transport->any_netdev && (netdev->type != ARPHRD_ETHER || netdev->addr_len != ETH_ALEN)) {
+	if (!transport->any_netdev &&
+	    (netdev->type != ARPHRD_ETHER || netdev->addr_len != ETH_ALEN)) {
 		pr_err("tern: %s: %s is not an Ethernet interface; links of type tern_iwarp take any\n",
 		       name, netdev->name);
 		return -EINVAL;

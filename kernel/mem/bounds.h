@@ -55,7 +55,10 @@ static inline u64 mem_block_run(u64 off, u64 left, u32 shift)
 	return run < left ? run : left;
 }
 
-/* Memory of any length and alignment. Pieces of an array follow each other without a gap in offsets. */
+/*
+ * Memory of any length and alignment. Pieces of an array follow each other without a gap in
+ * offsets.
+ */
 struct mem_piece {
 	void *kva;
 	u64 end;		/* offset of the byte behind it */

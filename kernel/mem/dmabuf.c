@@ -44,7 +44,9 @@ void tern_dmabuf_unlock(struct tern_dmabuf *dmabuf)
 		dma_resv_unlock(dmabuf->buf->resv);
 }
 
-/* The exporter holds the reservation lock, and may be about to free memory: nothing is allocated. */
+/*
+ * The exporter holds the reservation lock, and may be about to free memory: nothing is allocated.
+ */
 static void dmabuf_revoke(struct dma_buf_attachment *attach)
 {
 	struct tern_dmabuf *dmabuf = attach->importer_priv;
@@ -79,8 +81,8 @@ static struct dma_buf *dmabuf_open(int fd, u64 offset, u64 length, int access)
 }
 
 /*
- * An exporter that never moves its buffers gets a static attachment: for a dynamic one older kernels
- * would map them for DMA.
+ * An exporter that never moves its buffers gets a static attachment: for a dynamic one older
+ * kernels would map them for DMA.
  */
 static int dmabuf_attach(struct tern_dmabuf *dmabuf, struct device *dev)
 {

@@ -9,7 +9,10 @@ struct tern_dmabuf;
 struct tern_keys;
 struct tern_region;
 
-/* Rights that such a region may have. No window is bound to it: a revocation does not look for them. */
+/*
+ * Rights that such a region may have. No window is bound to it: a revocation does not look for
+ * them.
+ */
 #define TERN_DMABUF_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |	\
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 

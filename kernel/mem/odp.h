@@ -53,7 +53,9 @@ enum tern_odp_advice {
 int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq);
 /* Undoes attach; no span and no fault is under way. NULL: nothing. Sleeps. */
 void tern_odp_free(struct tern_odp *odp);
-/* The region is dead: a kernel thread that waits for a page of it waits no longer. Process context. */
+/*
+ * The region is dead: a kernel thread that waits for a page of it waits no longer. Process context.
+ */
 void tern_odp_stop(struct tern_odp *odp);
 
 /* A span begins, or -EAGAIN: an invalidation is under way. Any context up to softirq. */
@@ -86,7 +88,9 @@ bool tern_odp_is_persistent(const struct tern_odp *odp, u64 addr, u64 n);
  * returned. NULL: there is no such region any more. Any context up to softirq.
  */
 struct workqueue_struct *tern_odp_fault_prepare(struct tern_keys *keys, struct tern_fault *fault);
-/* Brings in the pages of a note. 0, or why the access must fail. Sleeps, as long as a page takes. */
+/*
+ * Brings in the pages of a note. 0, or why the access must fail. Sleeps, as long as a page takes.
+ */
 int tern_odp_fault(struct tern_fault *fault);
 
 /*

@@ -11,8 +11,8 @@
 
 /*
  * A gather/scatter list, walked mostly forwards. It caches its current SGE and that one's span.
- * begin and end are called within one batch. begin takes all of the list for touched in the end: memory
- * on demand is brought in for it. A caller that knows better sets `until`.
+ * begin and end are called within one batch. begin takes all of the list for touched in the end:
+ * memory on demand is brought in for it. A caller that knows better sets `until`.
  */
 struct tern_sgl {
 	const struct tern_mem_ctx *ctx;

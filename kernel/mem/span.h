@@ -51,9 +51,9 @@ void tern_span_put(struct tern_span *span);
 
 /*
  * Before [off, off + n) of a span is touched: are its pages there? more: bytes of the span behind
- * them that are touched next. need: as above. 0, always except of memory on demand; -EAGAIN: not now,
- * the access ends without effect; -EFAULT: they cannot be had. core/fault.h says what to do after
- * -EAGAIN.
+ * them that are touched next. need: as above. 0, always except of memory on demand; -EAGAIN: not
+ * now, the access ends without effect; -EFAULT: they cannot be had. core/fault.h says what to do
+ * after -EAGAIN.
  */
 int tern_span_present(const struct tern_mem_ctx *ctx, const struct tern_span *span, u64 off, u64 n,
 		      u64 more, u32 need);
@@ -73,7 +73,8 @@ void tern_span_write(const struct tern_span *span, u64 off, const void *src, siz
 void tern_span_read(const struct tern_span *span, u64 off, void *dst, size_t n);
 /*
  * One access to [off, off + n) of the range, without keeping a span: get, present, write or read,
- * put. The rest of the range is touched next. Also -ERANGE if [off, off + n) is not within the range.
+ * put. The rest of the range is touched next. Also -ERANGE if [off, off + n) is not within the
+ * range.
  */
 int tern_span_write_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 length, u32 need,
 			 u64 off, const void *src, size_t n);
@@ -85,7 +86,9 @@ int tern_span_read_once(const struct tern_mem_ctx *ctx, u32 key, u64 va, u64 len
  */
 typedef int (*tern_mem_fn)(void *arg, const void *p, size_t n);
 int tern_span_walk(const struct tern_span *span, u64 off, size_t n, tern_mem_fn fn, void *arg);
-/* Store the span's first 8 bytes at once, behind all earlier writes. Aligned, or -EINVAL; present. */
+/*
+ * Store the span's first 8 bytes at once, behind all earlier writes. Aligned, or -EINVAL; present.
+ */
 int tern_span_store(const struct tern_span *span, u64 value);
 /* 8-byte aligned, or -EINVAL. Present. Atomic against the CPU's own 64-bit atomics. */
 int tern_span_atomic(const struct tern_span *span, const struct atomic_op *op, u64 *orig);

@@ -20,8 +20,8 @@ enum {
 };
 
 /*
- * How many bytes the GRH at p announces behind itself, from BTH to ICRC. 0: it is of another version
- * or protocol. Reads GRH_BYTES.
+ * How many bytes the GRH at p announces behind itself, from BTH to ICRC. 0: it is of another
+ * version or protocol. Reads GRH_BYTES.
  */
 static inline u32 grh_announces(const u8 *p)
 {

@@ -469,7 +469,7 @@ static bool is_quoted(const struct iw_sqe *s, u32 slot, const struct rdmap_quote
 		       seg->to - s->wr.va < s->wr.length;
 	case RDMAP_READ_REQ:
 	case RDMAP_ATOMIC_REQ:
-		/* siw quotes a READ that it began to answer with a wrong MSN, but the right sink. */
+		/* siw quotes a READ that it began to answer by the right sink, but a wrong MSN. */
 		return wr_has_response(&s->wr) &&
 		       (quote->has_read ? slot == quote->read.sink_stag : s->msn == seg->msn);
 	case RDMAP_SEND:

@@ -297,9 +297,9 @@ void iw_req_fail(struct iw_req *q, struct iw_resp *r, u32 slot, enum wr_status s
 
 /*
  * The peer terminated the stream with code; of the Terminate's payload, bytes are readable at p. If
- * code says that something of ours was wrong, one request fails: the one that is quoted, or, if that
- * is complete or none is quoted, the oldest incomplete one that was sent. None if what is quoted is
- * an answer of ours.
+ * code says that something of ours was wrong, one request fails: the one that is quoted, or, if
+ * that is complete or none is quoted, the oldest incomplete one that was sent. None if what is
+ * quoted is an answer of ours.
  */
 void iw_req_terminated(struct iw_req *q, int code, const u8 *p, u32 bytes);
 

@@ -97,7 +97,8 @@ u32 mpa_frame_build(u8 *p, struct mpa_frame *f)
 		     (f->reject ? MPA_F_REJECT : 0) | (f->enhanced ? MPA_F_ENHANCED : 0) |
 		     (f->long_fpdus ? MPA_F_LONG : 0));
 	p[17] = f->revision;
-	put_unaligned_be16((u16)(f->private_bytes + (f->enhanced ? MPA_ENHANCED_BYTES : 0)), p + 18);
+	put_unaligned_be16((u16)(f->private_bytes + (f->enhanced ? MPA_ENHANCED_BYTES : 0)),
+			   p + 18);
 	if (f->enhanced) {
 		put_unaligned_be16((u16)((f->ird & MPA_DEPTH_MASK) |
 					 (f->p2p ? MPA_IRD_P2P : 0) |

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * How fast a QP sends: a bucket that fills at the QP's rate, up to a burst, and that each packet
- * takes its bytes from. So in no time t does more leave than the burst and what the rate gives in t.
- * The bucket is kept as the moment at which it is full.
+ * takes its bytes from. So in no time t does more leave than the burst and what the rate gives in
+ * t. The bucket is kept as the moment at which it is full.
  *
  * Once it has not enough for a packet, nothing leaves until it is half full: packets go in batches,
  * and timers and acknowledges are few.

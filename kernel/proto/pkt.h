@@ -38,7 +38,8 @@ enum aeth_syndrome {
 
 static inline bool aeth_is_nak(u8 syndrome)
 {
-	return (syndrome & AETH_TYPE_MASK) == AETH_NAK || (syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK;
+	return (syndrome & AETH_TYPE_MASK) == AETH_NAK ||
+	       (syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK;
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a requester hears, or does not; the contract is in rc_ack.h. rc_req.c has the ring, and sends
- * what this file goes back to.
+ * What a requester hears, or does not; the contract is in rc_ack.h. rc_req.c has the ring, and
+ * sends what this file goes back to.
  */
 #include "rc_ack.h"
 #include "rc_sqe.h"

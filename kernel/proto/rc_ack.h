@@ -45,8 +45,8 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act);
 void rc_req_unsend(struct rc_req *q, u32 psn);
 
 /*
- * The response for psn, which is the expected one, could not be taken in now: it is asked for again.
- * No retry is counted, nor for what else was asked for and comes meanwhile.
+ * The response for psn, which is the expected one, could not be taken in now: it is asked for
+ * again. No retry is counted, nor for what else was asked for and comes meanwhile.
  */
 void rc_req_ask_again(struct rc_req *q, u32 psn);
 

@@ -75,7 +75,8 @@ static bool sqe_begin(struct rc_req *q, struct rc_sqe *s)
 
 	s->npkts = psn_message_pkts(s->wr.length, q->cfg.pmtu);
 	/* Nothing may lie 2^23 PSNs or more ahead of the oldest unacknowledged one. */
-	if (rc_psns_since(q->psn_next, q->psn_una) + (s->wr.op == WR_READ ? s->npkts : 1) > PSN_HALF)
+	if (rc_psns_since(q->psn_next, q->psn_una) + (s->wr.op == WR_READ ? s->npkts : 1) >
+	    PSN_HALF)
 		return false;
 	/* two requests in flight keep the responder busy, if it allows two */
 	s->read_pkts = rc_window_usual(&q->window);

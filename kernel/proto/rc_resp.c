@@ -67,8 +67,8 @@ static bool payload_ok(const struct rc_resp *r, const struct pkt *k)
 }
 
 /*
- * Position in the message and payload length (IBTA 9.7.4.1.4 and .5); the same for all services. All
- * of an XRC message is for one SRQ.
+ * Position in the message and payload length (IBTA 9.7.4.1.4 and .5); the same for all services.
+ * All of an XRC message is for one SRQ.
  */
 static bool sequence_ok(const struct rc_resp *r, const struct pkt *k)
 {

@@ -57,8 +57,8 @@
  */
 #define PACER_PKT_BYTES		64
 /*
- * Nanoseconds at the rate: the burst of a program that names none. A timer that is late by less than
- * half of it loses nothing of the rate. Not measured.
+ * Nanoseconds at the rate: the burst of a program that names none. A timer that is late by less
+ * than half of it loses nothing of the rate. Not measured.
  */
 #define PACER_BURST_NS		2000000
 /*

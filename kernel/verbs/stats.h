@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters for `rdma statistic` and sysfs: the port's, and those of QPs bound to a set of their own. */
+/*
+ * Counters for `rdma statistic` and sysfs: the port's, and those of QPs bound to a set of their
+ * own.
+ */
 #ifndef TERN_VERBS_STATS_H
 #define TERN_VERBS_STATS_H
 

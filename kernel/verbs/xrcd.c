@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XRC domains: only an identity. An XRC target finds the SRQs of its own domain. ib_core knows which
- * programs share a domain, and which QPs and SRQs are in it.
+ * XRC domains: only an identity. An XRC target finds the SRQs of its own domain. ib_core knows
+ * which programs share a domain, and which QPs and SRQs are in it.
  */
 #include "core/device.h"
 #include "core/quota.h"

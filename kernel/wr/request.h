@@ -15,8 +15,9 @@
 /*
  * Takes the next WQE that was posted to qp. op_of: enum wr_op of each opcode, or TERN_WR_NO_OP.
  * may_read: may a request have a response (wr_has_response())? A WQE that is malformed, has no
- * request or may not have its response becomes one that fails with LOC_QP_OP_ERR in its order, and is
- * no request that counts. 1: taken. 0: none is posted. -EOVERFLOW: the ring is broken. run_lock held.
+ * request or may not have its response becomes one that fails with LOC_QP_OP_ERR in its order, and
+ * is no request that counts. 1: taken. 0: none is posted. -EOVERFLOW: the ring is broken. run_lock
+ * held.
  */
 int tern_wr_take(struct tern_qp *qp, const u8 op_of[TERN_WR_OPCODES], bool may_read, struct wr *wr);
 

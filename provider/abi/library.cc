@@ -181,7 +181,9 @@ const char *set_ops(ibv_context *context, const verbs_context_ops &ops)
 	const size_t vctx_bytes = library.release->context_offset + sizeof(ibv_context);
 	size_t sz;
 
-	/* The member before the public context: the size that the library gave its verbs_context. */
+	/*
+	 * The member before the public context: the size that the library gave its verbs_context.
+	 */
 	memcpy(&sz, reinterpret_cast<char *>(context) - sizeof(sz), sizeof(sz));
 	if (sz != vctx_bytes)
 		return "its struct verbs_context is laid out differently";

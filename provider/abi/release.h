@@ -50,8 +50,8 @@ inline constexpr size_t kRoomForMore = 32;
 inline constexpr size_t kMutexMore = sizeof(pthread_mutex_t) - 40;
 
 /*
- * Where verbs_qp's comp_mask may be: before 44, in 44, and since. It differs between releases of one
- * private ABI and one public level, because ibv_qp_ex grew.
+ * Where verbs_qp's comp_mask may be: before 44, in 44, and since. It differs between releases of
+ * one private ABI and one public level, because ibv_qp_ex grew.
  */
 inline constexpr size_t kQpCompMaskOffsets[] = {344 + kMutexMore, 352 + kMutexMore,
 						360 + kMutexMore};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A requester whose peer answers anything. check() and the code at each verdict test the invariants. */
+/*
+ * A requester whose peer answers anything. check() and the code at each verdict test the
+ * invariants.
+ */
 #ifndef TERN_FUZZ_RC_REQUESTER_H
 #define TERN_FUZZ_RC_REQUESTER_H
 

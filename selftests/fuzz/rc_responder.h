@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A responder whose peer asks for anything. check() and the code at each verdict test the invariants. */
+/*
+ * A responder whose peer asks for anything. check() and the code at each verdict test the
+ * invariants.
+ */
 #ifndef TERN_FUZZ_RC_RESPONDER_H
 #define TERN_FUZZ_RC_RESPONDER_H
 

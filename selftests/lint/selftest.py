@@ -317,6 +317,14 @@ class Length(Breaches):
         self.allows(wrapped % self.function(length.MOST))
         self.finds(wrapped % self.function(length.MOST + 1), "provider/a.cc:3: f()")
 
+    def test_columns(self):
+        width = length.COLUMNS - 6
+        for path in ("kernel/a.c", "uapi/a.h", "selftests/a.cc"):
+            self.allows("--- %s\n/* %s */\n" % (path, "w" * width))
+            self.finds("--- %s\n\n/* %s */\n" % (path, "w" * (width + 1)), path + ":2: it has 101")
+        self.finds("--- kernel/a.c\nint a;" + "\t" * 12 + "/* six */\n", "kernel/a.c:1: it has 105")
+        self.allows('--- kernel/a.c\n\tpr_err("%s");\n' % ("w" * width))
+
 
 class Prose(Breaches):
     RIGHT = """

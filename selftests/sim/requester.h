@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The sending half of an endpoint: executes what rc_req.c and rc_ack.c decide and checks it against the ledger.
- * Every completion is checked for order, status and effect; every packet for fences, window and
- * READ depth.
+ * The sending half of an endpoint: executes what rc_req.c and rc_ack.c decide and checks it against
+ * the ledger. Every completion is checked for order, status and effect; every packet for fences,
+ * window and READ depth.
  */
 #ifndef TERN_SIM_REQUESTER_H
 #define TERN_SIM_REQUESTER_H

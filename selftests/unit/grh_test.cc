@@ -20,7 +20,8 @@ constexpr std::array<u8, GID_BYTES> kSgid = {0, 0, 0,	 0,    0,   0, 0, 0,
 constexpr std::array<u8, GID_BYTES> kDgid = {0, 0, 0,	 0,    0,   0, 0, 0,
 					     0, 0, 0xff, 0xff, 192, 0, 2, 2};
 
-// An RC SEND ONLY of "hello", every byte written out; the ICRC is zlib's CRC-32 of the masked bytes.
+// An RC SEND ONLY of "hello", every byte written out; the ICRC is zlib's CRC-32 of the masked
+// bytes.
 const Bytes kFrame = {
 	0x66, 0x81, 0x23, 0x45, 0x00, 0x18, 0x1b, 0x40, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xc0, 0x00, 0x02, 0x01, 0x00, 0x00,

@@ -143,8 +143,8 @@ TEST_F(RcReq, LostReadResponseAsksForTheRestOnly)
 	EXPECT_EQ(reap(), (Completions{{0, 0}}));
 }
 
-// A response that could not be taken in is asked for again. What the peer had sent behind it says that
-// it was lost, before and after it comes again; no retry is counted for that.
+// A response that could not be taken in is asked for again. What the peer had sent behind it says
+// that it was lost, before and after it comes again; no retry is counted for that.
 TEST_F(RcReq, AskingAgainForAReadResponseIsNoRetry)
 {
 	q.retry_left = 0;

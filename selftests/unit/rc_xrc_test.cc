@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Extended reliable connection: what differs from RC. The opcodes, and the SRQ that a request names.
+// Extended reliable connection: what differs from RC. The opcodes, and the SRQ that a request
+// names.
 #include "proto/rc_ack.h"
 
 #include "rc_resp_fixture.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Trace events of iWARP's connections. Those of QPs are in core/trace.h and iwarp/stream/trace.h. */
+/*
+ * Trace events of iWARP's connections. Those of QPs are in core/trace.h and iwarp/stream/trace.h.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM tern
 

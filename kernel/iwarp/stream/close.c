@@ -43,8 +43,9 @@ void iw_close_look(struct iw_qp *qp, struct sock *sk, struct iw_close *close)
 	iw_sock_lock(sk);
 	iw_run(qp, sk, IW_SETTLE);
 	/*
-	 * Bytes before the peer's FIN are taken first; the run that takes them has the endpoint look
-	 * again. Unless our end is decided, too, and there is no receive for them: they are dropped.
+	 * Bytes before the peer's FIN are taken first; the run that takes them has the endpoint
+	 * look again. Unless our end is decided, too, and there is no receive for them: they are
+	 * dropped.
 	 */
 	unread = READ_ONCE(qp->rx_pending);
 	close->wanted = unread && !READ_ONCE(qp->rx_waits);

@@ -14,7 +14,8 @@
 #include "roce/qp/ud_recv.h"
 #include "uncleared.h"
 
-static __always_inline enum tern_drop drop_reason(const struct roce_qp *qp, const struct roce_rx *rx)
+static __always_inline enum tern_drop drop_reason(const struct roce_qp *qp,
+						  const struct roce_rx *rx)
 {
 	enum ib_qp_state state = READ_ONCE(qp->base.state);
 	const struct pkt *k = &rx->k;

@@ -131,8 +131,8 @@ static bool packets_wait(const struct roce_qp *qp)
 }
 
 /*
- * Datagrams do not wait here: if the other QP is busy, or packets wait for it, or this one would wait
- * for pages, it goes by the stack, and so does the rest of the batch behind it.
+ * Datagrams do not wait here: if the other QP is busy, or packets wait for it, or this one would
+ * wait for pages, it goes by the stack, and so does the rest of the batch behind it.
  */
 int roce_local_datagram(struct roce_qp *qp, const struct roce_path *path, struct pkt *k,
 			struct tern_send_wqe *wqe)

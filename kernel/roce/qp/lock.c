@@ -16,10 +16,10 @@ static DEFINE_SPINLOCK(wait_lock);
 int roce_wq_create(void)
 {
 	/*
-	 * Per CPU: a QP goes on where it was interrupted, with warm caches. One worker of a CPU at a
-	 * time, of a program's priority: what programs have it do takes no more of a CPU than one of
-	 * them may, with however many QPs. No work waits for another's. Writeback to storage behind a
-	 * QP waits for it: it allocates nothing that would wait for that.
+	 * Per CPU: a QP goes on where it was interrupted, with warm caches. One worker of a CPU at
+	 * a time, of a program's priority: what programs have it do takes no more of a CPU than one
+	 * of them may, with however many QPs. No work waits for another's. Writeback to storage
+	 * behind a QP waits for it: it allocates nothing that would wait for that.
 	 */
 	roce_wq = alloc_workqueue("tern_roce", WQ_PERCPU | WQ_CPU_INTENSIVE | WQ_MEM_RECLAIM, 1);
 	return roce_wq ? 0 : -ENOMEM;

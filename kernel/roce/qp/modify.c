@@ -246,7 +246,10 @@ static int prepare_change(struct roce_qp *qp, struct change *change)
 	return 0;
 }
 
-/* SQE is left with nothing of what came before in the engine, which begins anew. run_lock held, with breaks. */
+/*
+ * SQE is left with nothing of what came before in the engine, which begins anew. run_lock held,
+ * with breaks.
+ */
 static void reap_before_sqe_ends(struct roce_qp *qp)
 {
 	struct tern_qp *base = &qp->base;

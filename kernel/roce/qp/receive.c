@@ -70,7 +70,10 @@ static bool keep_packet(struct roce_qp *qp, const struct roce_rx *rx, bool first
 	return skb;
 }
 
-/* The sender of this host brings it again: when it is called, or looks by itself. A datagram by the stack. */
+/*
+ * The sender of this host brings it again: when it is called, or looks by itself. A datagram by the
+ * stack.
+ */
 static void have_it_brought_again(struct roce_qp *qp, const struct roce_rx *rx, bool calls)
 {
 	rx->src->waits = true;
@@ -97,7 +100,8 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 {
 	if (!tern_fault_is_pending(&qp->base))
 		return false;
-	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns && !skb_queue_empty(&qp->kept)) {
+	if (qp->pages_until_ns && roce_now(qp) >= qp->pages_until_ns &&
+	    !skb_queue_empty(&qp->kept)) {
 		/* It may take for ever. They are lost, as on the wire; RC sends them again. */
 		trace_tern_rx_drop(qp->base.dev, qp->base.qpn, 0, 0, TERN_DROP_NO_PAGES);
 		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive WQEs, and requests that are kept: one that finds no receive WQE, waits for pages on demand
- * or is executed in parts, and those that come behind it. Answers go past. Each run of the QP tries
- * the first of them again (dispatch.c), and the timer sees to it that there is one. Everything here:
- * run lock held, BHs off.
+ * Receive WQEs, and requests that are kept: one that finds no receive WQE, waits for pages on
+ * demand or is executed in parts, and those that come behind it. Answers go past. Each run of the
+ * QP tries the first of them again (dispatch.c), and the timer sees to it that there is one.
+ * Everything here: run lock held, BHs off.
  */
 #ifndef TERN_ROCE_QP_RECEIVE_H
 #define TERN_ROCE_QP_RECEIVE_H
@@ -33,7 +33,10 @@ int roce_take_recv_or_wait(struct roce_qp *qp, const struct roce_rx *rx);
  * too; how much may wait is bounded (wire/room.h), and for how long is not.
  */
 void roce_keep_for_pages(struct roce_qp *qp, const struct roce_rx *rx);
-/* Do kept requests wait for pages still? Of connected QPs they are dropped after RC_RESP_RECV_WAIT_NS. */
+/*
+ * Do kept requests wait for pages still? Of connected QPs they are dropped after
+ * RC_RESP_RECV_WAIT_NS.
+ */
 bool roce_wait_for_pages(struct roce_qp *qp);
 
 /* A request or a datagram comes while qp->kept is not empty: it waits behind those. */

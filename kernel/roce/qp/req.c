@@ -90,7 +90,7 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run)
 			return ROCE_MORE;
 		if (!rc_req_next(req, rc_req_needs_time(req) ? roce_now(qp) : 0,
 				 max_pkts(qp, *budget), run))
-			/* The engine may have passed by what was already executed, up to the end. */
+			/* The engine may have passed by all that was already executed. */
 			return rc_req_has_unsent(req) ? ROCE_BLOCKED : ROCE_DONE;
 		if (run->kind != RUN_LOCAL)
 			return ROCE_NEXT;
@@ -139,7 +139,8 @@ static void note_answer(const struct roce_qp *qp, const struct pkt *k, enum rc_e
 		trace_tern_nak_rcvd(qp, k->psn, k->syndrome);
 }
 
-static int place_response(struct roce_qp *qp, const struct roce_rx *rx, const struct rc_req_act *act)
+static int place_response(struct roce_qp *qp, const struct roce_rx *rx,
+			  const struct rc_req_act *act)
 {
 	struct tern_send_wqe *wqe = tern_sq_wqe(&qp->base.sq, act->slot);
 	struct tern_sgl sgl;

@@ -198,7 +198,8 @@ static void carry_out_place(struct roce_qp *qp, const struct roce_rx *rx, const 
 	}
 	count_request(qp, k);
 	rc_resp_commit(&qp->resp, k, act, 0);
-	if (k->ack_req && roce_is_reliable(qp) && !roce_rx_is_local(rx) && ack_hold_watches(&qp->hold))
+	if (k->ack_req && roce_is_reliable(qp) && !roce_rx_is_local(rx) &&
+	    ack_hold_watches(&qp->hold))
 		ack_hold_message(&qp->hold, roce_now(qp));
 	if (act->complete_recv)
 		complete_recv(qp, k, act);
@@ -310,7 +311,10 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	if (act.take_recv)
 		roce_target_begin(qp, k->srqn);
 	if (!roce_borrow(qp, k->srqn)) {
-		/* As adapters have it: an invalid XRCETH, or an SRQ out of the domain, is refused access. */
+		/*
+		 * As adapters have it: an invalid XRCETH, or an SRQ out of the domain, is refused
+		 * access.
+		 */
 		fail_request(qp, k, RC_FAIL_ACCESS);
 		return;
 	}

@@ -24,7 +24,9 @@
 #include "roce/wire/skb.h"
 #include "roce/wire/upcalls.h"
 
-/* How often others than posters go on with copying, and how many QPs one call runs besides its own. */
+/*
+ * How often others than posters go on with copying, and how many QPs one call runs besides its own.
+ */
 #define LOCAL_ROUNDS	8
 #define LOCAL_CHAIN	8
 /*
@@ -156,7 +158,9 @@ static void visit_qp(struct roce_qp *qp, struct visit *visit, struct roce_qp **n
 		local_bh_enable();
 		if (!visit->posted)
 			continue;
-		/* This may take long: the peer, if it has work of its own, does not wait for that. */
+		/*
+		 * This may take long: the peer, if it has work of its own, does not wait for that.
+		 */
 		if (again && visit->rounds && *next) {
 			roce_kick_later(*next);
 			*next = NULL;
@@ -348,7 +352,9 @@ void roce_run_init(struct roce_qp *qp)
 
 void roce_run_stop(struct roce_qp *qp)
 {
-	/* dead: the item starts no timer, so that the timer, which may start the item, ends first */
+	/*
+	 * dead: the item starts no timer, so that the timer, which may start the item, ends first
+	 */
 	hrtimer_cancel(&qp->timer);
 	cancel_work_sync(&qp->work);
 	roce_backlog_purge(qp);

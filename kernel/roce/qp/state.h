@@ -28,8 +28,8 @@ struct roce_local {
 	bool open;		/* deliver to `to`, locked besides this QP; NULL: there is none */
 	struct roce_qp *to;
 	bool peer_waits;	/* with a request, for a receive WQE or pages */
-	bool brings_again;	/* the peer had no receive WQE for our request, or is not done with it */
-	bool short_held;	/* the holder of this QP's run lock delivers something short to it */
+	bool brings_again;	/* the peer had no receive WQE for it, or is not done with it */
+	bool short_held;	/* its run lock's holder delivers something short to it */
 	u32 unanswered;		/* while open: requests whose acknowledge is still to be fetched */
 	struct rc_window wire_window;	/* while req: the window to go back to */
 	struct roce_qp *next;	/* referenced: to be run once this QP's run lock is free */
@@ -64,9 +64,9 @@ struct roce_qp {
 	bool last_wqe_told;		/* SRQ: in ERR, and the event was raised */
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy; any context adds to it */
-	struct sk_buff_head kept;	/* a request that waits or is not done (receive.h), and those behind it */
+	struct sk_buff_head kept;	/* receive.h: a request that waits, and those behind it */
 	bool recv_called;		/* TERN_RING_F_KICK is set for them */
-	u64 pages_until_ns;		/* how long they wait for pages on demand; 0: for none, or without an end */
+	u64 pages_until_ns;		/* how long they wait for pages; 0: for none, or for ever */
 	struct hrtimer timer;
 	u64 timer_ns;			/* what it is set for; 0: off */
 	u64 now_ns;			/* roce_now(); 0: to be asked for */

@@ -18,8 +18,8 @@ bool roce_target_borrow(struct roce_qp *qp, u32 srqn);
 void roce_target_give_back(struct roce_qp *qp);
 
 /*
- * A target gets a receive queue, a CQ and a PD, until roce_give_back(): those of this SRQ. False: its
- * domain has no such SRQ. Other QPs have their own.
+ * A target gets a receive queue, a CQ and a PD, until roce_give_back(): those of this SRQ. False:
+ * its domain has no such SRQ. Other QPs have their own.
  */
 static inline bool roce_borrow(struct roce_qp *qp, u32 srqn)
 {

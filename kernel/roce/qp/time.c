@@ -10,8 +10,9 @@
 #include "roce/qp/time.h"
 
 /*
- * From a run that could not do what was due to the next look. The timer must not fire again at once:
- * the softirq that runs it would never end, and what the QP waits for may need its CPU. Not measured.
+ * From a run that could not do what was due to the next look. The timer must not fire again at
+ * once: the softirq that runs it would never end, and what the QP waits for may need its CPU. Not
+ * measured.
  */
 #define BLOCKED_LOOK_NS	NSEC_PER_MSEC
 
@@ -37,7 +38,7 @@ void roce_timer_arm(struct roce_qp *qp)
 
 	if (roce_is_connected(qp) && qp->req_ready)
 		want = earlier_of(rc_req_deadline(&qp->req), want);
-	/* a NAK or a READ response may have taken the place of the ACK that waited, or come before it */
+	/* a NAK or READ response may have taken the place of the ACK that waited, or preceded it */
 	if (!rc_resp_owes_ack_only(&qp->resp))
 		ack_hold_cancel(&qp->hold);
 	want = earlier_of(ack_hold_deadline(&qp->hold), want);

@@ -21,8 +21,8 @@
 #define QKEY_OF_QP	0x80000000u	/* IBTA 10.2.5: the sender's own Q_Key instead */
 
 /* Path and headers of a WQE. False: it cannot be sent (AH gone or of another PD). */
-static bool make_datagram(struct roce_qp *qp, const struct tern_send_wqe *wqe, struct roce_path *path,
-			  struct pkt *k)
+static bool make_datagram(struct roce_qp *qp, const struct tern_send_wqe *wqe,
+			  struct roce_path *path, struct pkt *k)
 {
 	const struct tern_av *av;
 	bool ok;

@@ -78,7 +78,10 @@ enum roce_way roce_way_of_answers(struct roce_qp *qp)
 	}
 	if (!roce_peer_open(qp, dev))
 		return ROCE_WAY_WAIT;
-	/* For what the answers bring. To itself: this run goes on with that, however often it is tried. */
+	/*
+	 * For what the answers bring. To itself: this run goes on with that, however often it is
+	 * tried.
+	 */
 	if (qp->local.to && qp->local.to != qp)
 		roce_mark(qp->local.to, TERN_QP_MARK_SEND);
 	return ROCE_WAY_LOCAL;

@@ -77,7 +77,9 @@ void roce_grant_init(struct roce_grant *grant, struct roce_gate *gate, void (*sp
 	spin_unlock_bh(&gate->lock);
 }
 
-/* No more than netdev has queues that are emptied side by side. If it has queues: not veth, bond. */
+/*
+ * No more than netdev has queues that are emptied side by side. If it has queues: not veth, bond.
+ */
 static int limit_queues(struct net_device *netdev, struct netdev_nested_priv *most)
 {
 	const struct Qdisc *qdisc = rcu_dereference(netdev_get_tx_queue(netdev, 0)->qdisc);
@@ -125,7 +127,8 @@ static bool let_in(struct roce_gate *gate, const struct roce_grant *self)
 	spin_lock_bh(&gate->lock);
 	most = gate_budget(gate) - ROCE_GATE_GRANT_BYTES;
 	while (!list_empty(&gate->waiters) && atomic_read(&gate->bytes) <= most) {
-		struct roce_grant *grant = list_first_entry(&gate->waiters, struct roce_grant, wait);
+		struct roce_grant *grant = list_first_entry(&gate->waiters, struct roce_grant,
+							    wait);
 
 		list_del_init(&grant->wait);
 		atomic_add(ROCE_GATE_GRANT_BYTES, &gate->bytes);
@@ -204,7 +207,8 @@ static void count_no_more(struct roce_grant *grant)
 
 	do {
 		smp_rmb();	/* in_stack before moved; count_bytes() writes that first */
-		if (!counted_of(before) || time_before_eq(jiffies, READ_ONCE(grant->moved) + GATE_MAX))
+		if (!counted_of(before) ||
+		    time_before_eq(jiffies, READ_ONCE(grant->moved) + GATE_MAX))
 			return;
 	} while (!atomic64_try_cmpxchg(&grant->in_stack, &before,
 				       pack_bytes(0, counted_of(before) + old_of(before))));
@@ -225,7 +229,8 @@ static void timer_fn(struct timer_list *timer)
 			break;
 		}
 		count_no_more(grant);
-		if (atomic_read(&grant->left_bytes) && time_after(jiffies, grant->given_at + GATE_MAX)) {
+		if (atomic_read(&grant->left_bytes) &&
+		    time_after(jiffies, grant->given_at + GATE_MAX)) {
 			give_back(grant, INT_MAX);
 			grant->missed = true;
 		}

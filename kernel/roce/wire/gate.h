@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which of a device's QPs may put packets into the IP stack. All of them together have some hundred
- * KiB there for each transmit queue of the netdev: enough that none runs dry, and little enough that
- * queueing disciplines neither overflow nor drop what stayed too long (RFC 8289). QPs beyond that
- * wait outside, in line, and each grant is worth a large batch, however many wait.
+ * KiB there for each transmit queue of the netdev: enough that none runs dry, and little enough
+ * that queueing disciplines neither overflow nor drop what stayed too long (RFC 8289). QPs beyond
+ * that wait outside, in line, and each grant is worth a large batch, however many wait.
  *
  * What a QP has there may be kept: the neighbour does not answer, or one queue is stopped of
  * several. While others wait that counts for a time only. Then the QP is a slow one: it sends
@@ -34,7 +34,10 @@ struct sock;
 /* A packet is charged with no less: small ones take a netdev about as long as larger ones. */
 #define ROCE_GATE_PKT_BYTES	2048
 
-/* A slow QP's payload in the stack: a packet of the largest path MTU, with which every QP can go on. */
+/*
+ * A slow QP's payload in the stack: a packet of the largest path MTU, with which every QP can go
+ * on.
+ */
 #define ROCE_GATE_SLOW_BYTES	4096
 
 /* Per device. Bytes are those that skbs are charged with: truesize. */
@@ -52,14 +55,14 @@ struct roce_grant {
 	struct roce_gate *gate;
 	struct list_head wait;		/* under gate->lock */
 	struct list_head node;		/* in gate->grants, under gate->lock */
-	atomic64_t in_stack;		/* what is: of gate->bytes, and, above that, too old for it */
+	atomic64_t in_stack;		/* of gate->bytes, and, above that, too old for it */
 	atomic_t left_bytes;		/* of gate->bytes, what may be sent yet */
 	/* jiffies, and read by others: */
-	unsigned long moved;		/* when the first or the last of what is in the stack came or went */
+	unsigned long moved;		/* when the first or last in the stack came or went */
 	unsigned long began;		/* since when something is in the stack */
 	unsigned long given_at;
 	bool slow;
-	bool missed;			/* what was granted last has been taken back; under gate->lock */
+	bool missed;			/* the last grant was taken back; under gate->lock */
 	void (*space)(void *arg);
 	void *arg;
 };

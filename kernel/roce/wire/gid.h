@@ -29,7 +29,9 @@ struct roce_gid {
 /* An IP address as a GID; IPv4 becomes ::ffff:a.b.c.d (RoCEv2 annex). */
 static inline void roce_gid_from_ip4(union ib_gid *gid, __be32 addr)
 {
-	/* By halves, as it is compared: of two smaller stores a CPU cannot make one load at once. */
+	/*
+	 * By halves, as it is compared: of two smaller stores a CPU cannot make one load at once.
+	 */
 	gid->global.subnet_prefix = 0;
 	gid->global.interface_id = cpu_to_be64(0xffffull << 32 | be32_to_cpu(addr));
 }

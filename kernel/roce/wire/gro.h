@@ -16,7 +16,9 @@ struct sock;
  * checked the UDP checksum, if there is one. Softirq.
  */
 struct sk_buff *roce_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);
-/* gro_complete: skb, with more than itself on its list, goes to the stack. nhoff: as for receive. */
+/*
+ * gro_complete: skb, with more than itself on its list, goes to the stack. nhoff: as for receive.
+ */
 int roce_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
 
 #endif

@@ -42,7 +42,7 @@ struct roce_dev {
 	struct tern_dev *dev;
 	struct roce_net *rn;
 	struct hlist_head gids;		/* its entries of rn->gids, RCU, under rn->table_lock */
-	bool local;			/* switch: may traffic within the host go without packets? */
+	bool local;			/* switch: may go without packets what stays in the host? */
 
 	struct roce_gate gate;
 

@@ -64,10 +64,10 @@ static inline void roce_tx_run_ends(struct roce_tx *tx)
 void roce_tx_refused(struct roce_tx *tx);
 
 /*
- * skb, which came for the QP, is to wait for its program for as long as it may take: charge it to the
- * program, until its end, as what waits in a UDP socket. One that waits again is charged already.
- * False: as much as a socket's receive buffer may have (net.core.rmem_default) waits, or the
- * program's cgroup has no memory left. Under the run lock, as is its end.
+ * skb, which came for the QP, is to wait for its program for as long as it may take: charge it to
+ * the program, until its end, as what waits in a UDP socket. One that waits again is charged
+ * already. False: as much as a socket's receive buffer may have (net.core.rmem_default) waits, or
+ * the program's cgroup has no memory left. Under the run lock, as is its end.
  */
 bool roce_tx_charge_received(struct roce_tx *tx, struct sk_buff *skb);
 /* An skb of tx's socket goes to the stack: charged, not there yet. In RCU. */

@@ -12,8 +12,8 @@ struct roce_tx;
 struct tern_dev;
 
 /*
- * The route to path, which is not RoCEv1's, or an ERR_PTR. tx's socket holds it, so it is good in the
- * caller's RCU section. A QP with one peer looks it up once, a UD QP each time
+ * The route to path, which is not RoCEv1's, or an ERR_PTR. tx's socket holds it, so it is good in
+ * the caller's RCU section. A QP with one peer looks it up once, a UD QP each time
  * that it turns to another peer.
  */
 struct dst_entry *roce_tx_route(struct roce_tx *tx, const struct roce_path *path);

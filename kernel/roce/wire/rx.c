@@ -52,7 +52,8 @@ static __always_inline bool trim_datagram(struct sk_buff *skb)
 	/* a length below the header's own is a large one behind it */
 	return skb_network_header_len(skb) == ip_bytes &&
 	       pskb_may_pull(skb, sizeof(struct udphdr)) &&
-	       trim_to(skb, sizeof(struct udphdr), ntohs(udp_hdr(skb)->len) - sizeof(struct udphdr));
+	       trim_to(skb, sizeof(struct udphdr),
+		       ntohs(udp_hdr(skb)->len) - sizeof(struct udphdr));
 }
 
 static __always_inline bool trim_packet(struct sk_buff *skb)

@@ -27,14 +27,14 @@ struct tern_span;
  */
 struct roce_rx {
 	struct tern_dev *dev;
-	struct sk_buff *skb;		/* whose data has the packet, from byte `at` on: BTH to ICRC */
+	struct sk_buff *skb;		/* its data has the packet, from `at` on: BTH to ICRC */
 	u32 at;
 	u32 bytes;
 	const u8 *headers;		/* network header, UDP if there is one, BTH */
 	struct roce_source *src;	/* if there is no skb */
 	struct pkt k;
 	bool mcast;
-	bool uncut;			/* skb has others too, and is not this one's to keep or free */
+	bool uncut;			/* skb has others too, and is not its to keep or free */
 };
 
 /*

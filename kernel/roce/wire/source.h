@@ -23,7 +23,7 @@ struct roce_source {
 	const struct roce_path *path;	/* the sender's: where from and where to */
 	u16 ip_id;			/* of the IPv4 packet that it would have been */
 	int refused;			/* set: the error of reading it, so nothing came */
-	bool waits;			/* set: no receive WQE, or pages on demand: bring it again */
+	bool waits;			/* set: no receive WQE, or pages: bring it again */
 	bool unfinished;		/* set: bring it again at once, for more of it to be done */
 	const u8 *flat;
 	const struct tern_mem_ctx *mem;

@@ -36,10 +36,10 @@ struct roce_tx_batch {
 	struct sk_buff *head;		/* NULL: none */
 	struct sk_buff *tail;		/* last on head's frag_list, or NULL */
 	u32 npkts;
-	u32 bytes;			/* of the GSO packet: of its segments the UDP payloads only */
+	u32 bytes;			/* of the GSO packet: its segments' UDP payloads only */
 	u32 max_bytes;			/* largest packet */
 	u32 payload_bytes;
-	u16 cut_bytes;			/* UDP payload of each packet, if the netdev cuts it; or 0 */
+	u16 cut_bytes;			/* UDP payload of each packet, if the netdev cuts; or 0 */
 	bool cut_ended;			/* the last is shorter: none may follow */
 	void *end;			/* of the last on head's frags, or NULL */
 };

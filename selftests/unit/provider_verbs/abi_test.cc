@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // The private ABIs: which one a library has, and what each wants where. The numbers were read
-// from the libraries themselves (verbs_dummy_ops, ibv_qp_to_qp_ex(), what other providers allocate).
+// from the libraries themselves (verbs_dummy_ops, ibv_qp_to_qp_ex(), what other providers
+// allocate).
 #include <cstring>
 #include <iterator>
 #include <set>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// The fake kernel's part for commands that libibverbs once wrote to the file: each has one structure.
+// The fake kernel's part for commands that libibverbs once wrote to the file: each has one
+// structure.
 #include <cerrno>
 
 #include "fake_args.h"

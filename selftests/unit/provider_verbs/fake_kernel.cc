@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Plays the kernel; see fake_kernel.h.
 //
-// Addresses come out of commands and system calls as integers. NOLINTBEGIN(performance-no-int-to-ptr)
+// Addresses come out of commands and system calls as integers.
+// NOLINTBEGIN(performance-no-int-to-ptr)
 #include "fake_args.h"
 
 #include <sys/eventfd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ib_drain_qp(), ib_drain_sq() and ib_drain_rq() in each state, with each poll context. ib_core warns of
- * a QP in RESET, which cannot go to ERR; iWARP's can from any state.
+ * ib_drain_qp(), ib_drain_sq() and ib_drain_rq() in each state, with each poll context. ib_core
+ * warns of a QP in RESET, which cannot go to ERR; iWARP's can from any state.
  */
 #include <linux/err.h>
 

@@ -41,8 +41,8 @@ struct exporter_state {
 
 #define EXPORTER_CREATE _IOWR(0xe8, 0, struct exporter_create)
 /*
- * The argument is a descriptor, of a buffer that moves. Importers are told; then the buffer has other
- * pages, of zeros, and the former ones hold EXPORTER_POISON.
+ * The argument is a descriptor, of a buffer that moves. Importers are told; then the buffer has
+ * other pages, of zeros, and the former ones hold EXPORTER_POISON.
  */
 #define EXPORTER_REVOKE _IO(0xe8, 1)
 #define EXPORTER_STATE	_IOWR(0xe8, 2, struct exporter_state)

@@ -31,7 +31,8 @@ static inline int tern_tcp_send_pages(struct sock *sk, const struct bio_vec *bve
 		 * send this one.
 		 */
 		bool hold = i + 1 < n && (together || tcp_sk(sk)->packets_out);
-		int ret = tcp_sendpage_locked(sk, bvec[i].bv_page, bvec[i].bv_offset, bvec[i].bv_len,
+		int ret = tcp_sendpage_locked(sk, bvec[i].bv_page, bvec[i].bv_offset,
+					      bvec[i].bv_len,
 					      flags | (hold ? MSG_SENDPAGE_NOTLAST : 0));
 
 		if (ret < 0)

@@ -92,8 +92,8 @@ int play(const Options &o)
 		if (o.hostile)
 			replace_ended(o, &random, &children, &ends);
 		pid_t &victim = children[random() % children.size()];
-		// Now and then kill a child, at any point, and start another; but not before any child
-		// has got on, or a slow machine does nothing but start them.
+		// Now and then kill a child, at any point, and start another; but not before any
+		// child has got on, or a slow machine does nothing but start them.
 		if (random() % 100 < o.kill_percent && score->acts() != acts) {
 			acts = score->acts();
 			kill(victim, SIGKILL);

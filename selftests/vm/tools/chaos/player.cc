@@ -547,8 +547,9 @@ void Player::act(Act what)
 		note(what, drop(&ahs_, dice, ibv_destroy_ah));
 		break;
 	case kMcast:
-		// No group takes an XRC target. ib_core locks a mutex for that which it has not made
-		// for a target that was opened, and a debug kernel then has no lockdep any more.
+		// No group takes an XRC target. ib_core locks a mutex for that which it has not
+		// made for a target that was opened, and a debug kernel then has no lockdep any
+		// more.
 		if (qp && qp->qp_type != IBV_QPT_XRC_RECV) {
 			ibv_gid group = {};
 			const uint8_t mapped[16] = {

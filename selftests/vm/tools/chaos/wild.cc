@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See wild.h. No address range is ever free, so no other mapping of the process can come to lie where
-// a peer may write by an implicit region.
+// See wild.h. No address range is ever free, so no other mapping of the process can come to lie
+// where a peer may write by an implicit region.
 #include "wild.h"
 
 #include <cstring>
@@ -43,7 +43,8 @@ bool move_away(char *from, char *to, size_t bytes)
 {
 	if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
 		return map(from, bytes, kBoth);
-	// Older kernels cannot move what has several protections, and find out when `to` is free already.
+	// Older kernels cannot move what has several protections, and find out when `to` is free
+	// already.
 	require(map(to, bytes, kBoth), "mmap: %m");
 	return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// Memory on demand of a player, which changes under traffic: the process loses pages of it, gives them
-// away, gets others, or may not write to them.
+// Memory on demand of a player, which changes under traffic: the process loses pages of it, gives
+// them away, gets others, or may not write to them.
 #ifndef TERN_VM_CHAOS_WILD_H
 #define TERN_VM_CHAOS_WILD_H
 

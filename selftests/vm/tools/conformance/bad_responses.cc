@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// IBV_WC_BAD_RESP_ERR: a response that contradicts the oldest request. No responder sends one, so that
-// it is forged: a RoCEv2 packet over IPv4 from this host to itself, by a raw socket.
+// IBV_WC_BAD_RESP_ERR: a response that contradicts the oldest request. No responder sends one, so
+// that it is forged: a RoCEv2 packet over IPv4 from this host to itself, by a raw socket.
 #include <cstring>
 #include <fstream>
 #include <netinet/ip.h>
@@ -102,7 +102,8 @@ void send_raw(const Bytes &packet, in_addr host)
 	require(sent == static_cast<ssize_t>(packet.size()), "a raw packet: %m");
 }
 
-// Does the device hand messages within the host over without packets? It takes none from there then.
+// Does the device hand messages within the host over without packets? It takes none from there
+// then.
 bool goes_without_packets(const Bed &bed)
 {
 	std::ifstream file(std::string("/sys/class/infiniband/") + bed.device.name() + "/local");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// Cases of the conformance suite: a name "Group.what", and a function that uses one device. They are
-// GoogleTest's tests; registered at run time, so that tables make them, with names that say what.
-// A case is skipped if it throws Skip: the device refuses what it needs, as unsupported.
+// Cases of the conformance suite: a name "Group.what", and a function that uses one device. They
+// are GoogleTest's tests; registered at run time, so that tables make them, with names that say
+// what. A case is skipped if it throws Skip: the device refuses what it needs, as unsupported.
 #ifndef TERN_VM_CONFORMANCE_CONFORM_H
 #define TERN_VM_CONFORMANCE_CONFORM_H
 

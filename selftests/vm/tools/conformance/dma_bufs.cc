@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Regions of dma-bufs: data, where they begin and end, what is refused, and the exporter that takes its
-// memory back. But for the first two they need the test module tern_exporter.
+// Regions of dma-bufs: data, where they begin and end, what is refused, and the exporter that takes
+// its memory back. But for the first two they need the test module tern_exporter.
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Protection domains, thread domains and parent domains: their life, who keeps them in use, how many
-// there are.
+// Protection domains, thread domains and parent domains: their life, who keeps them in use, how
+// many there are.
 #include <functional>
 #include <unistd.h>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Asynchronous events: each that a program can provoke by itself, and of what it tells. Those of CQs
-// and SRQs are beside their verbs.
+// Asynchronous events: each that a program can provoke by itself, and of what it tells. Those of
+// CQs and SRQs are beside their verbs.
 #include <fcntl.h>
 
 #include "conform.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// How many objects of a kind a device has: as many as it says, and no more. Group "Limits": its cases
-// take long, and memory.
+// How many objects of a kind a device has: as many as it says, and no more. Group "Limits": its
+// cases take long, and memory.
 #ifndef TERN_VM_CONFORMANCE_LIMITS_H
 #define TERN_VM_CONFORMANCE_LIMITS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each opcode on each type of QP by each of the two interfaces: what it does, or that it is refused.
-// Then what requests may be: inline, of many SGEs, of no bytes, fenced, unsignalled.
+// Each opcode on each type of QP by each of the two interfaces: what it does, or that it is
+// refused. Then what requests may be: inline, of many SGEs, of no bytes, fenced, unsignalled.
 #include <cstring>
 
 #include "conform.h"
@@ -12,8 +12,8 @@ namespace {
 constexpr QpType kTypes[] = {
 	{"RC", IBV_QPT_RC}, {"UC", IBV_QPT_UC}, {"UD", IBV_QPT_UD}, {"XRC", IBV_QPT_XRC_SEND}};
 
-// IBTA table 46 (10.8.3.2): which service has which operation. Windows and invalidation have cases of
-// their own.
+// IBTA table 46 (10.8.3.2): which service has which operation. Windows and invalidation have cases
+// of their own.
 bool has(ibv_qp_type type, ibv_wr_opcode opcode)
 {
 	switch (int{opcode}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Events of the port and its GIDs, which changes of the netdev provoke: group "PortEvent". Run it over
-// a netdev that nobody else needs.
+// Events of the port and its GIDs, which changes of the netdev provoke: group "PortEvent". Run it
+// over a netdev that nobody else needs.
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// ibv_modify_qp(): each transition of each type, and each attribute in each transition, without a peer.
-// iWARP's QPs are moved by their connection, and are left out.
+// ibv_modify_qp(): each transition of each type, and each attribute in each transition, without a
+// peer. iWARP's QPs are moved by their connection, and are left out.
 #include "qp_states.h"
 
 #include <fcntl.h>

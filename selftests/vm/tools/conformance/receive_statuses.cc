@@ -166,7 +166,8 @@ CONFORM(WR_FLUSH_ERR, RC_requests_behind_one_that_fails_in_order)
 		works.push_back(pair.work(IBV_WR_RDMA_READ, id));
 	works[2].rkey ^= 0x5500;
 	ASSERT_OK(try_post_list(pair.near, works));
-	// iWARP's Terminate may overtake the responses to the two that are good. It names the third.
+	// iWARP's Terminate may overtake the responses to the two that are good. It names the
+	// third.
 	uint64_t answered = 2;
 	for (uint64_t id = 0; id < 6; id++) {
 		Completion c = pair.near_cq.next();

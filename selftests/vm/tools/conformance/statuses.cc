@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Each status with which a request or a receive can complete in error, by each of its causes, and what
-// the other end gets (IBTA 11.6.2). iWARP tells a responder's error by a Terminate, as far as it can.
+// Each status with which a request or a receive can complete in error, by each of its causes, and
+// what the other end gets (IBTA 11.6.2). iWARP tells a responder's error by a Terminate, as far as
+// it can.
 #include <cstring>
 #include <unistd.h>
 

@@ -276,7 +276,8 @@ void rung_meanwhile(Env &env)
 				flusher.works(env);
 				for (int n = 0; n < 20; n++)
 					flusher.post_one();
-				// In User Mode Linux one thread of a process runs at a time: let it run.
+				// In User Mode Linux one thread of a process runs at a time: let it
+				// run.
 				if (i % 10 == 0)
 					usleep(200);
 			}

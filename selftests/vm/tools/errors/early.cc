@@ -5,9 +5,9 @@
 namespace vt {
 namespace {
 
-// A window is bound behind the lost request, at once and only once: when the request has gone again,
-// nothing is left to send. The kernel must say so, or the provider does not ring for the next one.
-// On the local path nothing else would make the kernel look.
+// A window is bound behind the lost request, at once and only once: when the request has gone
+// again, nothing is left to send. The kernel must say so, or the provider does not ring for the
+// next one. On the local path nothing else would make the kernel look.
 void bind_behind_lost(Env &env)
 {
 	env.both_need(!env.device.is_iwarp(), "a QP that connects by itself");

@@ -152,8 +152,8 @@ void cq_overrun(Env &env)
 	env.control.sync();
 }
 
-// Created to ignore that: the newest completions take the place of the oldest, without an event, and
-// the QP goes on.
+// Created to ignore that: the newest completions take the place of the oldest, without an event,
+// and the QP goes on.
 void cq_overrun_ignored(Env &env)
 {
 	need_tern(env, "a CQ that ignores overruns");

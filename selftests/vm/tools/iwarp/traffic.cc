@@ -242,7 +242,9 @@ void Traffic::leave_unfinished(bool ender)
 	may_be_over_ = !ender;
 	for (uint32_t i = 0; i < kOperations; i++)
 		post_operation(i);
-	/* Only now is it sure that the peer has left the last round and needs nothing more of us. */
+	/*
+	 * Only now is it sure that the peer has left the last round and needs nothing more of us.
+	 */
 	while (ender) {
 		ibv_wc wc = next();
 
@@ -271,7 +273,10 @@ void Traffic::drain(bool lossy)
 			sched_yield();
 			continue;
 		}
-		/* Of one that failed only wr_id and status are valid; unsignalled ones show up, too. */
+		/*
+		 * Of one that failed only wr_id and status are valid; unsignalled ones show up,
+		 * too.
+		 */
 		if ((wc.wr_id & ~0xffffull) == kReceive)
 			outstanding_receives_--;
 		else if (wc.wr_id && (outstanding_sends_ || !lossy))

@@ -7,8 +7,8 @@
 
 namespace vt {
 
-// Options -n NETDEV and -d DEVICE choose the device, -r 1 a GID of RoCEv1. Returns the exit code: 0;
-// 1, if the check or an object's end fails, which is printed; 2 for a wrong option.
+// Options -n NETDEV and -d DEVICE choose the device, -r 1 a GID of RoCEv1. Returns the exit code:
+// 0; 1, if the check or an object's end fails, which is printed; 2 for a wrong option.
 int check_alone(int argc, char **argv, const char *program, void (*check)(const Device &));
 
 } // namespace vt

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-// A QP connected to a QP of the peer (XRC_SEND to XRC_RECV): creation, address exchange, state changes.
+// A QP connected to a QP of the peer (XRC_SEND to XRC_RECV): creation, address exchange, state
+// changes.
 #ifndef TERN_VM_LINK_H
 #define TERN_VM_LINK_H
 

@@ -389,7 +389,8 @@ private:
 		check_gap(target_at(m) + 8, half_ + (m + 1) * stride_, m);
 	}
 
-	// An IPv4 header is in the last 20 of the 40 bytes; an IPv6 header, or RoCEv1's, fills them.
+	// An IPv4 header is in the last 20 of the 40 bytes; an IPv6 header, or RoCEv1's, fills
+	// them.
 	void check_grh(uint32_t slot) const
 	{
 		auto *grh = reinterpret_cast<const uint8_t *>(s_.arena.at(grh_at(slot)));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// vodpspeed, resident: messages to and from one buffer that is registered twice, pinned and on demand,
-// with all its pages present. What is measured is the look at whether they are. Places are random, over
-// all of the buffer. Rounds of both kinds alternate; each row has the medians and their ratio.
+// vodpspeed, resident: messages to and from one buffer that is registered twice, pinned and on
+// demand, with all its pages present. What is measured is the look at whether they are. Places are
+// random, over all of the buffer. Rounds of both kinds alternate; each row has the medians and
+// their ratio.
 // absent: one long message to and from memory on demand of which no page is present.
-// forking: a message from memory on demand after each fork(), which makes its pages absent. -N: so many
-// milliseconds apart.
+// forking: a message from memory on demand after each fork(), which makes its pages absent. -N: so
+// many milliseconds apart.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

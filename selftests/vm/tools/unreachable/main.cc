@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// vunreachable: RC and UD QPs with unreachable peers. It connects -m of each to addresses from -a on, which
-// must exist so far, creates the file -r, waits until that file is
+// vunreachable: RC and UD QPs with unreachable peers. It connects -m of each to addresses from -a
+// on, which must exist so far, creates the file -r, waits until that file is
 // removed, and then sends until it is killed.
 #include <arpa/inet.h>
 #include <cstdio>

@@ -286,8 +286,8 @@ void rereg_refused(Env &env)
 		memset(arena.at(0), value, arena.size());
 }
 
-// Children inherit a copy of registered memory, or with RDMAV_FORK_SAFE none. What they do to it does
-// not reach the peer, and the parent's own pages remain those that are registered.
+// Children inherit a copy of registered memory, or with RDMAV_FORK_SAFE none. What they do to it
+// does not reach the peer, and the parent's own pages remain those that are registered.
 void forked(Env &env)
 {
 	require(ibv_is_fork_initialized() != IBV_FORK_DISABLED, "programs may not fork");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Null regions between other SGEs: what is gathered from them is zeros, what is scattered to them is
-// discarded, and the bytes before and behind are where they belong.
+// Null regions between other SGEs: what is gathered from them is zeros, what is scattered to them
+// is discarded, and the bytes before and behind are where they belong.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -284,8 +284,8 @@ void datagrams(Env &env)
 	}
 }
 
-// Datagrams that come one after the other, each for a page that is absent: they wait, in their order.
-// As few as a socket's receive buffer holds if each takes 16 KiB of the card's memory.
+// Datagrams that come one after the other, each for a page that is absent: they wait, in their
+// order. As few as a socket's receive buffer holds if each takes 16 KiB of the card's memory.
 void received_datagrams(Env &env, bool shared)
 {
 	constexpr uint32_t kBytes = 1000, kGrh = 40, kEach = 8, kRounds = 20;

@@ -36,7 +36,8 @@ uint64_t faults(const Env &env)
 }
 
 // A long message to and from absent pages takes a fault for each 2 MiB, and some more where its
-// length is not known before. A READ is asked for in parts, each of which may take one at the responder.
+// length is not known before. A READ is asked for in parts, each of which may take one at the
+// responder.
 void ahead(Env &env, ibv_wr_opcode opcode)
 {
 	constexpr uint32_t kBytes = 8 << 20;
@@ -112,8 +113,8 @@ struct Span {
 	size_t bytes;
 };
 
-// The page of a datagram's receive cannot be had: the receive says so, and the QP ends. After a RESET
-// the page can be had, and the failure is no concern of the next datagram.
+// The page of a datagram's receive cannot be had: the receive says so, and the QP ends. After a
+// RESET the page can be had, and the failure is no concern of the next datagram.
 void failed_datagram(Env &env)
 {
 	constexpr uint32_t kBytes = 1000, kGrh = 40;

@@ -173,8 +173,8 @@ pid_t let_come_soon()
 	_exit(0);
 }
 
-// Nobody waits for the page: not the program, for its address space, nor others that look into it, nor
-// the end of the QP.
+// Nobody waits for the page: not the program, for its address space, nor others that look into it,
+// nor the end of the QP.
 void destroy(Env &env)
 {
 	need_odp(env, kAllCaps);
@@ -260,8 +260,8 @@ uint64_t dropped(const Env &env)
 	return counter_now(env.device.context()->device, "rx_backlog_dropped");
 }
 
-// A UC message is lost with the page that it waits for. That this could not be had is no concern of the
-// next one.
+// A UC message is lost with the page that it waits for. That this could not be had is no concern of
+// the next one.
 void lost_and_failed(Env &env)
 {
 	need_odp(env, kAllCaps);

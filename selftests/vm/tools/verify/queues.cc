@@ -190,8 +190,8 @@ void resize(Env &env)
 	env.control.sync();
 }
 
-// The CQ grows and shrinks while completions come, while they are polled and while it is armed. None
-// is lost, doubled or out of order, and no event is lost.
+// The CQ grows and shrinks while completions come, while they are polled and while it is armed.
+// None is lost, doubled or out of order, and no event is lost.
 void resize_busy(Env &env)
 {
 	constexpr uint64_t kMessages = 3000, kPosted = 200;

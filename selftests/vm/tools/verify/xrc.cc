@@ -81,8 +81,9 @@ void shapes(Env &env)
 	run_batch({env, {&b.link}, b.cq, b.cq, b.arena}, batch);
 }
 
-// Memory on demand, also that of the SRQ's receives. Its pages are taken away again and again, but not
-// faster than a slow machine can bring them back: then a READ gets nowhere, and its retries end.
+// Memory on demand, also that of the SRQ's receives. Its pages are taken away again and again, but
+// not faster than a slow machine can bring them back: then a READ gets nowhere, and its retries
+// end.
 void on_demand(Env &env)
 {
 	ibv_device_attr_ex attr{};
@@ -312,7 +313,8 @@ void no_receive(Env &env)
 	env.control.sync();
 }
 
-// A message for an empty SRQ holds back those behind it, whatever their SRQ, until it has a receive.
+// A message for an empty SRQ holds back those behind it, whatever their SRQ, until it has a
+// receive.
 void late_receive(Env &env)
 {
 	XrcBench b(env);

@@ -120,7 +120,8 @@ void create_target(const DeviceChoice &choice, int fd, const Words &words)
 	words.hear<uint32_t>();
 }
 
-// A target is created by one process, connected by another that opened it, and lives as long as that.
+// A target is created by one process, connected by another that opened it, and lives as long as
+// that.
 void creator_dies(Env &env)
 {
 	need_xrc(env);
@@ -212,8 +213,8 @@ void send_until_refused(XrcBench *b, uint32_t number, uint32_t bytes)
 	}
 }
 
-// A process is killed under a stream of messages. The target refuses the next one, and serves others
-// when it is connected again.
+// A process is killed under a stream of messages. The target refuses the next one, and serves
+// others when it is connected again.
 void receiver_killed(Env &env)
 {
 	need_xrc(env);
@@ -242,7 +243,8 @@ void receiver_killed(Env &env)
 		env.control.sync();
 		b.reconnect();
 		if (env.client) {
-			// What was flushed is not this QP's any more: ibv_modify_qp() has dropped it.
+			// What was flushed is not this QP's any more: ibv_modify_qp() has dropped
+			// it.
 			b.send(ours, 1);
 			b.cq.expect(IBV_WC_SUCCESS, 1, env.limit_s);
 		} else {
@@ -254,8 +256,8 @@ void receiver_killed(Env &env)
 
 // ---- SRQs ----
 
-// An SRQ is destroyed at any time in a stream of messages of several packets, and its CQ and PD after
-// it.
+// An SRQ is destroyed at any time in a stream of messages of several packets, and its CQ and PD
+// after it.
 void destroyed_in_traffic(Env &env)
 {
 	constexpr uint32_t kBytes = 7000;
