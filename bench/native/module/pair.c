@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "bench.h"
-#include "rc_qp.h"	/* selftests/vm/modules/ */
+#include "consumer.h"	/* selftests/vm/modules/ */
 
 #define CQ_ENTRIES	(2 * BENCH_LIST)
 #define TIMEOUT		16	/* 268 ms: a retry would be seen in the figures */
@@ -19,7 +19,7 @@ static struct net_device *find_roce_netdev(struct bench_end *e)
 {
 	struct net_device *ndev;
 
-	e->sgid = rc_qp_find_gid(e->dev);
+	e->sgid = consumer_find_gid(e->dev);
 	if (IS_ERR(e->sgid)) {
 		ndev = ERR_CAST(e->sgid);
 		e->sgid = NULL;
@@ -38,7 +38,7 @@ static struct net_device *find_iwarp_netdev(struct ib_device *dev)
 	struct net_device *ndev;
 
 	rcu_read_lock();
-	ndev = rcu_dereference(dev->port_data[RC_QP_PORT].netdev);
+	ndev = rcu_dereference(dev->port_data[CONSUMER_PORT].netdev);
 	dev_hold(ndev);
 	rcu_read_unlock();
 	return ndev ?: ERR_PTR(-ENODEV);
@@ -49,7 +49,7 @@ int bench_end_open(struct bench_end *e, struct ib_device *dev)
 	struct net_device *ndev;
 
 	e->dev = dev;	/* with the caller's reference */
-	ndev = rdma_protocol_iwarp(dev, RC_QP_PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
+	ndev = rdma_protocol_iwarp(dev, CONSUMER_PORT) ? find_iwarp_netdev(dev) : find_roce_netdev(e);
 	if (IS_ERR(ndev))
 		return PTR_ERR(ndev);
 	e->ndev = ndev;
@@ -165,12 +165,12 @@ int bench_connect(struct bench_subject *s, enum ib_mtu mtu)
 		end_destroy(&s->a);
 		return err;
 	}
-	err = rc_qp_to_init(s->a.qp) ?:
-	      rc_qp_to_init(s->b.qp) ?:
-	      rc_qp_to_rtr(s->a.qp, s->a.sgid, s->b.qp, s->b.sgid, mtu) ?:
-	      rc_qp_to_rtr(s->b.qp, s->b.sgid, s->a.qp, s->a.sgid, mtu) ?:
-	      rc_qp_to_rts(s->a.qp, TIMEOUT) ?:
-	      rc_qp_to_rts(s->b.qp, TIMEOUT);
+	err = consumer_to_init(s->a.qp) ?:
+	      consumer_to_init(s->b.qp) ?:
+	      consumer_to_rtr(s->a.qp, s->a.sgid, s->b.qp, s->b.sgid, mtu) ?:
+	      consumer_to_rtr(s->b.qp, s->b.sgid, s->a.qp, s->a.sgid, mtu) ?:
+	      consumer_to_rts(s->a.qp, TIMEOUT) ?:
+	      consumer_to_rts(s->b.qp, TIMEOUT);
 	if (err)
 		bench_disconnect(s);
 	return err;

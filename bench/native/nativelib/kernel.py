@@ -16,7 +16,7 @@ _X86_CRC = ("arch/x86/crypto/crc32-pclmul_glue.c", "arch/x86/crypto/crc32-pclmul
             "arch/x86/crypto/crc32c-intel_glue.c", "arch/x86/crypto/crc32c-pcl-intel-asm_64.S")
 _X86_CRC_MODULES = ("crc32-pclmul", "crc32c-intel")
 # What the benchmark's module shares with the tests'.
-_RC_QP = os.path.join(TOP, "selftests/vm/modules/rc_qp.h")
+_CONSUMER = os.path.join(TOP, "selftests/vm/modules/consumer.h")
 _KERNEL_MODULES = ("net/ipv4/udp_tunnel.ko", "net/ipv6/ip6_udp_tunnel.ko", "lib/libcrc32c.ko",
                    "drivers/infiniband/sw/rxe/rdma_rxe.ko")
 
@@ -94,7 +94,7 @@ def modules(made, tern_ko=None):
         for name, sources, names in (
                 ("x86-crc", (os.path.join(made.folder, "x86-crc"), os.path.join(HERE, "x86-crc")),
                  _X86_CRC_MODULES),
-                ("module", (os.path.join(HERE, "module"), _RC_QP), ("rdma_bench",))):
+                ("module", (os.path.join(HERE, "module"), _CONSUMER), ("rdma_bench",))):
             where = os.path.join(work, name)
             for path in sources:
                 (_link if os.path.isfile(path) else _links)(path, where)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Test module tern_conform: what only kernel consumers reach, case by case. conform_main.c has the
- * device and prints KTAP, conform_pair.c makes QPs and posts, the others have the cases.
+ * device and prints KTAP, conform_pair.c makes QPs, conform_work.c posts, the others have the
+ * cases.
  */
 #ifndef TERN_CONFORM_H
 #define TERN_CONFORM_H
@@ -13,15 +14,13 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#define CONFORM_PORT	1
+#include "consumer.h"
+
 #define CONFORM_WAIT_MS 10000
 #define CONFORM_PAGES	4
 #define CONFORM_BYTES	(CONFORM_PAGES * PAGE_SIZE)
 #define CONFORM_SLOTS	32 /* work requests of an end that are waited for at a time */
 #define CONFORM_UNDOS	32
-#define CONFORM_RIGHTS                                                                             \
-	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |                  \
-	 IB_ACCESS_REMOTE_ATOMIC)
 
 struct conform_undo {
 	void (*undo)(void *object);

@@ -40,7 +40,7 @@ static struct ib_mr *make_source(struct conform *c, const struct setup *s)
 	struct ib_mr *source = conform_mr(c, c->pd, IB_MR_TYPE_MEM_REG, CONFORM_PAGES);
 
 	if (!source || !EXPECT(c, conform_map(s->far, source), 0) ||
-	    !EXPECT(c, conform_reg(s->far, source, CONFORM_RIGHTS), 0))
+	    !EXPECT(c, conform_reg(s->far, source, CONSUMER_ACCESS), 0))
 		return NULL;
 	return source;
 }
@@ -51,7 +51,7 @@ static void local_good(struct conform *c)
 {
 	struct setup s;
 
-	if (!set_up(c, &s, false, CONFORM_RIGHTS))
+	if (!set_up(c, &s, false, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, conform_invalidate(s.near, s.mr->rkey), 0);
 	EXPECT(c, s.near->done[0].wc.opcode, IB_WC_LOCAL_INV);
@@ -61,7 +61,7 @@ static void local_free(struct conform *c)
 {
 	struct setup s;
 
-	if (!set_up(c, &s, false, CONFORM_RIGHTS))
+	if (!set_up(c, &s, false, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, conform_invalidate(s.near, s.mr->rkey), 0);
 	EXPECT(c, conform_invalidate(s.near, s.mr->rkey), 0);
@@ -79,7 +79,7 @@ static void local_former_key(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up(c, &s, false, CONFORM_RIGHTS))
+	if (set_up(c, &s, false, CONSUMER_ACCESS))
 		EXPECT(c, conform_invalidate(s.near, s.mr->rkey - 1), IB_WC_LOC_QP_OP_ERR);
 }
 
@@ -159,7 +159,7 @@ static void send_good(struct conform *c)
 	const struct ib_wc *wc;
 	struct setup s;
 
-	if (!set_up(c, &s, true, CONFORM_RIGHTS))
+	if (!set_up(c, &s, true, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, send_with_inv(&s, s.mr->rkey), 0);
 	EXPECT(c, conform_wait(s.far, 1), 0);
@@ -177,12 +177,12 @@ static void send_then_reg(struct conform *c)
 {
 	struct setup s;
 
-	if (!set_up(c, &s, true, CONFORM_RIGHTS))
+	if (!set_up(c, &s, true, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, send_with_inv(&s, s.mr->rkey), 0);
 	EXPECT(c, conform_wait(s.far, 1), 0);
 	EXPECT(c, conform_map(s.far, s.mr), 0);
-	EXPECT(c, conform_reg(s.far, s.mr, CONFORM_RIGHTS), 0);
+	EXPECT(c, conform_reg(s.far, s.mr, CONSUMER_ACCESS), 0);
 	EXPECT(c, conform_access(s.near, IB_WR_RDMA_READ, s.mr->iova, s.mr->rkey, 64), 0);
 }
 
@@ -209,7 +209,7 @@ static void send_former_key(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up(c, &s, true, CONFORM_RIGHTS))
+	if (set_up(c, &s, true, CONSUMER_ACCESS))
 		expect_send_refused(c, &s, s.mr->rkey - 1);
 }
 
@@ -271,20 +271,20 @@ static void read_good(struct conform *c)
 {
 	struct setup s;
 
-	if (!set_up(c, &s, false, CONFORM_RIGHTS))
+	if (!set_up(c, &s, false, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, read_with_inv(c, &s, s.mr->lkey, 1), 0);
 	EXPECT(c, s.near->done[0].wc.opcode, IB_WC_RDMA_READ);
 	EXPECT(c, memcmp(s.near->mem, s.far->mem, 64), 0);
 	EXPECT(c, conform_map(s.near, s.mr), 0);
-	EXPECT(c, conform_reg(s.near, s.mr, CONFORM_RIGHTS), 0);
+	EXPECT(c, conform_reg(s.near, s.mr, CONSUMER_ACCESS), 0);
 }
 
 static void read_two_sges(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up(c, &s, false, CONFORM_RIGHTS))
+	if (set_up(c, &s, false, CONSUMER_ACCESS))
 		EXPECT(c, read_with_inv(c, &s, s.mr->lkey, 2), IB_WC_LOC_QP_OP_ERR);
 }
 
@@ -300,7 +300,7 @@ static void read_on_roce(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up(c, &s, false, CONFORM_RIGHTS))
+	if (set_up(c, &s, false, CONSUMER_ACCESS))
 		EXPECT(c, read_with_inv(c, &s, s.mr->lkey, 1), IB_WC_LOC_QP_OP_ERR);
 }
 

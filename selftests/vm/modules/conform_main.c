@@ -7,9 +7,9 @@
 #include <linux/err.h>
 #include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "conform.h"
@@ -121,47 +121,21 @@ static bool run_all(struct conform *c)
 
 /* ---- the device ---- */
 
-static const struct ib_gid_attr *find_gid(struct ib_device *ibdev)
-{
-	const struct ib_gid_attr *attr;
-	u32 i;
-
-	for (i = 0; i < ibdev->port_data[CONFORM_PORT].immutable.gid_tbl_len; i++) {
-		attr = rdma_get_gid_attr(ibdev, CONFORM_PORT, i);
-		if (IS_ERR(attr))
-			continue;
-		if (attr->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP)
-			return attr;
-		rdma_put_gid_attr(attr);
-	}
-	return ERR_PTR(-EADDRNOTAVAIL);
-}
-
-/* The caller drops it. */
-static struct ib_device *find_device(void)
-{
-	struct net_device *ndev = dev_get_by_name(&init_net, netdev);
-	struct ib_device *ibdev;
-
-	if (!ndev)
-		return NULL;
-	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
-	dev_put(ndev);
-	return ibdev;
-}
-
 static int conform_begin(struct conform *c)
 {
 	int err = inet_pton_with_scope(&init_net, AF_UNSPEC, address, "0", &c->address);
+	union ib_gid gid;
 
 	if (err)
 		return err;
 	c->pd = ib_alloc_pd(c->dev, 0);
 	if (IS_ERR(c->pd))
 		return PTR_ERR(c->pd);
-	if (rdma_protocol_iwarp(c->dev, CONFORM_PORT))
+	if (rdma_protocol_iwarp(c->dev, CONSUMER_PORT))
 		return 0;
-	c->gid = find_gid(c->dev);
+	rdma_ip2gid((struct sockaddr *)&c->address, &gid);
+	c->gid = rdma_find_gid_by_port(c->dev, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, CONSUMER_PORT,
+				       NULL);
 	if (!IS_ERR(c->gid))
 		return 0;
 	err = PTR_ERR(c->gid);
@@ -183,7 +157,7 @@ static int __init conform_init(void)
 
 	if (!c)
 		return -ENOMEM;
-	c->dev = find_device();
+	c->dev = consumer_find_device(netdev);
 	if (!c->dev) {
 		kfree(c);
 		return -ENODEV;

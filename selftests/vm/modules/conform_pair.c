@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See conform.h: objects of a case, pairs of QPs, work requests and what becomes of them. */
+/* See conform.h: objects of a case, pairs of QPs, and QPs that are their own peer. */
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 
 #include "conform.h"
 
 #define QUEUE_WRS	16
-#define PSN		0x1234
-#define QKEY		0x11111111
 
 /* ---- plain objects ---- */
 
@@ -261,8 +258,8 @@ static int pair_connect(struct conform_pair *pair, const struct conform_options 
 	near->id = id;
 	/* The listener's address has its port. */
 	to = &pair->listener->route.addr.src_addr;
-	return rdma_resolve_addr(id, NULL, (struct sockaddr *)to, CONFORM_WAIT_MS) ?: end_wait(near) ?:
-	       rdma_resolve_route(id, CONFORM_WAIT_MS) ?: end_wait(near) ?:
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)to, CONFORM_WAIT_MS) ?:
+	       end_wait(near) ?: rdma_resolve_route(id, CONFORM_WAIT_MS) ?: end_wait(near) ?:
 	       (id->device != near->c->dev ? -ENODEV : 0) ?:
 	       end_create_qp(near, NULL) ?: rdma_connect(id, &param) ?: end_wait(far) ?:
 	       end_create_qp(far, options->srq) ?: end_accept(far, &param) ?:
@@ -304,71 +301,12 @@ struct conform_pair *conform_pair(struct conform *c, const struct conform_option
 	options = options ?: &usual;
 	conform_defer(c, pair_undo, pair);
 	err = end_init(&pair->near, c, options, options->near_cq) ?:
-	      end_init(&pair->far, c, options, NULL) ?: pair_listen(pair) ?: pair_connect(pair, options);
+	      end_init(&pair->far, c, options, NULL) ?: pair_listen(pair) ?:
+	      pair_connect(pair, options);
 	return EXPECT(c, err, 0) ? pair : NULL;
 }
 
 /* ---- single QPs ---- */
-
-static int single_to_init(struct conform_end *end)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = CONFORM_PORT,
-		.qp_access_flags = CONFORM_RIGHTS,
-		.qkey = QKEY,
-	};
-	bool ud = end->qp->qp_type == IB_QPT_UD;
-
-	return ib_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
-						(ud ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS));
-}
-
-static int single_to_rtr(struct conform_end *end)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTR,
-		.path_mtu = IB_MTU_1024,
-		.dest_qp_num = end->qp->qp_num,
-		.rq_psn = PSN,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = {
-			.type = RDMA_AH_ATTR_TYPE_ROCE,
-			.port_num = CONFORM_PORT,
-			.ah_flags = IB_AH_GRH,
-			.grh = {
-				.dgid = end->c->gid->gid,
-				.sgid_index = end->c->gid->index,
-				.hop_limit = 64,
-			},
-		},
-	};
-	int mask = IB_QP_STATE;
-
-	if (end->qp->qp_type != IB_QPT_UD)
-		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
-	if (end->qp->qp_type == IB_QPT_RC)
-		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
-	return ib_modify_qp(end->qp, &attr, mask);
-}
-
-static int single_to_rts(struct conform_end *end)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.sq_psn = PSN,
-		.max_rd_atomic = 16,
-	};
-	int mask = IB_QP_STATE | IB_QP_SQ_PSN;
-
-	if (end->qp->qp_type == IB_QPT_RC)
-		mask |= IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC;
-	return ib_modify_qp(end->qp, &attr, mask);
-}
 
 static int single_to(struct conform_end *end, enum ib_qp_state state)
 {
@@ -376,11 +314,11 @@ static int single_to(struct conform_end *end, enum ib_qp_state state)
 	int err = 0;
 
 	if (state != IB_QPS_RESET)
-		err = single_to_init(end);
+		err = consumer_to_init(end->qp);
 	if (!err && (state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD))
-		err = single_to_rtr(end);
+		err = consumer_to_rtr(end->qp, end->c->gid, end->qp, end->c->gid, IB_MTU_1024);
 	if (!err && (state == IB_QPS_RTS || state == IB_QPS_SQD))
-		err = single_to_rts(end);
+		err = consumer_to_rts(end->qp, 14);
 	if (!err && (state == IB_QPS_SQD || state == IB_QPS_ERR))
 		err = ib_modify_qp(end->qp, &attr, IB_QP_STATE);
 	return err;
@@ -416,126 +354,4 @@ struct conform_end *conform_single(struct conform *c, enum ib_qp_type type,
 		return NULL;
 	end->cap = init.cap;
 	return EXPECT(c, single_to(end, state), 0) ? end : NULL;
-}
-
-/* ---- work requests ---- */
-
-void conform_work(struct conform_work *w, struct conform_end *end, enum ib_wr_opcode opcode,
-		  u32 bytes)
-{
-	*w = (struct conform_work){};
-	w->sge[0].addr = end->dma;
-	w->sge[0].length = bytes;
-	w->sge[0].lkey = end->c->pd->local_dma_lkey;
-	w->send.opcode = opcode;
-	w->send.send_flags = IB_SEND_SIGNALED;
-	w->send.sg_list = w->sge;
-	w->send.num_sge = 1;
-}
-
-void conform_rdma(struct conform_work *w, struct conform_end *end, enum ib_wr_opcode opcode,
-		  u64 remote_addr, u32 rkey, u32 bytes)
-{
-	conform_work(w, end, opcode, bytes);
-	w->rdma.remote_addr = remote_addr;
-	w->rdma.rkey = rkey;
-}
-
-int conform_post(struct conform_end *end, struct ib_send_wr *wr, u32 slot)
-{
-	wr->wr_cqe = &end->done[slot].cqe;
-	reinit_completion(&end->done[slot].completion);
-	return ib_post_send(end->qp, wr, NULL);
-}
-
-int conform_post_recv(struct conform_end *end, u32 bytes, u32 slot)
-{
-	struct ib_sge sge = {
-		.addr = end->dma,
-		.length = bytes,
-		.lkey = end->c->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = {
-		.wr_cqe = &end->done[slot].cqe,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
-	reinit_completion(&end->done[slot].completion);
-	return ib_post_recv(end->qp, &wr, NULL);
-}
-
-int conform_wait(struct conform_end *end, u32 slot)
-{
-	unsigned long deadline = jiffies + msecs_to_jiffies(CONFORM_WAIT_MS);
-	struct conform_done *done = &end->done[slot];
-
-	do {
-		/* Nobody else polls a CQ that is the case's own. */
-		if (end->borrows_cq || end->cq->poll_ctx == IB_POLL_DIRECT)
-			ib_process_cq_direct(end->cq, -1);
-		if (try_wait_for_completion(&done->completion))
-			return done->wc.status;
-		usleep_range(100, 200);
-	} while (time_before(jiffies, deadline));
-	return -ETIMEDOUT;
-}
-
-int conform_do(struct conform_end *end, struct ib_send_wr *wr)
-{
-	return conform_post(end, wr, 0) ?: conform_wait(end, 0);
-}
-
-int conform_access(struct conform_end *end, enum ib_wr_opcode opcode, u64 addr, u32 rkey,
-		   u32 bytes)
-{
-	struct conform_work w, behind;
-	int status;
-
-	conform_rdma(&w, end, opcode, addr, rkey, bytes);
-	if (opcode == IB_WR_RDMA_READ)
-		return conform_do(end, &w.send);
-	conform_rdma(&behind, end, IB_WR_RDMA_READ, addr, rkey, 0);
-	behind.send.num_sge = 0;
-	behind.send.wr_cqe = &end->done[1].cqe;
-	reinit_completion(&end->done[1].completion);
-	w.send.next = &behind.send;
-	status = conform_do(end, &w.send);
-	return status ?: conform_wait(end, 1);
-}
-
-int conform_map(struct conform_end *end, struct ib_mr *mr)
-{
-	int n = ib_map_mr_sg(mr, end->sg, CONFORM_PAGES, NULL, PAGE_SIZE);
-
-	return n < 0 ? n : n != CONFORM_PAGES ? -ENOSPC : 0;
-}
-
-int conform_reg_key(struct conform_end *end, struct ib_mr *mr, u32 key, int access)
-{
-	struct ib_reg_wr wr = {
-		.wr = { .opcode = IB_WR_REG_MR, .send_flags = IB_SEND_SIGNALED },
-		.mr = mr,
-		.key = key,
-		.access = access,
-	};
-
-	return conform_do(end, &wr.wr);
-}
-
-int conform_reg(struct conform_end *end, struct ib_mr *mr, int access)
-{
-	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-	return conform_reg_key(end, mr, mr->rkey, access);
-}
-
-int conform_invalidate(struct conform_end *end, u32 key)
-{
-	struct ib_send_wr wr = {
-		.opcode = IB_WR_LOCAL_INV,
-		.send_flags = IB_SEND_SIGNALED,
-		.ex.invalidate_rkey = key,
-	};
-
-	return conform_do(end, &wr);
 }

@@ -16,7 +16,7 @@ static struct ib_mr *open_far(struct conform *c, struct conform_pair *pair)
 	struct ib_mr *mr = conform_mr(c, c->pd, IB_MR_TYPE_MEM_REG, CONFORM_PAGES);
 
 	if (!mr || !EXPECT(c, conform_map(&pair->far, mr), 0) ||
-	    !EXPECT(c, conform_reg(&pair->far, mr, CONFORM_RIGHTS), 0))
+	    !EXPECT(c, conform_reg(&pair->far, mr, CONSUMER_ACCESS), 0))
 		return NULL;
 	return mr;
 }

@@ -57,7 +57,7 @@ QP_CASE(xrc, -EOPNOTSUPP, init->qp_type = IB_QPT_XRC_INI)
 QP_CASE(uc_over_iwarp, -EOPNOTSUPP, init->qp_type = IB_QPT_UC)
 QP_CASE(ud_over_iwarp, -EOPNOTSUPP, init->qp_type = IB_QPT_UD)
 QP_CASE(unknown_flag, -EOPNOTSUPP, init->create_flags = IB_QP_CREATE_RESERVED_START)
-QP_CASE(gsi_port, -EINVAL, init->qp_type = IB_QPT_GSI; init->port_num = CONFORM_PORT + 1)
+QP_CASE(gsi_port, -EINVAL, init->qp_type = IB_QPT_GSI; init->port_num = CONSUMER_PORT + 1)
 
 static void qp_given(struct conform *c)
 {
@@ -100,7 +100,7 @@ static void qp_rw(struct conform *c)
 		return;
 	conform_qp_init_attr(&init, cq, IB_QPT_RC);
 	init.cap.max_rdma_ctxs = 4;
-	init.port_num = CONFORM_PORT;
+	init.port_num = CONSUMER_PORT;
 	EXPECT(c, REFUSAL(try_qp(c, &init)), 0);
 }
 
@@ -108,9 +108,9 @@ static void port_beyond(struct conform *c)
 {
 	struct ib_port_attr attr;
 
-	EXPECT(c, ib_query_port(c->dev, CONFORM_PORT, &attr), 0);
+	EXPECT(c, ib_query_port(c->dev, CONSUMER_PORT, &attr), 0);
 	EXPECT(c, attr.state, IB_PORT_ACTIVE);
-	EXPECT(c, ib_query_port(c->dev, CONFORM_PORT + 1, &attr), -EINVAL);
+	EXPECT(c, ib_query_port(c->dev, CONSUMER_PORT + 1, &attr), -EINVAL);
 }
 
 /* ---- address handles ---- */
@@ -119,7 +119,7 @@ static struct rdma_ah_attr own_way(const struct conform *c)
 {
 	return (struct rdma_ah_attr){
 		.type = RDMA_AH_ATTR_TYPE_ROCE,
-		.port_num = CONFORM_PORT,
+		.port_num = CONSUMER_PORT,
 		.ah_flags = IB_AH_GRH,
 		.grh = {
 			.dgid = c->gid->gid,
@@ -199,7 +199,7 @@ static void ah_bad_sgid(struct conform *c)
 	struct rdma_ah_attr way = own_way(c);
 	struct ib_ah *ah;
 
-	way.grh.sgid_index = c->dev->port_data[CONFORM_PORT].immutable.gid_tbl_len - 1;
+	way.grh.sgid_index = c->dev->port_data[CONSUMER_PORT].immutable.gid_tbl_len - 1;
 	ah = rdma_create_ah(c->pd, &way, RDMA_CREATE_AH_SLEEPABLE);
 	EXPECT(c, IS_ERR(ah), true);
 	if (!IS_ERR(ah))

@@ -52,7 +52,7 @@ static void check_data(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up_with(c, &s, CONFORM_RIGHTS))
+	if (set_up_with(c, &s, CONSUMER_ACCESS))
 		move_bytes(c, &s, s.mr->iova);
 }
 
@@ -61,7 +61,7 @@ static void check_gaps(struct conform *c)
 	struct setup s;
 
 	if (set_up_in(c, &s, c->pd, IB_MR_TYPE_SG_GAPS) &&
-	    EXPECT(c, conform_reg(&s.pair->far, s.mr, CONFORM_RIGHTS), 0))
+	    EXPECT(c, conform_reg(&s.pair->far, s.mr, CONSUMER_ACCESS), 0))
 		move_bytes(c, &s, s.mr->iova);
 }
 
@@ -73,7 +73,7 @@ static void check_large_pages(struct conform *c)
 		return;
 	EXPECT(c, ib_map_mr_sg(s.mr, s.pair->far.sg, CONFORM_PAGES, NULL, 2 * PAGE_SIZE),
 	       CONFORM_PAGES);
-	if (EXPECT(c, conform_reg(&s.pair->far, s.mr, CONFORM_RIGHTS), 0))
+	if (EXPECT(c, conform_reg(&s.pair->far, s.mr, CONSUMER_ACCESS), 0))
 		move_bytes(c, &s, s.mr->iova);
 }
 
@@ -84,7 +84,7 @@ static void check_other_iova(struct conform *c)
 	if (!set_up(c, &s))
 		return;
 	s.mr->iova = OTHER_IOVA;
-	if (EXPECT(c, conform_reg(&s.pair->far, s.mr, CONFORM_RIGHTS), 0))
+	if (EXPECT(c, conform_reg(&s.pair->far, s.mr, CONSUMER_ACCESS), 0))
 		move_bytes(c, &s, OTHER_IOVA);
 }
 
@@ -92,7 +92,7 @@ static void check_zero_based(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up_with(c, &s, CONFORM_RIGHTS | IB_ZERO_BASED))
+	if (set_up_with(c, &s, CONSUMER_ACCESS | IB_ZERO_BASED))
 		move_bytes(c, &s, 0);
 }
 
@@ -102,7 +102,7 @@ static void check_atomics(struct conform *c)
 	struct setup s;
 	u64 old;
 
-	if (!set_up_with(c, &s, CONFORM_RIGHTS))
+	if (!set_up_with(c, &s, CONSUMER_ACCESS))
 		return;
 	memcpy(&old, s.pair->far.mem + 8, sizeof(old));
 	conform_work(&w, &s.pair->near, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
@@ -174,7 +174,7 @@ static void check_completion(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up_with(c, &s, CONFORM_RIGHTS))
+	if (set_up_with(c, &s, CONSUMER_ACCESS))
 		EXPECT(c, s.pair->far.done[0].wc.opcode, IB_WC_REG_MR);
 }
 
@@ -185,7 +185,7 @@ static void check_uc(struct conform *c)
 
 	if (!mr || !EXPECT(c, conform_map(end, mr), 0))
 		return;
-	EXPECT(c, conform_reg(end, mr, CONFORM_RIGHTS), 0);
+	EXPECT(c, conform_reg(end, mr, CONSUMER_ACCESS), 0);
 	EXPECT(c, conform_invalidate(end, mr->rkey), 0);
 }
 
@@ -195,7 +195,7 @@ static void check_ud(struct conform *c)
 	struct ib_mr *mr = end ? conform_mr(c, c->pd, IB_MR_TYPE_MEM_REG, CONFORM_PAGES) : NULL;
 
 	if (mr && EXPECT(c, conform_map(end, mr), 0))
-		EXPECT(c, conform_reg(end, mr, CONFORM_RIGHTS), IB_WC_LOC_QP_OP_ERR);
+		EXPECT(c, conform_reg(end, mr, CONSUMER_ACCESS), IB_WC_LOC_QP_OP_ERR);
 }
 
 /* ---- refused ---- */
@@ -227,8 +227,8 @@ static void refuse_twice(struct conform *c)
 {
 	struct setup s;
 
-	if (set_up_with(c, &s, CONFORM_RIGHTS) && EXPECT(c, conform_map(&s.pair->far, s.mr), 0))
-		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+	if (set_up_with(c, &s, CONSUMER_ACCESS) && EXPECT(c, conform_map(&s.pair->far, s.mr), 0))
+		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_other_key(struct conform *c)
@@ -236,7 +236,7 @@ static void refuse_other_key(struct conform *c)
 	struct setup s;
 
 	if (set_up(c, &s))
-		expect_refused(c, &s, s.mr->rkey ^ 0x100, CONFORM_RIGHTS);
+		expect_refused(c, &s, s.mr->rkey ^ 0x100, CONSUMER_ACCESS);
 }
 
 static void refuse_other_pd(struct conform *c)
@@ -245,7 +245,7 @@ static void refuse_other_pd(struct conform *c)
 	struct setup s;
 
 	if (pd && set_up_in(c, &s, pd, IB_MR_TYPE_MEM_REG))
-		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_unmapped(struct conform *c)
@@ -255,17 +255,17 @@ static void refuse_unmapped(struct conform *c)
 	s.pair = conform_pair(c, NULL);
 	s.mr = s.pair ? conform_mr(c, c->pd, IB_MR_TYPE_MEM_REG, CONFORM_PAGES) : NULL;
 	if (s.mr)
-		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+		expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_on_demand(struct conform *c)
 {
-	refuse_access(c, CONFORM_RIGHTS | IB_ACCESS_ON_DEMAND);
+	refuse_access(c, CONSUMER_ACCESS | IB_ACCESS_ON_DEMAND);
 }
 
 static void refuse_unknown_access(struct conform *c)
 {
-	refuse_access(c, CONFORM_RIGHTS | 1 << 18);
+	refuse_access(c, CONSUMER_ACCESS | 1 << 18);
 }
 
 static void refuse_remote_write(struct conform *c)
@@ -285,7 +285,7 @@ static void refuse_wrap(struct conform *c)
 	if (!set_up(c, &s))
 		return;
 	s.mr->iova = -(u64)PAGE_SIZE;
-	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_shifted(struct conform *c)
@@ -295,7 +295,7 @@ static void refuse_shifted(struct conform *c)
 	if (!set_up(c, &s))
 		return;
 	s.mr->iova += PAGE_SIZE - 1;
-	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_longer(struct conform *c, enum ib_mr_type type)
@@ -305,7 +305,7 @@ static void refuse_longer(struct conform *c, enum ib_mr_type type)
 	if (!set_up_in(c, &s, c->pd, type))
 		return;
 	s.mr->length++;
-	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONFORM_RIGHTS);
+	expect_refused(c, &s, ib_inc_rkey(s.mr->rkey), CONSUMER_ACCESS);
 }
 
 static void refuse_longer_pages(struct conform *c)
@@ -340,12 +340,12 @@ static void use_write_only(struct conform *c)
 
 static void use_before(struct conform *c)
 {
-	use_fails(c, CONFORM_RIGHTS, IB_WR_RDMA_READ, -1, 64);
+	use_fails(c, CONSUMER_ACCESS, IB_WR_RDMA_READ, -1, 64);
 }
 
 static void use_beyond(struct conform *c)
 {
-	use_fails(c, CONFORM_RIGHTS, IB_WR_RDMA_WRITE, CONFORM_BYTES - 63, 64);
+	use_fails(c, CONSUMER_ACCESS, IB_WR_RDMA_WRITE, CONFORM_BYTES - 63, 64);
 }
 
 static void use_unregistered(struct conform *c)
@@ -360,7 +360,7 @@ static void use_invalidated(struct conform *c)
 {
 	struct setup s;
 
-	if (!set_up_with(c, &s, CONFORM_RIGHTS))
+	if (!set_up_with(c, &s, CONSUMER_ACCESS))
 		return;
 	EXPECT(c, conform_invalidate(&s.pair->far, s.mr->rkey), 0);
 	EXPECT(c, use(&s, IB_WR_RDMA_READ, s.mr->iova, 64), IB_WC_REM_ACCESS_ERR);
@@ -371,12 +371,12 @@ static void use_former_key(struct conform *c)
 	struct setup s;
 	u32 former;
 
-	if (!set_up_with(c, &s, CONFORM_RIGHTS))
+	if (!set_up_with(c, &s, CONSUMER_ACCESS))
 		return;
 	former = s.mr->rkey;
 	EXPECT(c, conform_invalidate(&s.pair->far, former), 0);
 	EXPECT(c, conform_map(&s.pair->far, s.mr), 0);
-	EXPECT(c, conform_reg(&s.pair->far, s.mr, CONFORM_RIGHTS), 0);
+	EXPECT(c, conform_reg(&s.pair->far, s.mr, CONSUMER_ACCESS), 0);
 	EXPECT(c, use(&s, IB_WR_RDMA_READ, s.mr->iova, 64), 0);
 	EXPECT(c, conform_access(&s.pair->near, IB_WR_RDMA_READ, s.mr->iova, former, 64),
 	       IB_WC_REM_ACCESS_ERR);

@@ -7,13 +7,12 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/module.h>
-#include <linux/netdevice.h>
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "rc_qp.h"
+#include "consumer.h"
 
 #define PIECES		12
 #define PIECE_BYTES	8192
@@ -67,9 +66,9 @@ static int qp_create(struct fastreg *f)
 	f->qp = ib_create_qp(f->pd, &init);
 	if (IS_ERR(f->qp))
 		return PTR_ERR(f->qp);
-	return rc_qp_to_init(f->qp) ?:
-	       rc_qp_to_rtr(f->qp, f->gid, f->qp, f->gid, IB_MTU_1024) ?:
-	       rc_qp_to_rts(f->qp, 14);
+	return consumer_to_init(f->qp) ?:
+	       consumer_to_rtr(f->qp, f->gid, f->qp, f->gid, IB_MTU_1024) ?:
+	       consumer_to_rts(f->qp, 14);
 }
 
 /* The status, or below 0. */
@@ -283,7 +282,7 @@ static int fastreg_make(struct fastreg *f)
 		if (!f->piece[i])
 			return -ENOMEM;
 	}
-	f->gid = rc_qp_find_gid(f->dev);
+	f->gid = consumer_find_gid(f->dev);
 	if (IS_ERR(f->gid))
 		return PTR_ERR(f->gid);
 	f->pd = ib_alloc_pd(f->dev, 0);
@@ -298,19 +297,6 @@ static int fastreg_make(struct fastreg *f)
 	return qp_create(f);
 }
 
-/* The caller drops it. */
-static struct ib_device *find_device(void)
-{
-	struct net_device *ndev = dev_get_by_name(&init_net, netdev);
-	struct ib_device *ibdev;
-
-	if (!ndev)
-		return NULL;
-	ibdev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
-	dev_put(ndev);
-	return ibdev;
-}
-
 static int __init fastreg_init(void)
 {
 	struct fastreg *f = kzalloc(sizeof(*f), GFP_KERNEL);
@@ -318,7 +304,7 @@ static int __init fastreg_init(void)
 
 	if (!f)
 		return -ENOMEM;
-	f->dev = find_device();
+	f->dev = consumer_find_device(netdev);
 	if (!f->dev) {
 		kfree(f);
 		return -ENODEV;
