@@ -100,9 +100,10 @@ check-native: deps provider	## as root: the VM tests at native speed on many CPU
 	selftests/vm/run --rig native-debug --kernel native-debug
 
 MINUTES	?= 15
-soak: deps provider	## as root: chaos, hostile users and peers for MINUTES each, with all checkers
+SEED	?= 1
+soak: deps provider	## as root: chaos, hostile users and peers for MINUTES each, by SEED, with all checkers
 	qemu/install-deps.sh qemu/packages.native
-	selftests/vm/run --rig soak --kernel native-debug --soak $(MINUTES)
+	selftests/vm/run --rig soak --kernel native-debug --soak $(MINUTES) --seed $(SEED)
 
 check-rig: deps		## the tests of qemu/, which has the virtual machines
 	qemu/selftest.py

@@ -24,7 +24,7 @@ def run(t):
     t.undo = [lambda: _clean_up(t)]
     kind = LINK[t.lab.driver_of(t.pair, "a")][1]
     seconds = t.length(120)
-    result = t.start(t.a, "/tern/vunplug.py %d 1 %s" % (seconds, kind), seconds + 400).wait()
+    result = t.start(t.a, "/tern/vunplug.py %d %d %s" % (seconds, t.seed(), kind), seconds + 400).wait()
     t.take_tap(result)
     for line in result.out.splitlines():
         if line.startswith("# "):

@@ -13,7 +13,7 @@ def run_beside_traffic(t, players, judge):
         seconds - 15, seconds + 40), seconds + 140)
     watchers = [t.start(guest, _WATCH, seconds + 110) for guest in t.guests]
     playing = [t.start(guest, "%s -n eth0 -S %d -s %d" % (players, seconds, seed), seconds + 110)
-               for seed, guest in enumerate(t.guests)]
+               for seed, guest in enumerate(t.guests, t.seed())]
     for guest, command in zip(t.guests, playing):
         result = command.wait()
         judge(guest, result)

@@ -83,10 +83,15 @@ class Test:
         """The seconds for a test that can run for any time: `usual`, or those of --soak."""
         return self.lab.soak_s or usual
 
+    def seed(self):
+        """What a test that chooses at random begins with; a note says it."""
+        self.note("seed %d" % self.lab.seed)
+        return self.lab.seed
+
     def again(self):
-        """Yields 1, and with --soak further numbers until its time is over."""
+        """Yields seed(), and with --soak the numbers behind it until its time is over."""
         until = time.monotonic() + (self.lab.soak_s or 0)
-        for number in itertools.count(1):
+        for number in itertools.count(self.seed()):
             yield number
             if time.monotonic() >= until:
                 return

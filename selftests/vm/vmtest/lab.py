@@ -67,6 +67,8 @@ class Lab:
         self._baseline = {}
         # The time of tests that can run for any time, if not the usual one.
         self.soak_s = None
+        # Of tests that choose at random.
+        self.seed = 1
         # The guests' release and kernel, known once they are up.
         self.suite = self.release = None
 

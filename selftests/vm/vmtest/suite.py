@@ -235,6 +235,8 @@ def _parse_arguments():
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="run the tests that can take "
                         "any time for that long each, and only them, unless --tests names some: "
                         + ", ".join(SOAKED))
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="what tests that choose at "
+                        "random begin with (1); they print it")
     parser.add_argument("--slow", type=float, metavar="N", help="multiply all time limits (1; "
                         "debug kernel: 6; native-debug: 4); sets RIG_SLOW")
     args = parser.parse_args()
@@ -261,6 +263,7 @@ def main():
     lab = Lab(args.rig, args.device, args.smp, args.mem, args.kernel, args.keep,
               suite=args.suite, containers=containers)
     lab.soak_s = args.soak and args.soak * 60
+    lab.seed = args.seed
     try:
         lab.up()
     except where.Missing as missing:
