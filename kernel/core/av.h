@@ -9,7 +9,6 @@
 /* As a UD WQE uses it: found in dev->ahs, copied by value under RCU. */
 struct tern_av {
 	struct rcu_head rcu;
-	u32 index;
 	const struct ib_pd *pd;
 	struct rdma_ah_attr attr;	/* attr.grh.sgid_attr is referenced by the ib_ah */
 };

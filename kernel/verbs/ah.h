@@ -5,11 +5,9 @@
 
 #include <rdma/ib_verbs.h>
 
-struct tern_av;
-
 struct tern_ah {
 	struct ib_ah ibah;
-	struct tern_av *av;
+	u32 index;	/* of its struct tern_av in dev->ahs */
 };
 
 static inline struct tern_ah *to_tern_ah(struct ib_ah *ibah)
@@ -18,6 +16,7 @@ static inline struct tern_ah *to_tern_ah(struct ib_ah *ibah)
 }
 
 int tern_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int tern_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int tern_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int tern_destroy_ah(struct ib_ah *ibah, u32 flags);
 

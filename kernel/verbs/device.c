@@ -243,6 +243,7 @@ static const struct ib_device_ops tern_ud_ops = {
 	.create_user_ah = tern_create_ah,
 	.destroy_ah = tern_destroy_ah,
 	.detach_mcast = tern_detach_mcast,
+	.modify_ah = tern_modify_ah,
 	.query_ah = tern_query_ah,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, tern_ah, ibah),

@@ -29,7 +29,7 @@ static int fill_ud(struct tern_send_wqe *wqe, const struct tern_qp *qp,
 
 	if (!ud->ah)
 		return -EINVAL;
-	wqe->ud.ah = to_tern_ah(ud->ah)->av->index;
+	wqe->ud.ah = to_tern_ah(ud->ah)->index;
 	wqe->ud.remote_qpn = ud->remote_qpn;
 	wqe->ud.remote_qkey = ud->remote_qkey;
 	wqe->ud.pkey_index = qp->type == IB_QPT_GSI ? ud->pkey_index : 0;

@@ -134,10 +134,9 @@ static void ah_undo(void *ah)
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
 }
 
-static struct ib_ah *make_ah(struct conform *c, u32 flags)
+static struct ib_ah *make_ah_to(struct conform *c, struct rdma_ah_attr *way, u32 flags)
 {
-	struct rdma_ah_attr way = own_way(c);
-	struct ib_ah *ah = rdma_create_ah(c->pd, &way, flags);
+	struct ib_ah *ah = rdma_create_ah(c->pd, way, flags);
 
 	if (!EXPECT(c, REFUSAL(ah), 0))
 		return NULL;
@@ -145,10 +144,16 @@ static struct ib_ah *make_ah(struct conform *c, u32 flags)
 	return ah;
 }
 
-/* A datagram to the QP itself: 40 bytes for a GRH come before it. */
-static void send_datagram(struct conform *c, u32 flags)
+static struct ib_ah *make_ah(struct conform *c, u32 flags)
 {
-	struct ib_ah *ah = make_ah(c, flags);
+	struct rdma_ah_attr way = own_way(c);
+
+	return make_ah_to(c, &way, flags);
+}
+
+/* A datagram to the QP itself: 40 bytes for a GRH come before it. */
+static void send_datagram_by(struct conform *c, struct ib_ah *ah)
+{
 	struct conform_end *end = ah ? conform_single(c, IB_QPT_UD, IB_QPS_RTS) : NULL;
 	struct ib_qp_init_attr init;
 	struct conform_work w;
@@ -174,12 +179,12 @@ static void send_datagram(struct conform *c, u32 flags)
 
 static void ah_sleepable(struct conform *c)
 {
-	send_datagram(c, RDMA_CREATE_AH_SLEEPABLE);
+	send_datagram_by(c, make_ah(c, RDMA_CREATE_AH_SLEEPABLE));
 }
 
 static void ah_atomic(struct conform *c)
 {
-	send_datagram(c, 0);
+	send_datagram_by(c, make_ah(c, 0));
 }
 
 static void ah_query(struct conform *c)
@@ -192,6 +197,40 @@ static void ah_query(struct conform *c)
 	EXPECT(c, rdma_query_ah(ah, &attr), 0);
 	EXPECT(c, memcmp(&attr.grh.dgid, &c->gid->gid, sizeof(c->gid->gid)), 0);
 	EXPECT(c, attr.grh.sgid_index, c->gid->index);
+}
+
+/* It leads elsewhere first. */
+static void ah_modify(struct conform *c)
+{
+	struct rdma_ah_attr way = own_way(c), attr = {};
+	struct ib_ah *ah;
+
+	way.grh.dgid.raw[15] ^= 0x55;
+	ah = make_ah_to(c, &way, RDMA_CREATE_AH_SLEEPABLE);
+	if (!ah)
+		return;
+	way = own_way(c);
+	rdma_ah_set_sl(&way, 3);
+	EXPECT(c, rdma_modify_ah(ah, &way), 0);
+	EXPECT(c, rdma_query_ah(ah, &attr), 0);
+	EXPECT(c, rdma_ah_get_sl(&attr), 3);
+	EXPECT(c, memcmp(&attr.grh.dgid, &c->gid->gid, sizeof(c->gid->gid)), 0);
+	send_datagram_by(c, ah);
+}
+
+static void ah_modify_refused(struct conform *c)
+{
+	struct ib_ah *ah = make_ah(c, RDMA_CREATE_AH_SLEEPABLE);
+	struct rdma_ah_attr way = own_way(c);
+
+	if (!ah)
+		return;
+	rdma_ah_set_sl(&way, 16);
+	EXPECT(c, rdma_modify_ah(ah, &way), -EINVAL);
+	way = own_way(c);
+	way.grh.sgid_index = c->dev->port_data[CONSUMER_PORT].immutable.gid_tbl_len - 1;
+	EXPECT(c, rdma_modify_ah(ah, &way) < 0, true);
+	send_datagram_by(c, ah);
 }
 
 static void ah_bad_sgid(struct conform *c)
@@ -231,6 +270,8 @@ const struct conform_case conform_qp_cases[] = {
 	{ "ah_made_where_one_may_sleep", ah_sleepable, CONFORM_ROCE },
 	{ "ah_made_where_one_may_not", ah_atomic, CONFORM_ROCE },
 	{ "ah_query", ah_query, CONFORM_ROCE },
+	{ "ah_modify", ah_modify, CONFORM_ROCE },
+	{ "ah_modify_refused_changes_nothing", ah_modify_refused, CONFORM_ROCE },
 	{ "ah_of_an_empty_source_GID_is_refused", ah_bad_sgid, CONFORM_ROCE },
 	{}
 };
