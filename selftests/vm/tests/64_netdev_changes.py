@@ -20,6 +20,22 @@ def _check_addresses(t):
     t.case("a removed address has no GID", not _has_gid(t, "ffff:0a5a:0001"))
 
 
+def _check_full_table(t):
+    """More addresses than the table has room for, both types of each counted: 256 GIDs."""
+    gids = "cd /sys/class/infiniband/%s/ports/1/gids; grep -L 0000:0000:0000:0000:0000:0000:0000:0000 * " \
+           "| wc -l" % t.dev(t.a)
+    before = t.run(t.a, gids, check=True).out
+    t.run(t.a, "for i in $(seq 140); do echo addr add 10.91.0.$i/32 dev eth0; done | ip -batch -",
+          check=True)
+    t.a.wait_until("[ $(%s) = 256 ]" % gids, timeout=15)
+    t.case("a full table has 256 GIDs", True)
+    t.tool("vverify", "-m rc/write", timeout=60, prefix="with a full table: ")
+    t.run(t.a, "for i in $(seq 140); do echo addr del 10.91.0.$i/32 dev eth0; done | ip -batch -",
+          check=True)
+    t.a.wait_until("[ $(%s) = %s ]" % (gids, before.strip()), timeout=15)
+    t.case("all of them go with their addresses", True)
+
+
 # Another program's bind() to the port, with both options that allow sharing.
 _BIND = """import socket, sys
 s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
@@ -107,6 +123,7 @@ def run(t):
     link, kind = LINK[t.lab.device]
     _check_addresses(t)
     if t.lab.device == "tern":
+        _check_full_table(t)
         _check_port(t)
     _check_mtu(t)
     _check_mac(t)
