@@ -39,8 +39,8 @@ static_assert(1ul << CHUNK_SHIFT == CHUNK_BYTES);
 #define ENTRY_PERSISTENT	2ul	/* of regions with FLUSH_PERSISTENT */
 
 /*
- * From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it again.
- * Not measured.
+ * From the first empty chunk to the sweep: pages that come and go, as with each fork(), need it
+ * again. Not measured.
  */
 #define SWEEP_AFTER	HZ
 
@@ -453,7 +453,8 @@ static int fault_in_error(const struct hmm_range *looked, unsigned long addr, en
 
 /*
  * Has each page of range, which was looked at, brought in if it is not as wanted. The mmap lock is
- * held for reading, but not while a page is waited for. 0: all were there; 1: look again; or an error.
+ * held for reading, but not while a page is waited for. 0: all were there; 1: look again; or an
+ * error.
  */
 static int fault_in(const struct tern_odp *odp, const struct hmm_range *range, enum wanted wanted)
 {
@@ -570,8 +571,8 @@ static int bring_in_chunks(struct tern_region *region, u64 addr, u64 length, enu
 
 /*
  * A page may come only when the program does something, as with userfaultfd, and that may wait for
- * the region's end. So tern_odp_stop() kills the wait, which in a program's own thread a signal does.
- * Both have fault_lock.
+ * the region's end. So tern_odp_stop() kills the wait, which in a program's own thread a signal
+ * does. Both have fault_lock.
  */
 static void faulter_begin(struct tern_odp *odp)
 {

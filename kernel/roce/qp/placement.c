@@ -46,7 +46,10 @@ static int write_back_part(const struct roce_qp *qp, const struct tern_span *spa
 	u64 n;
 	int err;
 
-	/* The region was replaced by a shorter one meanwhile, or the peer asks for less than before. */
+	/*
+	 * The region was replaced by a shorter one meanwhile, or the peer asks for less than
+	 * before.
+	 */
 	if (*from >= span->length)
 		return 0;
 	n = min_t(u64, span->length - *from, PART_BYTES);
