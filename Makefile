@@ -54,6 +54,12 @@ unit-plugin:
 sim:			## protocol engines over a simulated bad network
 	+selftests/sim/run $(BUILD)/sim
 
+sim-net:		## those of RoCE in networks of many hosts: tables, files and plots in build/sim-net
+	+selftests/netsim/run $(BUILD)/sim-net
+
+sim-net-quick:		## the same, each for a tenth of the time: what must always hold
+	+selftests/netsim/run $(BUILD)/sim-net quick
+
 fuzz:			## libFuzzer targets, SECONDS= each (60)
 	$(MAKE) -C selftests/fuzz O=$(BUILD)/fuzz SECONDS=$(SECONDS) check
 
@@ -116,7 +122,7 @@ bench-native: deps provider	## as root: speed at native pace beside rxe, siw, TC
 	qemu/install-deps.sh qemu/packages.native bench/packages
 	bench/native/run $(BENCH)
 
-check: deps lint unit-asan unit-plugin sim fuzz-smoke check-install vmtest	## what a commit must pass
+check: deps lint unit-asan unit-plugin sim sim-net-quick fuzz-smoke check-install vmtest	## what a commit must pass
 
 demo: deps all		## the main job, shown: two virtual machines, links, stock programs between them
 	qemu/demo
@@ -169,6 +175,6 @@ help:			## this list
 	@echo "tern $(VERSION), for kernel $(KVER)"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all module provider unit unit-asan unit-plugin sim fuzz fuzz-smoke lint quick check-install kernels cross \
+.PHONY: all module provider unit unit-asan unit-plugin sim sim-net sim-net-quick fuzz fuzz-smoke lint quick check-install kernels cross \
 	vmtest vmtest-long check-kernels check-packages check-native soak check-rig bench bench-native check demo shell \
 	deps install uninstall dkms-tree dkms-add deb clean format help
