@@ -232,7 +232,7 @@ void RcResponder::read(const Packet &p, const struct rc_act &act)
 	rc_resp_commit(&r_, &p.k, &act, 0);
 }
 
-void RcResponder::rx(const Packet &p)
+void RcResponder::judge(const Packet &p)
 {
 	struct rc_act act;
 
@@ -251,6 +251,12 @@ void RcResponder::rx(const Packet &p)
 	default:
 		fail(-1, "flow %u: a request is refused", flow_.id);
 	}
+}
+
+void RcResponder::rx(Packet *p)
+{
+	judge(*p);
+	net_.pool.put(p);
 	if (pump(0))
 		gate_.ask(*this);
 }
@@ -324,10 +330,12 @@ void RcFlow::rx(Packet *p)
 {
 	if (p->ce)
 		rx_mark(*p);
+	if (p->k.op_flags & OPF_REQUEST) {
+		resp_.rx(p);
+		return;
+	}
 	if (p->k.op_flags & OPF_CNP)
 		rx_cnp(*p);
-	else if (p->k.op_flags & OPF_REQUEST)
-		resp_.rx(*p);
 	else
 		req_.rx(*p);
 	net_.pool.put(p);

@@ -49,13 +49,14 @@ class RcResponder : public Source {
 public:
 	RcResponder(RcFlow &flow, Network &net, uint32_t psn);
 
-	/* If a packet comes too early, and the engine keeps it, this is where it would wait. */
-	void rx(const Packet &p);
+	/* The packet is the responder's: it may stay here. */
+	void rx(Packet *p);
 	bool pump(uint32_t bytes) override;
 	/* Bytes of all messages that it has placed, or been asked for. */
 	uint64_t executed() const { return executed_; }
 
 private:
+	void judge(const Packet &p);
 	void place(const Packet &p, const struct rc_act &act);
 	void read(const Packet &p, const struct rc_act &act);
 
