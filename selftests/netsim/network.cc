@@ -47,7 +47,7 @@ void Network::arm(Flow &f)
 	if (!at_ns || (f.timer_ns && f.timer_ns <= at_ns))
 		return;
 	f.timer_ns = std::max(at_ns, now_ns);
-	at(f.timer_ns, EV_TIMER, &f);
+	timers_.push({f.timer_ns, order(EV_TIMER), {.flow = &f}});
 }
 
 void Network::look_at_timer(Flow &f)
@@ -131,6 +131,12 @@ void Network::handle(const Event &e)
 	}
 }
 
+/* There is EV_END at least. */
+Event Network::next()
+{
+	return timers_.empty() || heap_.top().before(timers_.top()) ? heap_.pop() : timers_.pop();
+}
+
 void Network::run()
 {
 	const bool finite = to_finish_;
@@ -143,7 +149,7 @@ void Network::run()
 	if (sample_ns)
 		at(0, EV_SAMPLE, (Flow *)nullptr);
 	while (!ended_ && !(finite && !to_finish_)) {
-		Event e = heap_.pop();
+		Event e = next();
 
 		now_ns = e.at_ns;
 		events++;

@@ -105,6 +105,7 @@ public:
 
 private:
 	uint64_t order(EventKind kind) { return created_++ << 8 | kind; }
+	Event next();
 	void handle(const Event &e);
 	void arrive(Packet *p);
 	void look_at_timer(Flow &f);
@@ -112,7 +113,8 @@ private:
 	void sample();
 	void check_end() const;
 
-	sim::Heap<Event> heap_;
+	/* Most timers never expire, or late: apart, they do not make the other heap deep. */
+	sim::Heap<Event> heap_, timers_;
 	std::vector<std::unique_ptr<Gate>> gates_;
 	uint64_t created_ = 1;
 	uint32_t to_finish_ = 0; /* flows of fixed volume that are not done */

@@ -133,7 +133,7 @@ void RcRequester::place(const Packet &p, const struct rc_req_act &act)
 	rc_req_placed(&q_, net_.now_ns, &act);
 }
 
-void RcRequester::rx(const Packet &p)
+void RcRequester::judge(const Packet &p)
 {
 	struct rc_req_act act;
 
@@ -143,6 +143,12 @@ void RcRequester::rx(const Packet &p)
 		flow_.stats.gaps++;
 	if (act.kind != RC_REQ_DONE)
 		place(p, act);
+}
+
+void RcRequester::rx(Packet *p)
+{
+	judge(*p);
+	net_.pool.put(p);
 	reap();
 	ask();
 }
@@ -330,15 +336,14 @@ void RcFlow::rx(Packet *p)
 {
 	if (p->ce)
 		rx_mark(*p);
-	if (p->k.op_flags & OPF_REQUEST) {
-		resp_.rx(p);
-		return;
-	}
-	if (p->k.op_flags & OPF_CNP)
+	if (p->k.op_flags & OPF_CNP) {
 		rx_cnp(*p);
-	else
-		req_.rx(*p);
-	net_.pool.put(p);
+		net_.pool.put(p);
+	} else if (p->k.op_flags & OPF_REQUEST) {
+		resp_.rx(p);
+	} else {
+		req_.rx(p);
+	}
 }
 
 void RcFlow::check_end() const

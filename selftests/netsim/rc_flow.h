@@ -25,7 +25,8 @@ public:
 	RcRequester(RcFlow &flow, Network &net, uint32_t psn);
 
 	void post();
-	void rx(const Packet &p);
+	/* The packet is the requester's: it may stay here. */
+	void rx(Packet *p);
 	void timer();
 	bool pump(uint32_t bytes) override;
 	uint64_t deadline() const { return rc_req_deadline(&q_); }
@@ -33,6 +34,7 @@ public:
 
 private:
 	void ask();
+	void judge(const Packet &p);
 	void place(const Packet &p, const struct rc_req_act &act);
 	void reap();
 
@@ -49,7 +51,7 @@ class RcResponder : public Source {
 public:
 	RcResponder(RcFlow &flow, Network &net, uint32_t psn);
 
-	/* The packet is the responder's: it may stay here. */
+	/* The packet is the responder's, likewise. */
 	void rx(Packet *p);
 	bool pump(uint32_t bytes) override;
 	/* Bytes of all messages that it has placed, or been asked for. */
