@@ -83,7 +83,6 @@ void Port::transmit(Packet *p)
 {
 	uint64_t ps = p->bytes * ps_per_byte_ + cfg.pkt_ns * 1000ull + rest_ps_;
 
-	stats.sent++;
 	if (watched && net_.measuring)
 		delay.add(net_.now_ns - p->at_ns);
 	if (cfg.pkt_jitter_ns)

@@ -39,7 +39,6 @@ struct PortCfg {
 };
 
 struct PortStats {
-	uint64_t sent = 0; /* packets that it began to transmit */
 	uint64_t tail_drops = 0;
 	uint64_t mark_drops = 0; /* instead of a mark */
 	uint64_t marks = 0;

@@ -302,6 +302,8 @@ uint32_t RcFlow::send_run(const struct run &run, uint64_t position, bool to_sour
 {
 	uint32_t sent = 0;
 
+	if (!run.npkts || run.npkts > batch_pkts(cfg.pmtu))
+		fail(-1, "flow %u: a run of %u packets", id, run.npkts);
 	if (run.bytes) {
 		stats.sent += run.npkts;
 		if (position < sent_until_)

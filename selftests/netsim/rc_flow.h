@@ -30,7 +30,6 @@ public:
 	void timer();
 	bool pump(uint32_t bytes) override;
 	uint64_t deadline() const { return rc_req_deadline(&q_); }
-	uint32_t completed() const { return reaped_; }
 
 private:
 	void ask();

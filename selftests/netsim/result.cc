@@ -33,7 +33,6 @@ double us(double ns)
 
 void add_port(Totals &t, const PortStats &s)
 {
-	t.ports.sent += s.sent;
 	t.ports.tail_drops += s.tail_drops;
 	t.ports.mark_drops += s.mark_drops;
 	t.ports.marks += s.marks;

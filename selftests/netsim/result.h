@@ -34,6 +34,7 @@ struct Case {
 	Network net;
 	double bottleneck_gbps = 0;
 	Port *bottleneck = nullptr; /* whose queue is reported */
+	bool may_give_up = false;   /* so much is lost that retries may not be enough */
 };
 
 class Report {

@@ -229,6 +229,8 @@ void many_to_one(Suite &s, const char *scenario, uint32_t n, Queue q, Kind kind,
 	       s.seed());
 	Chain net(c.net, 1, {});
 
+	/* A fifth of all packets is lost then, and each of eight attempts may be. */
+	c.may_give_up = n >= 1000;
 	net.hosts.add(host(port_gbps, 0, q));
 	watch(c, net.hosts.down(0));
 	for (uint32_t i = 1; i <= n; i++) {
@@ -450,6 +452,9 @@ void Suite::run(Case &c, double seconds, double warm_seconds)
 	c.net.end_ns = (uint64_t)(seconds * ns);
 	try {
 		c.net.run();
+		for (auto &f : c.net.flows)
+			if (f->stats.failed && !c.may_give_up)
+				sim::fail(-1, "flow %u gave up", f->id);
 	} catch (const sim::Failure &f) {
 		printf("%s\n", c.name.c_str());
 		cli_.print_failure(f, c.net.trace, c.net.now_ns);
