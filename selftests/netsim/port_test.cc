@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // The network simulator's own parts: times in queues, marks, losses, pauses, turns, figures.
-#include "probe.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "pair.h"
+#include "probe.h"
+
 namespace netsim {
 namespace {
-
-constexpr uint64_t US = 1000;
-
-PortCfg link(double gbps, uint64_t delay_ns = 0)
-{
-	PortCfg c;
-
-	c.gbps = gbps;
-	c.delay_ns = delay_ns;
-	return c;
-}
 
 TEST(NetsimPort, ABurstLeavesAtTheLinksRate)
 {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+// The network simulator's RC flows: what a path lets through, and whether the oracles see.
+#include "rc_flow.h"
+
+#include <gtest/gtest.h>
+
+#include "pair.h"
+
+namespace netsim {
+namespace {
+
+TEST(NetsimRc, AWindowsWorthGoesInARoundTrip)
+{
+	for (Kind kind : {Kind::WRITE, Kind::READ, Kind::SEND}) {
+		Pair p(link(100, 50 * MS));
+		Flow &f = p.net.add_flow(p.flow(kind));
+
+		p.run(10, 5);
+		EXPECT_NEAR(p.rate(f), 1024 / 0.1, 0.02 * 1024 / 0.1) << kind_name(kind);
+		EXPECT_EQ(f.stats.resent, 0u);
+		EXPECT_EQ(f.stats.timeouts, 0u);
+	}
+}
+
+TEST(NetsimRc, AVolumeEndsOnceAndEachMessageCompletes)
+{
+	for (Kind kind : {Kind::WRITE, Kind::READ, Kind::SEND}) {
+		PortCfg lossy = link(10, 10 * US);
+
+		lossy.loss = LossCfg::randomly(0.01);
+		Pair p(lossy);
+		FlowCfg c = p.flow(kind);
+
+		c.messages = 300;
+		c.message_bytes = 10000;
+
+		Flow &f = p.net.add_flow(c);
+
+		p.run(1000);
+		EXPECT_LT(p.net.now_ns, p.net.end_ns) << kind_name(kind);
+		EXPECT_EQ(f.stats.completed, 300u);
+		EXPECT_EQ(f.stats.delivered, 3000000u);
+		EXPECT_GT(f.stats.resent, 0u);
+		EXPECT_GT(f.stats.gaps, 0u);
+	}
+}
+
+TEST(NetsimRc, GivesUpWhenNothingArrives)
+{
+	PortCfg dead = link(10, 10 * US);
+
+	dead.loss.every = 1;
+	Pair p(dead);
+	FlowCfg c = p.flow(Kind::WRITE);
+
+	c.messages = 10;
+
+	Flow &f = p.net.add_flow(c);
+
+	p.run(1000);
+	EXPECT_TRUE(f.stats.failed);
+	EXPECT_EQ(f.stats.timeouts, 8u); /* seven retries */
+	EXPECT_EQ(f.stats.completed, 0u);
+	EXPECT_LT(p.net.now_ns, 60000 * MS);
+}
+
+/* A flow of which one packet with payload is not what it was. */
+class Altered : public RcFlow {
+public:
+	using RcFlow::RcFlow;
+
+	void rx(Packet *p) override
+	{
+		if (p->k.payload_bytes && ++seen_ == 100)
+			p->position += cfg.pmtu;
+		RcFlow::rx(p);
+	}
+
+private:
+	uint32_t seen_ = 0;
+};
+
+TEST(NetsimRc, PayloadOfAnotherPlaceIsNoticed)
+{
+	for (Kind kind : {Kind::WRITE, Kind::READ, Kind::SEND}) {
+		Pair p(link(10, 10 * US));
+
+		p.net.flows.push_back(std::make_unique<Altered>(p.net, p.flow(kind), 0));
+		p.net.at(0, EV_START, p.net.flows[0].get());
+		EXPECT_THROW(p.run(1), sim::Failure) << kind_name(kind);
+	}
+}
+
+/* A flow that is told of congestion once. */
+class Notified : public RcFlow {
+public:
+	using RcFlow::RcFlow;
+
+	void rx(Packet *p) override
+	{
+		if (!stats.cnps && p->to_source) {
+			p->k.opcode = BTH_CNP_OPCODE;
+			p->k.op_flags = opcode_info(BTH_CNP_OPCODE)->flags;
+		}
+		RcFlow::rx(p);
+	}
+};
+
+TEST(NetsimRc, MarksAndNotificationsAreCounted)
+{
+	PortCfg marks = link(1, 10 * US);
+
+	marks.mark = {10000, 10000, 1};
+	Pair p(marks);
+	FlowCfg c = p.flow(Kind::WRITE);
+
+	c.ect = true;
+	p.net.flows.push_back(std::make_unique<Notified>(p.net, c, 0));
+	p.net.at(0, EV_START, p.net.flows[0].get());
+	p.run(0.1);
+	EXPECT_EQ(p.net.flows[0]->stats.cnps, 1u);
+	EXPECT_GT(p.net.flows[0]->stats.marked, 100u);
+	EXPECT_LE(p.net.flows[0]->stats.marked, p.chain.trunk(0)->stats.marks);
+}
+
+TEST(NetsimGate, QpsOfAHostTakeTurns)
+{
+	Pair p(link(100, 10 * US), 10);
+
+	for (uint32_t i = 0; i < 20; i++)
+		p.net.add_flow(p.flow(Kind::WRITE));
+	p.run(0.2, 0.02);
+
+	std::vector<double> rates;
+
+	for (auto &f : p.net.flows)
+		rates.push_back(p.rate(*f));
+	EXPECT_GT(jain(rates), 0.999);
+	EXPECT_LE(p.net.hosts[0].nic->most_bytes, GATE_QUEUE_BYTES + GATE_GRANT_BYTES + 65536 * 2);
+	EXPECT_GT(p.net.hosts[0].nic->most_bytes, GATE_QUEUE_BYTES / 2);
+}
+
+TEST(NetsimRun, ASeedRepeatsItself)
+{
+	uint64_t sent[3];
+
+	for (int i = 0; i < 3; i++) {
+		PortCfg lossy = link(10, 10 * US);
+
+		lossy.loss = LossCfg::randomly(0.001);
+		Pair p(lossy, 100, i == 2 ? 6 : 5);
+		Flow &f = p.net.add_flow(p.flow(Kind::WRITE));
+
+		p.run(0.1);
+		sent[i] = f.stats.sent;
+	}
+	EXPECT_EQ(sent[0], sent[1]);
+	EXPECT_NE(sent[0], sent[2]);
+}
+
+} /* namespace */
+} /* namespace netsim */
