@@ -59,8 +59,8 @@ def images(kernel_version=None, rebuild=False, suite=None, systemd=False, contai
     paths.make_dirs()
     if kernel_version in umlkernel.NAMES:
         return uml.images(kernel_version, rebuild)
-    # In parallel: both mostly wait for the network, the disk or one unpacking process.
-    with ThreadPoolExecutor(2) as pool:
+    # In parallel: each mostly waits for the network, the disk or one unpacking process.
+    with ThreadPoolExecutor(2 + len(containers)) as pool:
         root = pool.submit(userland.ensure, suite, rebuild, systemd)
         others = {"root-" + other: pool.submit(userland.ensure, other) for other in containers}
         release, folder = pool.submit(kernel.ensure, kernel_version, suite, rebuild).result()
@@ -177,11 +177,15 @@ class Rig:
         if os.path.isdir(paths.run_dir(self.name)):
             down(self.name)
 
+    def images(self):
+        """Build what is missing, all at once; returns the paths its guests boot from."""
+        return images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
+                      containers=self.options["containers"])
+
     def up(self):
         """Start the guests and wait until each answers; returns self."""
         began = time.monotonic()
-        booted = images(self._kernel, suite=self.options["suite"], systemd=self.options["systemd"],
-                        containers=self.options["containers"])
+        booted = self.images()
         self.options["accel"] = "native" if self._native else accel.choose(booted)
         self.options["release"] = booted["release"]
         record = {"name": self.name, "options": self.options, "release": booted["release"],

@@ -11,7 +11,6 @@ import re
 import time
 
 from riglib import GuestLost, Rig, RigError, apt, debug, umlkernel
-from riglib.rig import images
 
 from . import where
 
@@ -95,7 +94,7 @@ class Lab:
         self.suite = self._options.get("suite") or apt.host_suite()
         # Ask a rig that is up: the host may have newer headers by now.
         self.release = (self._rig.options.get("release") if self._rig else None) or \
-            images(version, suite=self.suite)["release"]
+            self._new_rig().images()["release"]
         files = where.build_tools(self.suite)
         if self.device == "tern":
             files += where.driver_files(self.suite, self.release, version)
@@ -112,8 +111,11 @@ class Lab:
                 guest.run("ip link set eth0 allmulticast on", check=True)
         self._baseline = {}
 
+    def _new_rig(self):
+        return Rig(self._name, guests=2, **self._options)
+
     def _boot(self):
-        self._rig = Rig(self._name, guests=2, **self._options)
+        self._rig = self._new_rig()
         if self._keep:
             self._rig.stay()
         self._rig.up()
