@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "bench.h"
+#include "qp_states.h"
 
 namespace vt {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 void need_iwarp(Env &env)
 {
 	env.both_need(env.device.is_iwarp(), "iWARP");
-}
-
-ibv_qp_attr attributes_of(const Link &link)
-{
-	ibv_qp_attr a = {};
-	ibv_qp_init_attr init = {};
-	require(!ibv_query_qp(link.qp(), &a, 0x1ffffff, &init), "query_qp");
-	return a;
 }
 
 // The state is INIT, as rdma-core expects of an RNIC. RESET is another name for it.
