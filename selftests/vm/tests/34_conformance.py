@@ -58,8 +58,8 @@ def run(t):
     _check_limits(t, iwarp)
     if iwarp:
         return
-    if not t.lab.native:
-        t.note("IPv6, RoCEv1 and the local path: on the native rig")
+    if not (t.lab.native or t.lab.long):
+        t.note("IPv6, RoCEv1 and the local path: on the native rig, or with --long")
         return
     _check_as_packets(t, "-f 6 " + _ONLY, "ipv6/")
     _check_as_packets(t, "-r 1 " + _ONLY, "v1/")

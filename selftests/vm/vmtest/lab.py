@@ -68,6 +68,8 @@ class Lab:
         self.soak_s = None
         # Of tests that choose at random.
         self.seed = 1
+        # Is there time for what takes long?
+        self.long = False
         # The guests' release and kernel, known once they are up.
         self.suite = self.release = None
 

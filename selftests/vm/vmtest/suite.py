@@ -264,6 +264,7 @@ def main():
               suite=args.suite, containers=containers)
     lab.soak_s = args.soak and args.soak * 60
     lab.seed = args.seed
+    lab.long = args.long
     try:
         lab.up()
     except where.Missing as missing:
