@@ -4,7 +4,7 @@
 import re
 
 from riglib.rping import rping
-from vmtest import cm_roce, netns
+from vmtest import cm_roce, mckey, netns
 from vmtest.lab import LINK
 
 LIMIT = 400
@@ -114,9 +114,7 @@ def _check_cm(t):
                         rping(20, "-c -a " + address), port="cm")
         t.pair_case("v1/udaddy", "udaddy -c 2 -C 10 -S 512", "udaddy -c 2 -C 10 -S 512 -s " + host,
                     port="cm")
-        t.pair_case("v1/mckey", "timeout %d mckey -m 239.77.0.1 -b %s -C 5" % (25 * t.slow, host),
-                    "for i in 1 2 3; do sleep %d; timeout %d mckey -s -m 239.77.0.1 -b %s -C 5 || "
-                    "exit; done" % (t.slow, 20 * t.slow, t.a.address), timeout=60)
+        mckey.check(t, "v1/mckey")
 
     try:
         frames, packets = _count_frames(t, connect)

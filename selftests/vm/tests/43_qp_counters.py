@@ -104,7 +104,7 @@ def _check_auto(t, device):
         t.run(t.a, "rdma statistic qp set link %s/1 auto off" % device, check=True)
 
 
-_LOOP = r"""for i in $(seq 40); do
+_LOOP = r"""for i in $(seq 20); do
     rdma statistic qp bind link {0}/1 lqpn {1} || exit
     set=$(rdma statistic qp show link {0}/1 | sed -n 's/.* cntn \([0-9]*\) .*/\1/p')
     rdma statistic qp unbind link {0}/1 cntn $set lqpn {1} || exit

@@ -187,16 +187,16 @@ class Test:
         return "[ $(cat %s) -ge %d ]" % (self.counter_file(guest, counter, netdev),
                                          self.counter(guest, counter, netdev) + by)
 
-    def pair_run(self, server, client, port=None, timeout=60, head_start=0.7, at=None):
+    def pair_run(self, server, client, port=None, timeout=60, head_start=0.7, at=None, ready=None):
         """Run the server in b, or in guest `at`, and the client in a; returns both results.
 
-        The client starts when the server listens on the TCP port, or by rdma_cm ("cm"); without a
-        port after head_start seconds. Tries again after a known failure of perftest, or a wrong CRC
-        of siw.
+        The client starts when the server listens on the TCP port, or by rdma_cm ("cm"), or when the
+        shell condition `ready` holds there; without these after head_start seconds. Tries again after
+        a known failure of perftest, or a wrong CRC of siw.
         """
         for _ in range(perftest.TRIES):
             crc_errors = siw.crc_errors(self)
-            results = self._pair_once(at or self.b, server, client, port, timeout, head_start)
+            results = self._pair_once(at or self.b, server, client, port, timeout, head_start, ready)
             if perftest.lost_race(results[1]):
                 self.allow_log(perftest.CRASH_LOG)
                 self.note("perftest's server was late: try again")
@@ -234,13 +234,15 @@ class Test:
             self.kill(server)
         return server, client
 
-    def _pair_once(self, guest, server, client, port, timeout, head_start):
+    def _pair_once(self, guest, server, client, port, timeout, head_start, ready):
         listening = self.start(guest, server, timeout)
         try:
             if port == "cm":
                 self.wait_cm_listen(guest)
             elif port:
                 self.wait_port(guest, port)
+            elif ready:
+                guest.wait_until(ready, timeout=15)
             else:
                 self.sleep(head_start)
             result = self.run(self.a, client, timeout)
@@ -254,9 +256,9 @@ class Test:
                 listening.kill(9)
 
     def pair_case(self, name, server, client, port=None, timeout=60, head_start=0.7, want=None,
-                  at=None):
+                  at=None, ready=None):
         """A case: both end with 0, and the client's output matches `want`."""
-        there, here = self.pair_run(server, client, port, timeout, head_start, at)
+        there, here = self.pair_run(server, client, port, timeout, head_start, at, ready)
         ok = here.rc == 0 and there.rc == 0
         if ok and want:
             ok = re.search(want, here.out) is not None
