@@ -47,7 +47,7 @@ _TWO = ("tc qdisc replace dev veth0 root handle 1: mq\n"
         "for i in 1 2; do tc qdisc replace dev veth0 parent 1:$i %s; done" % _SLOW)
 # ROCE_GATE_QUEUE_BYTES. A packet is charged with more than its length.
 _QUEUE_BYTES = 512 << 10
-_SAMPLES = 40
+_SECONDS = 4
 _QPS = 16
 
 
@@ -61,10 +61,15 @@ def _is_limit_of(kept, queues, least):
 
 
 def _measure_queued(t):
-    """Send bulk; returns vverify's result and the largest backlog of the queues in bytes."""
-    server, client = netns.start_pair(t, "-d nsa -m scale/bulk -N %d -S 4 -t 60 10.88.0.2" % _QPS)
+    """Send bulk; returns vverify's result and the largest backlog of the queues in bytes.
+
+    Longer on a slow machine: what it sends fills the queues now and then only.
+    """
+    seconds = _SECONDS * t.slow
+    server, client = netns.start_pair(t, "-d nsa -m scale/bulk -N %d -S %d -t 60 10.88.0.2"
+                                      % (_QPS, seconds))
     lines = t.run(t.a, "for i in $(seq %d); do tc -j -s qdisc show dev veth0; echo; sleep 0.1; done"
-                  % _SAMPLES, check=True).out.split("\n")
+                  % (10 * seconds), check=True).out.split("\n")
     result = client.wait()
     t.finish(server)
     return result, max(sum(qdisc["backlog"] for qdisc in json.loads(line)
