@@ -373,7 +373,9 @@ static bool is_persistent(struct mm_struct *mm, unsigned long addr, struct page 
 	return vma && vma->vm_flags & VM_SHARED && vma_is_dax(vma);
 }
 
-/* Takes over what hmm_range_fault() found. False: it is outdated; *err is 0 then. mmap lock held. */
+/*
+ * Takes over what hmm_range_fault() found. False: it is outdated; *err is 0 then. mmap lock held.
+ */
 static bool chunk_fill(struct odp_chunk *chunk, const struct hmm_range *range, int *err)
 {
 	struct tern_odp *odp = chunk->odp;
@@ -413,7 +415,10 @@ enum wanted {
 	WANT_WRITABLE = HMM_PFN_VALID | HMM_PFN_WRITE,
 };
 
-/* fixup_user_fault() says -EFAULT of memory that is not there, and of memory that cannot be written. */
+/*
+ * fixup_user_fault() says -EFAULT of memory that is not there, and of memory that cannot be
+ * written.
+ */
 static int fault_in_absent(struct mm_struct *mm, unsigned long addr, enum wanted wanted)
 {
 	bool write = wanted == WANT_WRITABLE, unlocked = false;
@@ -429,9 +434,10 @@ static int fault_in_absent(struct mm_struct *mm, unsigned long addr, enum wanted
 }
 
 /*
- * The look says "error" of what has no struct page, and, in newer kernels, of a large page in a device's
- * own memory, which a fault takes back to the host's. hmm_range_fault() tells them apart when it is asked
- * for a fault. The mmap lock, which is held since the look, is held while the device copies.
+ * The look says "error" of what has no struct page, and, in newer kernels, of a large page in a
+ * device's own memory, which a fault takes back to the host's. hmm_range_fault() tells them apart
+ * when it is asked for a fault. The mmap lock, which is held since the look, is held while the
+ * device copies.
  */
 static int fault_in_error(const struct hmm_range *looked, unsigned long addr, enum wanted wanted)
 {

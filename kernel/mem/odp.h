@@ -8,9 +8,9 @@
  * note (struct tern_fault). The QP has the note's pages brought in by a thread that may
  * sleep, and then does the access again, from the start.
  *
- * With FLUSH_PERSISTENT any memory can be registered, for its pages may be others at each look. Which
- * are persistent memory is found out when they are brought in, and a FLUSH that must have them so asks
- * for that.
+ * With FLUSH_PERSISTENT any memory can be registered, for its pages may be others at each look.
+ * Which are persistent memory is found out when they are brought in, and a FLUSH that must have
+ * them so asks for that.
  *
  * An invalidation lets no new span through, and spins until no span of the region is left.
  * Spans are short and wait for nothing (span.h).
@@ -47,8 +47,8 @@ enum tern_odp_advice {
 #if TERN_ODP_BUILT
 
 /*
- * Gives region, whose rights are set, the caller's address space, no page of it present. wq: for its
- * faults; stays until the region is freed. 0, -ENOMEM. Sleeps.
+ * Gives region, whose rights are set, the caller's address space, no page of it present. wq: for
+ * its faults; stays until the region is freed. 0, -ENOMEM. Sleeps.
  */
 int tern_odp_attach(struct tern_region *region, struct workqueue_struct *wq);
 /* Undoes attach; no span and no fault is under way. NULL: nothing. Sleeps. */
@@ -78,8 +78,8 @@ int tern_odp_present(const struct tern_mem_ctx *ctx, const struct tern_region *r
 void *tern_odp_address(const struct tern_odp *odp, u64 addr);
 
 /*
- * Would all of [addr, addr + n), which is present, survive a loss of power if it were written back? The
- * region has FLUSH_PERSISTENT. Within a span.
+ * Would all of [addr, addr + n), which is present, survive a loss of power if it were written
+ * back? The region has FLUSH_PERSISTENT. Within a span.
  */
 bool tern_odp_is_persistent(const struct tern_odp *odp, u64 addr, u64 n);
 
@@ -101,7 +101,10 @@ struct tern_region *tern_odp_find(struct tern_keys *keys, const struct ib_pd *pd
 				  u64 length, enum tern_odp_advice advice);
 /* Where a region's pages are brought in. */
 struct workqueue_struct *tern_odp_wq(const struct tern_region *region);
-/* Sleeps. 0 or an error of the first page that cannot be had; -EPERM: its owner may not write to it. */
+/*
+ * Sleeps. 0 or an error of the first page that cannot be had; -EPERM: its owner may not write to
+ * it.
+ */
 int tern_odp_prefetch(struct tern_region *region, u64 va, u64 length, enum tern_odp_advice advice);
 
 /* Tables of pages that a region has at present, one for each 2 MiB (of 4 KiB pages) in use. */

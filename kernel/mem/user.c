@@ -115,8 +115,8 @@ release:
 }
 
 /*
- * On demand: what is there now does not matter, nor whether it is persistent, which a FLUSH finds out
- * (odp.h). All of the address space is an implicit region.
+ * On demand: what is there now does not matter, nor whether it is persistent, which a FLUSH finds
+ * out (odp.h). All of the address space is an implicit region.
  */
 static int user_attach(struct tern_region *region, u64 start, u64 length,
 		       struct workqueue_struct *wq)

@@ -14,8 +14,8 @@ struct LossCfg {
 	double random = 0; /* each packet for itself */
 	/*
 	 * Gilbert and Elliott: two states, and in the bad one every packet is lost. A state lasts
-	 * for packets, but the bad one not through a pause of the sender. (netem's does: of a sender
-	 * that tries one packet after each time-out it loses a whole burst so.)
+	 * for packets, but the bad one not through a pause of the sender. (netem's does: of a
+	 * sender that tries one packet after each time-out it loses a whole burst so.)
 	 */
 	double burst_enter = 0; /* for each packet in the good state */
 	double burst_leave = 1; /* for each packet in the bad state: 1 / the mean burst */

@@ -2,8 +2,9 @@
 /*
  * What is written is in the CPUs' caches, which are coherent: all that access the memory see it
  * already. So global visibility takes no more than order. Persistence takes time, in which no BH
- * runs: it is done in parts, between which the request waits (receive.c), and with it those behind.
- * Memory on demand is asked at each part whether it is persistent; pinned memory was at registration.
+ * runs: it is done in parts, between which the request waits (receive.c), and with it those
+ * behind. Memory on demand is asked at each part whether it is persistent; pinned memory was at
+ * registration.
  */
 #include <linux/libnvdimm.h>
 #include <linux/minmax.h>
@@ -38,8 +39,8 @@ static int write_back(void *arg, const void *p, size_t n)
 }
 
 /*
- * The part behind the first *from bytes, which are then more. 0, -EAGAIN, -EFAULT; -EACCES: it is not
- * all persistent memory.
+ * The part behind the first *from bytes, which are then more. 0, -EAGAIN, -EFAULT; -EACCES: it is
+ * not all persistent memory.
  */
 static int write_back_part(const struct roce_qp *qp, const struct tern_span *span, u64 *from)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// FLUSHes to persistent memory (IBTA annex A19): of a file and of a device that are mapped without a
-// page cache, and what they must not promise of other memory. tests/36_persistent_memory.py makes
+// FLUSHes to persistent memory (IBTA annex A19): of a file and of a device that are mapped without
+// a page cache, and what they must not promise of other memory. tests/36_persistent_memory.py makes
 // the places in the server's guest.
 #include <cerrno>
 #include <cstring>
