@@ -107,6 +107,8 @@ bool roce_wait_for_pages(struct roce_qp *qp)
 		tern_qp_count_add(&qp->base, TERN_CNT_RX_BACKLOG_DROPPED,
 				  skb_queue_len(&qp->kept));
 		__skb_queue_purge(&qp->kept);
+		/* A FLUSH among them begins anew: what comes next need not be the same. */
+		qp->flushed = 0;
 		/* RC brings the same access again, and is to hear if it fails. */
 		if (!roce_is_reliable(qp))
 			tern_fault_forget(&qp->base);

@@ -150,6 +150,8 @@ void conform_rdma(struct conform_work *w, struct conform_end *end, enum ib_wr_op
 /* 0 or an error of the verb; the slot says which completion conform_wait() waits for. */
 int conform_post(struct conform_end *end, struct ib_send_wr *wr, u32 slot);
 int conform_post_recv(struct conform_end *end, u32 bytes, u32 slot);
+/* The same to srq; NULL: to the QP's own queue. */
+int conform_post_recv_to(struct ib_srq *srq, struct conform_end *end, u32 bytes, u32 slot);
 /* A status, or below 0. */
 int conform_wait(struct conform_end *end, u32 slot);
 int conform_do(struct conform_end *end, struct ib_send_wr *wr);

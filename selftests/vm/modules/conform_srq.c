@@ -55,19 +55,7 @@ static void create_tags(struct conform *c)
 
 static int post_to(struct ib_srq *srq, struct conform_end *end, u32 slot)
 {
-	struct ib_sge sge = {
-		.addr = end->dma,
-		.length = CONFORM_BYTES,
-		.lkey = end->c->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = {
-		.wr_cqe = &end->done[slot].cqe,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
-	reinit_completion(&end->done[slot].completion);
-	return ib_post_srq_recv(srq, &wr, NULL);
+	return conform_post_recv_to(srq, end, CONFORM_BYTES, slot);
 }
 
 static struct conform_pair *pair_with(struct conform *c, struct ib_srq *srq)

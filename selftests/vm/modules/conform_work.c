@@ -33,7 +33,7 @@ int conform_post(struct conform_end *end, struct ib_send_wr *wr, u32 slot)
 	return ib_post_send(end->qp, wr, NULL);
 }
 
-int conform_post_recv(struct conform_end *end, u32 bytes, u32 slot)
+int conform_post_recv_to(struct ib_srq *srq, struct conform_end *end, u32 bytes, u32 slot)
 {
 	struct ib_sge sge = {
 		.addr = end->dma,
@@ -47,7 +47,12 @@ int conform_post_recv(struct conform_end *end, u32 bytes, u32 slot)
 	};
 
 	reinit_completion(&end->done[slot].completion);
-	return ib_post_recv(end->qp, &wr, NULL);
+	return srq ? ib_post_srq_recv(srq, &wr, NULL) : ib_post_recv(end->qp, &wr, NULL);
+}
+
+int conform_post_recv(struct conform_end *end, u32 bytes, u32 slot)
+{
+	return conform_post_recv_to(NULL, end, bytes, slot);
 }
 
 int conform_wait(struct conform_end *end, u32 slot)
