@@ -32,6 +32,7 @@
 	X(RX_BAD_PATH,		"rx_bad_path")	/* wrong P_Key, Q_Key, address or QP state */ \
 	X(RX_WAITED,		"rx_waited")	/* the QP was busy */		\
 	X(RX_BACKLOG_DROPPED,	"rx_backlog_dropped")				\
+	X(RX_AHEAD,		"rx_out_of_order_kept")	/* until their turn comes */ \
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
 	X(RX_CNP,		"rp_cnp_handled")				\
 	X(RX_CE,		"np_ecn_marked_roce_packets")			\
@@ -48,6 +49,7 @@
 	X(RNR_NAK_TX,		"out_of_buffer") /* no receive WQE, most find one soon */ \
 	X(IMPLIED_NAK,		"implied_nak_seq_err")				\
 	X(ACK_TIMEOUT,		"local_ack_timeout_err")			\
+	X(PROBES,		"tx_probes")	/* no answer in a round trip's time */ \
 	X(RETRY_EXCEEDED,	"retry_exceeded_err")				\
 	X(RNR_EXCEEDED,		"rnr_nak_retry_err")				\
 	X(GHOST_ACK,		"ghost_acks")					\

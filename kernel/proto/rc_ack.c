@@ -4,6 +4,7 @@
  * sends what this file goes back to.
  */
 #include "rc_ack.h"
+#include "rc_resend.h"
 #include "rc_sqe.h"
 #include "rc_timer.h"
 
@@ -14,48 +15,17 @@ static bool sqe_has_psn(const struct rc_sqe *s)
 
 /* ---- going back ---- */
 
-/*
- * Resend from psn on; it belongs to a work request that has begun and is not complete. False if
- * sending already stands at psn or before it.
- */
-static bool go_back(struct rc_req *q, u32 psn)
-{
-	u32 slot;
-
-	for (slot = q->una; slot != q->head; slot++) {
-		struct rc_sqe *s = rc_sqe_at(q, slot);
-
-		if (s->state == RC_SQE_QUEUED || s->state == RC_SQE_FAILED)
-			return false;
-		if (s->state != RC_SQE_ACTIVE)
-			continue;
-		if (psn_before(psn, rc_sqe_end_psn(s))) {
-			u32 pkts = psn_before(psn, s->first_psn) ?
-					   0 : (u32)psn_diff(psn, s->first_psn);
-
-			/* Never forward: what is ahead of cur is not sent yet. */
-			if ((s32)(slot - q->cur) > 0 || (slot == q->cur && pkts >= q->cur_pkt))
-				return false;
-			q->cur = slot;
-			q->cur_pkt = pkts;
-			q->since_ackreq = 0;
-			return true;
-		}
-	}
-	return false;
-}
-
 void rc_req_unsend(struct rc_req *q, u32 psn)
 {
 	if (q->state != RC_REQ_ERROR)
-		go_back(q, psn);
+		rc_resend_unsent(q, psn);
 }
 
 void rc_req_ask_again(struct rc_req *q, u32 psn)
 {
 	if (q->state == RC_REQ_ERROR)
 		return;
-	go_back(q, psn);
+	rc_resend_all(q, psn);
 	/* What else was asked for by now comes, and says that something was lost. */
 	q->recovering = true;
 	q->asking_again = true;
@@ -72,14 +42,9 @@ static void fail_oldest(struct rc_req *q, enum wr_status status)
 	rc_req_flush(q);
 }
 
-/*
- * One more attempt from psn on. False: none is needed, or none is left. A repeated NAK costs no
- * retry.
- */
-static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
+/* What is sent again is one more attempt. False: none is left. A repeated NAK costs none. */
+static bool count_retry(struct rc_req *q, u64 now_ns)
 {
-	if (!go_back(q, psn))
-		return false;
 	if (!q->retry_left) {
 		fail_oldest(q, WR_ST_RETRY_EXC_ERR);
 		return false;
@@ -90,18 +55,44 @@ static bool retry_from(struct rc_req *q, u64 now_ns, u32 psn)
 	return true;
 }
 
-/* The peer, or what it sent, tells that something from psn on was lost. */
-static void retry_lost(struct rc_req *q, u64 now_ns, u32 psn)
+/* All that is lost of one window is one sign of too much under way (RFC 5681 3.1). */
+static void cut_window(struct rc_req *q)
 {
-	q->silent_ns = now_ns;
-	if (retry_from(q, now_ns, psn))
-		rc_window_lost(&q->window);
+	if (psn_before(q->psn_una, q->cut_psn))
+		return;
+	rc_window_lost(&q->window);
+	q->cut_psn = q->psn_max;
+}
+
+/*
+ * The peer, or what it sent, tells that packets were lost; end_psn: as rc_resend_missing() has it.
+ * False: that was known.
+ */
+static bool retry_lost(struct rc_req *q, u64 now_ns, u32 end_psn)
+{
+	if (!rc_resend_missing(q, now_ns, end_psn))
+		return false;
+	if (count_retry(q, now_ns))
+		cut_window(q);
+	return true;
 }
 
 /* npkts packets from the old psn_una on are acknowledged. */
 static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
+	bool more_lost = (q->resend.gap || q->resend.learns) && rc_resend_progress(q);
+
 	rc_window_acked(&q->window, npkts);
+	if (rtt_is_answer(&q->rtt, q->psn_una))
+		rtt_end(&q->rtt, now_ns);
+	if (psn_before(q->cut_psn, q->psn_una))
+		q->cut_psn = q->psn_una;
+	if (q->resend.behind)
+		rc_resend_catch_up(q);
+	if (q->nak_ahead && !psn_before(q->psn_una, q->nak_psn)) {
+		q->nak_ahead = false;
+		more_lost |= q->psn_una == q->nak_psn;
+	}
 	rc_timer_heard(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
@@ -112,9 +103,11 @@ static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 	q->recovering = q->asking_again;
 	q->rnr_until_ns = 0;
 	if (q->psn_una == q->psn_max)
-		q->deadline_ns = 0;
+		rc_timer_stop(q);
 	else
 		rc_timer_arm(q, now_ns);
+	if (more_lost)
+		retry_lost(q, now_ns, q->psn_una);
 }
 
 /*
@@ -152,12 +145,55 @@ static bool ack_until(struct rc_req *q, u64 now_ns, u32 psn)
 	return intact;
 }
 
-static void implied_nak(struct rc_req *q, u64 now_ns, struct rc_req_act *act)
+/* Everything behind the lost response says the same: go back once. */
+static void go_back_for_response(struct rc_req *q, u64 now_ns)
 {
-	act->event = RC_EV_IMPLIED_NAK;
-	/* Everything in flight behind the lost response says the same: go back once. */
-	if (!q->recovering)
-		retry_lost(q, now_ns, q->psn_una);
+	if (q->recovering)
+		return;
+	q->silent_ns = now_ns;
+	if (rc_resend_all(q, q->psn_una) && count_retry(q, now_ns))
+		cut_window(q);
+}
+
+/* What came belongs behind responses that are missing, from psn_una to k. */
+static void rx_ahead(struct rc_req *q, u64 now_ns, const struct pkt *k, bool plain_ack,
+		     struct rc_req_act *act)
+{
+	bool answers = k->op_flags & (OPF_READ | OPF_ATOMIC);
+	bool gap = (k->op_flags & OPF_ACK) && k->syndrome == AETH_NAK_PSN_SEQ;
+	u32 until = plain_ack ? psn_add(k->psn, 1) : k->psn;
+
+	if (!q->cfg.ahead_pkts || !(plain_ack || answers || gap)) {
+		act->event = RC_EV_IMPLIED_NAK;
+		go_back_for_response(q, now_ns);
+		return;
+	}
+	act->event = gap ? RC_EV_SEQ_NAK : RC_EV_AHEAD;
+	q->silent_ns = now_ns;
+	if (gap) {
+		/* It is not said twice. */
+		q->nak_ahead = true;
+		q->nak_psn = k->psn;
+	}
+	if (!q->heard || psn_after(until, q->heard_psn))
+		q->heard_psn = until;
+	q->heard = true;
+	if (answers && (u32)psn_diff(k->psn, q->psn_una) < q->cfg.ahead_pkts)
+		act->kind = RC_REQ_KEEP;
+}
+
+enum rc_event rc_req_missing(struct rc_req *q, u64 now_ns, bool kept, u32 psn)
+{
+	if (!q->heard || q->state == RC_REQ_ERROR)
+		return RC_EV_NONE;
+	if (!psn_after(q->heard_psn, q->psn_una)) {
+		q->heard = false;
+		return RC_EV_NONE;
+	}
+	/* Else all that is missing is asked for already, as soon as its pages are there. */
+	if (q->asking_again || !retry_lost(q, now_ns, kept ? psn : q->heard_psn))
+		return RC_EV_NONE;
+	return RC_EV_IMPLIED_NAK;
 }
 
 /* ---- receiving ---- */
@@ -188,10 +224,10 @@ static void rx_read_response(struct rc_req *q, u64 now_ns, const struct pkt *k,
 	ends = end == s->npkts || end % s->read_pkts == 0;
 	/*
 	 * FIRST/MIDDLE and LAST/ONLY depend on where the responder (re)started. A response belongs
-	 * to one request and does not reach beyond its end.
+	 * to one request and does not reach beyond its end, which may be where a gap ended.
 	 */
 	if (end > s->npkts || pkt / s->read_pkts != (end - 1) / s->read_pkts ||
-	    ends != !!(k->op_flags & OPF_LAST) ||
+	    (ends != !!(k->op_flags & OPF_LAST) && (ends || !s->cut)) ||
 	    k->payload_bytes != (end == s->npkts ? left : k->npkts * q->cfg.pmtu)) {
 		rx_bad_response(q, act);
 		return;
@@ -232,7 +268,8 @@ static void rx_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_
 
 	if (code == 0) {
 		act->event = RC_EV_SEQ_NAK;
-		retry_lost(q, now_ns, k->psn);
+		q->silent_ns = now_ns;
+		retry_lost(q, now_ns, q->psn_una);
 		return;
 	}
 	act->event = RC_EV_REMOTE_ERR;
@@ -265,8 +302,8 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 	q->rnr_wait_ns = wait < longer ? longer : wait;
 	q->rnr_until_ns = now_ns + q->rnr_wait_ns;
 	q->pacer.until_ns = 0;
-	q->deadline_ns = 0;
-	go_back(q, k->psn);
+	rc_timer_stop(q);
+	rc_resend_all(q, k->psn);
 }
 
 void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_act *act)
@@ -293,7 +330,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 	 */
 	if (!ack_until(q, now_ns, until)) {
 		if (q->state != RC_REQ_ERROR)
-			implied_nak(q, now_ns, act);
+			rx_ahead(q, now_ns, k, plain_ack, act);
 		return;
 	}
 	if (q->state == RC_REQ_ERROR || plain_ack)
@@ -339,21 +376,25 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		q->rd_out--;
 	}
 	note_progress(q, now_ns, act->npkts);
+	if (q->heard && q->state != RC_REQ_ERROR)
+		ack_until(q, now_ns, q->heard_psn);
 }
-
 
 /* ---- silence ---- */
 
+/* 0: never. */
+static u64 earlier_of(u64 a_ns, u64 b_ns)
+{
+	return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
+}
+
 u64 rc_req_deadline(const struct rc_req *q)
 {
-	u64 until_ns = q->pacer.until_ns;
-
 	if (q->state == RC_REQ_ERROR)
 		return 0;
 	if (q->rnr_until_ns)
 		return q->rnr_until_ns;
-	return until_ns && (!q->deadline_ns || until_ns < q->deadline_ns) ? until_ns :
-									    q->deadline_ns;
+	return earlier_of(earlier_of(q->pacer.until_ns, rc_resend_deadline(q)), q->deadline_ns);
 }
 
 /* Does the pacer hold back what would be sent again, from the oldest packet on? */
@@ -365,32 +406,47 @@ static bool is_held_back(const struct rc_req *q)
 	       psn_add(s->first_psn, q->cur_pkt) == q->psn_una;
 }
 
-enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
+/* Nothing was acknowledged for as long as the program lets the peer be silent. */
+static enum rc_event ack_timeout(struct rc_req *q, u64 now_ns)
 {
-	if (q->state == RC_REQ_ERROR)
-		return RC_EV_NONE;
-	if (q->rnr_until_ns) {
-		/* rc_req_next() resumes by itself */
-		if (now_ns >= q->rnr_until_ns)
-			q->rnr_until_ns = 0;
+	q->deadline_ns = 0;
+	if (q->psn_una == q->psn_max) {
+		rc_timer_stop(q);
 		return RC_EV_NONE;
 	}
-	if (now_ns >= q->pacer.until_ns)
-		q->pacer.until_ns = 0;
-	if (!q->deadline_ns || now_ns < q->deadline_ns)
-		return RC_EV_NONE;
-	q->deadline_ns = 0;
-	if (q->psn_una == q->psn_max)
-		return RC_EV_NONE;
 	if (is_held_back(q)) {
 		rc_timer_arm(q, q->pacer.until_ns);
 		return RC_EV_NONE;
 	}
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
-	if (retry_from(q, now_ns, q->psn_una))
+	if (rc_resend_all(q, q->psn_una) && count_retry(q, now_ns)) {
 		rc_window_restart(&q->window);
+		q->cut_psn = q->psn_max;
+	}
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */
 	return RC_EV_TIMEOUT;
+}
+
+enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
+{
+	if (q->state == RC_REQ_ERROR || now_ns < q->rnr_until_ns)
+		return RC_EV_NONE;
+	/* rc_req_next() resumes by itself */
+	q->rnr_until_ns = 0;
+	if (now_ns >= q->pacer.until_ns)
+		q->pacer.until_ns = 0;
+	if (q->deadline_ns && now_ns >= q->deadline_ns)
+		return ack_timeout(q, now_ns);
+	switch (rc_resend_timeout(q, now_ns)) {
+	case RC_DUE_HOLE:
+		if (count_retry(q, now_ns))
+			cut_window(q);
+		return q->resend.gap == RC_GAP_OF_US ? RC_EV_IMPLIED_NAK : RC_EV_HOLE;
+	case RC_DUE_PROBE:
+		return RC_EV_PROBE;
+	default:
+		return RC_EV_NONE;
+	}
 }

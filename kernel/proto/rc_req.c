@@ -9,9 +9,10 @@
  *   done,    sent,   to     free
  *   to reap  unacked send
  *
- * Going back (NAK, timeout) only moves cur and cur_pkt towards una. A work request keeps the PSNs
- * that it got when it began.
+ * Going back (NAK, timeout, probe) moves cur and cur_pkt towards una. At the end of a hole they
+ * jump forward again (rc_resend.c). A work request keeps the PSNs that it got when it began.
  */
+#include "rc_resend.h"
 #include "rc_sqe.h"
 #include "rc_timer.h"
 
@@ -47,6 +48,8 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 		.psn_next = cfg->sq_psn & PSN_MASK,
 		.psn_max = cfg->sq_psn & PSN_MASK,
 		.psn_una = cfg->sq_psn & PSN_MASK,
+		.cut_psn = cfg->sq_psn & PSN_MASK,
+		.resend.pkts = 1,
 		.retry_left = cfg->retry_cnt,
 		.rnr_left = cfg->rnr_retry,
 		.state = RC_REQ_READY,
@@ -96,7 +99,17 @@ static u32 asked_end(const struct rc_req *q, const struct rc_sqe *s)
 	if (s->wr.op != WR_READ)
 		return 1;
 	end = q->cur_pkt - q->cur_pkt % s->read_pkts + s->read_pkts;
-	return end < s->npkts ? end : s->npkts;
+	end = end < s->npkts ? end : s->npkts;
+	/*
+	 * Responses that are missing are asked for alone (IBTA 9.7.4.1.2). A request that the peer
+	 * may not have had stays as it was.
+	 */
+	if (q->resend.hole && q->resend.gap == RC_GAP_OF_US) {
+		u32 missing = q->cur_pkt + rc_resend_pkts(q, s);
+
+		end = missing < end ? missing : end;
+	}
+	return end;
 }
 
 /* May a READ or atomic request go out now? The responder has room for what was asked before. */
@@ -161,9 +174,10 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	run->first = q->cur_pkt == 0;
 	run->last = last;
 	run->dma_bytes = s->wr.length;
-	/* Nothing follows soon if the pacer lets no more go. */
+	/* Nothing follows soon if the pacer lets no more go, or at the end of a hole. */
 	run->ack_req = rc_req_is_reliable(q) &&
-		       (last || npkts >= until_ackreq(q) || npkts >= q->paced_pkts);
+		       (last || npkts >= until_ackreq(q) || npkts >= q->paced_pkts ||
+			npkts >= rc_resend_pkts(q, s));
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -204,6 +218,7 @@ static bool next_payload(struct rc_req *q, const struct rc_sqe *s, u32 used, u32
 			 struct run *run)
 {
 	u32 npkts = s->npkts - q->cur_pkt;
+	u32 missing;
 
 	if (rc_req_is_reliable(q) && used >= q->window.pkts) {
 		q->window.full = true;
@@ -213,11 +228,22 @@ static bool next_payload(struct rc_req *q, const struct rc_sqe *s, u32 used, u32
 		npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 	npkts = npkts < max_pkts ? npkts : max_pkts;
 	npkts = npkts < q->paced_pkts ? npkts : q->paced_pkts;
+	missing = rc_resend_pkts(q, s);
+	npkts = npkts < missing ? npkts : missing;
 	/* AckReq is on a run's last packet: end the run where one is due. */
 	if (rc_req_is_reliable(q) && npkts > until_ackreq(q))
 		npkts = until_ackreq(q);
 	run_from_sqe(q, s, npkts, run);
 	return true;
+}
+
+/* Does the peer have all of it, though responses before it are missing? */
+static bool has_been_heard(const struct rc_req *q, const struct rc_sqe *s)
+{
+	return q->heard && s->state == RC_SQE_ACTIVE && !wr_has_response(&s->wr) &&
+	       psn_after(q->heard_psn, q->psn_una) &&
+	       rc_psns_since(rc_sqe_end_psn(s), q->psn_una) <=
+		       rc_psns_since(q->heard_psn, q->psn_una);
 }
 
 bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
@@ -231,13 +257,16 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		q->rnr_until_ns = 0;
 	}
 
-	for (; q->cur != q->head; q->cur++, q->cur_pkt = 0) {
+	while (q->cur != q->head) {
 		struct rc_sqe *s = rc_sqe_at(q, q->cur);
 		s32 acked;
 		u32 used;
 
-		if (s->state == RC_SQE_DONE)
+		if (s->state == RC_SQE_DONE || has_been_heard(q, s)) {
+			q->cur++;
+			q->cur_pkt = 0;
 			continue;
+		}
 		if (s->state == RC_SQE_FAILED)
 			return false;
 		if (s->state == RC_SQE_QUEUED) {
@@ -257,8 +286,15 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		acked = psn_diff(q->psn_una, psn_add(s->first_psn, q->cur_pkt));
 		if (acked > 0)
 			q->cur_pkt += (u32)acked;
+		if (!rc_resend_pkts(q, s)) {
+			rc_resend_end(q);
+			continue;
+		}
 
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
+		/* A probe goes again in the place of one that counts already. */
+		if (q->resend.hole && q->resend.gap == RC_GAP_NONE)
+			used = 0;
 		q->paced_pkts = pacer_room(&q->pacer, now_ns);
 		if (!q->paced_pkts)
 			return false;
@@ -275,6 +311,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 {
 	struct rc_sqe *s = rc_sqe_at(q, q->cur);
+	bool resent = rc_req_is_resent(q, run);
 	u32 end_psn;
 
 	if (!n || run->slot != q->cur || s->state != RC_SQE_ACTIVE)
@@ -289,6 +326,8 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 			s->rd_held++;
 			q->rd_out++;
 		}
+		if (end % s->read_pkts && end != s->npkts)
+			s->cut = true;
 		q->cur_pkt = end;
 		q->since_ackreq = 0;
 		end_psn = psn_add(s->first_psn, end);
@@ -303,6 +342,10 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		q->silent_ns = now_ns;
 		rc_timer_arm(q, now_ns);
 	}
+	if (resent)
+		rc_resend_sent(q, now_ns, end_psn);
+	else if (run->ack_req && n == run->npkts && rc_req_is_timed(q) && !rtt_is_timing(&q->rtt))
+		rtt_begin(&q->rtt, psn_add(run->psn, n - 1), now_ns);
 
 	if (q->cur_pkt == s->npkts) {
 		if (!rc_req_is_reliable(q)) {
@@ -348,6 +391,7 @@ void rc_req_fail(struct rc_req *q, u32 slot, enum wr_status status)
 		q->cur = slot;
 		q->cur_pkt = 0;
 	}
+	rc_resend_stop_at(q, slot);
 	rc_req_advance(q);
 }
 

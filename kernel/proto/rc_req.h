@@ -13,8 +13,9 @@
  * rc_sqe that the caller allocates, as large as its send queue; indices are free-running.
  *
  * Order of calls: rc_req_post() at any time; rc_req_next() and rc_req_sent() until there is
- * nothing; rc_req_rx(), then rc_req_placed() or rc_req_fail(), for each packet; rc_req_timeout() at
- * rc_req_deadline(); after each of these rc_req_reap() until it returns false.
+ * nothing; rc_req_rx(), then rc_req_placed() or rc_req_fail(), for each packet, and for each that
+ * it had kept once rc_req_ahead_is_next(); then rc_req_missing() if rc_req_has_missing();
+ * rc_req_timeout() at rc_req_deadline(); after each of these rc_req_reap() until it returns false.
  */
 #ifndef TERN_PROTO_RC_REQ_H
 #define TERN_PROTO_RC_REQ_H
@@ -22,6 +23,7 @@
 #include "pacer.h"
 #include "psn.h"
 #include "rc_window.h"
+#include "rtt.h"
 #include "run.h"
 #include "tuning.h"
 #include "wr.h"
@@ -42,6 +44,7 @@ struct rc_sqe {
 	/* the engine's */
 	u8  state;		/* enum rc_sqe_state */
 	u8  status;		/* enum wr_status */
+	bool cut;		/* READ: a request ended where none did at first */
 	u32 first_psn;
 	u32 npkts;
 	u32 asked_pkts;		/* wr_has_response(): responses asked for at least once */
@@ -66,9 +69,47 @@ struct rc_req_cfg {
 	u32 pmtu;		/* bytes: 256, 512, 1024, 2048 or 4096 */
 	u32 sq_psn;
 	u32 window;		/* packets under way, requests and READ responses, 1 .. 2^22 */
-	u32 max_window;		/* limit of its growth; if it is not above window: no growth */
+	/* limit of its growth; if it is not above window: no growth, and no round trip is timed */
+	u32 max_window;
 	struct rc_ack_timeout ack_timeout;
 	struct pacer_rate rate;	/* of request packets, those that are sent again too */
+	u64 clock_ns;		/* a time may be this old where rc_req_times_run() is false */
+	/* packets: responses less far ahead of the expected one are kept; 0: none are */
+	u32 ahead_pkts;
+};
+
+enum rc_gap {
+	RC_GAP_NONE,
+	RC_GAP_OF_PEER,		/* the peer misses psn_una; how much behind it, is not known */
+	RC_GAP_OF_US,		/* responses are missing from psn_una to end_psn */
+};
+
+/* A packet of a work request. */
+struct rc_place {
+	u32 slot;
+	u32 pkt;
+};
+
+/* What is sent again: rc_resend.h. */
+struct rc_resend {
+	u8  gap;		/* enum rc_gap: what is known to be missing */
+	bool keeps;		/* the peer keeps what comes out of order */
+	bool learns;		/* all is sent again because of a gap: whether it keeps shows now */
+	bool began;		/* something was sent again since sending went back */
+	bool behind;		/* sending went back; over when cur is at far again */
+	bool hole;		/* what is before end_psn goes again, then sending is at next */
+	u8  misses;		/* in a row: more was missing where what was sent again ended */
+	u8  probes;		/* since there was progress */
+	bool reorders;		/* gaps have closed by themselves */
+	u8  in_order;		/* gaps in a row that did not; 0: the next one is left alone */
+	struct rc_place far;	/* all before it was sent once */
+	struct rc_place next;	/* where sending stood before the hole */
+	u32 resent_psn;		/* all before it was sent again, since sending went back */
+	u32 end_psn;		/* of the gap, or the probe, as far as it is sent again */
+	u32 sent_max;		/* psn_max when the gap was found: all before it was sent earlier */
+	u32 pkts;		/* that the peer's next gap is believed to have */
+	u64 hole_ns;		/* until when a gap is left alone; 0: none is */
+	u64 probe_ns;		/* when the next probe is due; 0: none is */
 };
 
 enum rc_req_state {
@@ -87,6 +128,9 @@ enum rc_event {
 	RC_EV_RNR_NAK,
 	RC_EV_IMPLIED_NAK,
 	RC_EV_TIMEOUT,
+	RC_EV_PROBE,		/* an answer is late: one packet goes again to find out */
+	RC_EV_HOLE,		/* a gap that was left alone is sent again */
+	RC_EV_AHEAD,		/* an answer that was expected later: one before it is missing */
 	RC_EV_REMOTE_ERR,
 	RC_EV_BAD_RESP,
 	RC_EV_REQ_ERR,		/* responder: request refused */
@@ -109,6 +153,9 @@ struct rc_req {
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 	struct rc_window window;
+	u32 cut_psn;		/* a loss of what is before it does not cut the window again */
+	struct rtt rtt;
+	struct rc_resend resend;
 	struct pacer pacer;
 	u32 paced_pkts;		/* that it lets go, as of the last rc_req_next() */
 
@@ -117,6 +164,10 @@ struct rc_req {
 	u8  retry_left;
 	u8  rnr_left;
 	u8  backoff;		/* doublings of the next wait */
+	bool nak_ahead;		/* the peer misses nak_psn; responses before it are missing */
+	u32 nak_psn;
+	bool heard;		/* the peer has all before heard_psn, and responses are missing */
+	u32 heard_psn;
 	bool recovering;	/* went back: ignore old evidence of the loss until progress */
 	bool asking_again;	/* the same until again_psn: rc_req_ask_again() */
 	u32 again_psn;
@@ -168,6 +219,7 @@ static inline bool rc_req_post(struct rc_req *q, const struct wr *wr)
 	s->wr = *wr;
 	s->state = RC_SQE_QUEUED;
 	s->status = WR_ST_SUCCESS;
+	s->cut = false;
 	s->first_psn = 0;
 	s->npkts = 0;
 	s->asked_pkts = 0;
@@ -236,6 +288,26 @@ static inline bool rc_req_answer_is_due(const struct rc_req *q)
 static inline bool rc_req_is_resent(const struct rc_req *q, const struct run *run)
 {
 	return psn_before(run->psn, q->psn_max);
+}
+
+/* Is the time that answers take measured? A window that never changes is of no network. */
+static inline bool rc_req_is_timed(const struct rc_req *q)
+{
+	return q->window.min != q->window.max;
+}
+
+/* Does rc_req_sent() need the exact time for this run? Others may be given an older one. */
+static inline bool rc_req_times_run(const struct rc_req *q, const struct run *run)
+{
+	return rc_req_is_timed(q) &&
+	       ((run->ack_req && !rtt_is_timing(&q->rtt)) || rc_req_is_resent(q, run));
+}
+
+/* Does rc_req_rx() need it for this packet? */
+static inline bool rc_req_times_answer(const struct rc_req *q, const struct pkt *k)
+{
+	return rtt_is_answer(&q->rtt, psn_add(k->psn, k->npkts)) || q->resend.gap ||
+	       q->resend.learns || q->heard || aeth_is_nak(k->syndrome);
 }
 
 static inline bool rc_req_in_error(const struct rc_req *q)

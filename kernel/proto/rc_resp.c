@@ -195,6 +195,23 @@ static struct rc_res *find_res(struct rc_resp *r, u32 psn)
 	return NULL;
 }
 
+/* Packets pkt to end again. What is still to be sent of an answer is sent after them. */
+static void replay_from(struct rc_resp *r, struct rc_res *res, u32 pkt, u32 end)
+{
+	if (res->state == RC_RES_PENDING) {
+		if (pkt >= res->next_pkt && end <= res->end_pkt)
+			return;
+		if (!res->then_end || res->next_pkt < res->then_pkt)
+			res->then_pkt = res->next_pkt;
+		if (res->end_pkt > res->then_end)
+			res->then_end = res->end_pkt;
+	}
+	res->start_pkt = pkt;
+	res->next_pkt = pkt;
+	res->end_pkt = end;
+	res_pend(r, res);
+}
+
 /* IBTA 9.7.4.1.2: a duplicate READ may ask for any part of the original one, up to its end. */
 static void replay_read(struct rc_resp *r, const struct pkt *k)
 {
@@ -211,10 +228,7 @@ static void replay_read(struct rc_resp *r, const struct pkt *k)
 	if (k->dma_bytes != res->length - offset &&
 	    (!k->dma_bytes || k->dma_bytes % r->cfg.pmtu))
 		return;
-	res->start_pkt = pkt;
-	res->next_pkt = pkt;
-	res->end_pkt = pkt + psn_message_pkts(k->dma_bytes, r->cfg.pmtu);
-	res_pend(r, res);
+	replay_from(r, res, pkt, pkt + psn_message_pkts(k->dma_bytes, r->cfg.pmtu));
 }
 
 /* An atomic or ATOMIC WRITE is never executed twice: unknown ones stay unanswered. */
@@ -392,8 +406,13 @@ void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act)
 			r->nak_sent = true;
 			queue_nak(r, AETH_NAK_PSN_SEQ);
 		}
+		if ((u32)ahead < r->cfg.ahead_pkts)
+			act->kind = RC_ACT_KEEP;
 		return;
 	}
+	/* The requester that was told of a gap is told that it has closed. */
+	if (r->nak_sent && r->cfg.ahead_pkts && r->nak_syndrome == AETH_NAK_PSN_SEQ)
+		r->ack_due = true;
 	r->nak_sent = false;
 	if (r->nak_due && (r->nak_syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
 		/*
@@ -615,11 +634,18 @@ void rc_resp_sent(struct rc_resp *r, const struct run *run, u32 n)
 	}
 	res = &r->res[run->slot];
 	res->next_pkt += n;
-	if (res->next_pkt >= res->end_pkt) {
-		res->state = RC_RES_SENT;
-		res->answered = true;
-		r->npending--;
+	if (res->next_pkt < res->end_pkt)
+		return;
+	if (res->then_end) {
+		res->start_pkt = res->then_pkt;
+		res->next_pkt = res->then_pkt;
+		res->end_pkt = res->then_end;
+		res->then_end = 0;
+		return;
 	}
+	res->state = RC_RES_SENT;
+	res->answered = true;
+	r->npending--;
 }
 
 void rc_resp_take_ack(struct rc_resp *r, struct pkt *k)
@@ -656,6 +682,7 @@ bool rc_resp_read_failed(struct rc_resp *r, const struct run *run)
 	 */
 	if (res->answered) {
 		res->state = RC_RES_SENT;
+		res->then_end = 0;
 		r->npending--;
 		return false;
 	}

@@ -39,6 +39,8 @@ struct rc_resp_cfg {
 	u32 pmtu;		/* bytes */
 	u32 rq_psn;
 	u64 recv_wait_ns;	/* rc_resp_recv_wait_ns(); 0: RNR NAKs are sent at once */
+	/* RC, packets: requests less far ahead of the expected one are kept; 0: none are */
+	u32 ahead_pkts;
 };
 
 enum rc_res_state {
@@ -57,6 +59,8 @@ struct rc_res {
 	u32 start_pkt;		/* first packet of the present transmission */
 	u32 next_pkt;
 	u32 end_pkt;		/* one after its last packet */
+	u32 then_pkt;		/* what it interrupted goes on here ... */
+	u32 then_end;		/* ... up to here; 0: nothing */
 	u32 msn;
 	u64 va;			/* of packet 0 */
 	u32 rkey;
@@ -99,6 +103,7 @@ enum rc_act_kind {
 	RC_ACT_READ,		/* check that rkey allows reading va .. va + length */
 	RC_ACT_ATOMIC,		/* execute on the 8 bytes at va; commit with the old value */
 	RC_ACT_ATOMIC_WRITE,	/* the 8 bytes of payload to va in one store, after all before */
+	RC_ACT_KEEP,		/* out of order: given again in its turn, rc_resp_ahead_is_next() */
 	RC_ACT_FLUSH,		/* what was written to va .. va + length goes on, as feth says */
 	RC_ACT_FATAL,		/* request refused, NAK queued: the QP goes to error */
 };
@@ -144,6 +149,16 @@ bool rc_resp_resize(struct rc_resp *r, struct rc_res *res, u8 max_rd_atomic);
  * to go on. RC only.
  */
 void rc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);
+
+/*
+ * Of the packets that got RC_ACT_KEEP psn is the first one's PSN. Is it that one's turn? Then the
+ * caller takes it out and gives it to rc_resp_rx() again, once all before it are committed. The
+ * caller may drop any of them, as the wire may, and keeps one of each PSN.
+ */
+static inline bool rc_resp_ahead_is_next(const struct rc_resp *r, u32 psn)
+{
+	return !psn_after(psn, r->epsn);
+}
 
 /* The same for UC: it never answers, and drops incomplete messages whole. */
 void uc_resp_rx(struct rc_resp *r, const struct pkt *k, struct rc_act *act);

@@ -24,6 +24,28 @@ static inline u64 rc_timer_known_wait(const struct rc_req *q)
 	return q->answer_ns && t->least_ns && wait < t->first_ns ? wait : t->first_ns;
 }
 
+/* Nothing is under way, or the peer has said when to go on. */
+static inline void rc_timer_stop(struct rc_req *q)
+{
+	q->deadline_ns = 0;
+	q->resend.probe_ns = 0;
+	q->resend.hole_ns = 0;
+}
+
+/*
+ * The last packets of a burst may be lost, and nothing tells of it (RFC 8985 7). An answer may be
+ * late by two ticks, as both ends of the wait are times of cfg.clock_ns. While there is a gap,
+ * rc_resend_sent() sets the time.
+ */
+static inline void rc_timer_arm_probe(struct rc_req *q, u64 now_ns)
+{
+	u64 wait = q->rtt.smooth_ns + rtt_late_ns(&q->rtt) + 2 * q->cfg.clock_ns;
+
+	if (!q->rtt.smooth_ns || !rc_req_is_timed(q) || q->resend.gap)
+		return;
+	q->resend.probe_ns = now_ns + (wait << q->resend.probes);
+}
+
 static inline void rc_timer_arm(struct rc_req *q, u64 now_ns)
 {
 	const struct rc_ack_timeout *t = &q->cfg.ack_timeout;
@@ -40,6 +62,8 @@ static inline void rc_timer_arm(struct rc_req *q, u64 now_ns)
 	}
 	q->armed_ns = now_ns;
 	q->deadline_ns = wait ? now_ns + wait : 0;
+	if (wait)
+		rc_timer_arm_probe(q, now_ns);
 }
 
 /* Something came from the peer. */

@@ -42,6 +42,23 @@
 /* AckReqs per window within a message: acknowledges arrive before the window is used up. */
 #define RC_REQ_ACKREQS		4
 
+/* ---- RC requester: what is sent again, and when (rc_resend.c) ---- */
+
+/* Probes in a row, each after twice the time. Then the ACK timer has its say. Not measured. */
+#define RC_MAX_PROBES		8
+
+/*
+ * Holes in a row that may end where more is missing, each twice as long as the one before: one
+ * more, and the peer is taken for one that drops. Not measured.
+ */
+#define RC_RESEND_MISSES	4
+
+/*
+ * Gaps in a row that did not close by themselves: the path keeps the order, and the next gap is
+ * left alone to see whether it still does (RFC 8985 6.2 forgets after as many).
+ */
+#define RC_RESEND_IN_ORDER	16
+
 /* ---- RC requester: packets under way (rc_window.h) ---- */
 
 /* Packets. A reported loss does not shrink the window below this. */

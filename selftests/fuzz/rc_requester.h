@@ -7,6 +7,7 @@
 #define TERN_FUZZ_RC_REQUESTER_H
 
 #include <algorithm>
+#include <vector>
 
 #include "proto/rc_ack.h"
 #include "rc_draws.h"
@@ -26,6 +27,7 @@ public:
 		cfg.window = draw_window();
 		cfg.max_window = in.below(2) ? draw_window() : 0;
 		cfg.ack_timeout.first_ns = in.below(4) ? 1000 : 0;
+		cfg.ahead_pkts = in.below(2) ? in.below(64) : 0;
 		most_reads_ = cfg.max_rd_atomic;
 		began_with_ = cfg.window;
 		most_window_ = std::max(cfg.window, cfg.max_window);
@@ -190,18 +192,58 @@ private:
 					 OP_ATOMIC_ACK};
 		pkt k = draw_packet(in_, ops[in_.below(sizeof(ops))], draw_psn(in_, q_.psn_una),
 				    q_.cfg.pmtu);
-		rc_req_act act;
 
 		if (!is_reliable())
 			return;
 		make_plausible(k);
 
+		judge(k);
+		resume();
+	}
+
+	// What was kept and has its turn; others tell what is missing.
+	void resume()
+	{
+		for (size_t i = 0; i < kept_.size();) {
+			const pkt k = kept_[i];
+
+			if (!rc_req_ahead_is_next(&q_, k.psn)) {
+				i++;
+				continue;
+			}
+			kept_.erase(kept_.begin() + static_cast<long>(i));
+			judge(k);
+			i = 0;
+		}
+		if (rc_req_has_missing(&q_))
+			rc_req_missing(&q_, now_, !kept_.empty(), first_kept());
+	}
+
+	u32 first_kept() const
+	{
+		u32 first = kept_.empty() ? 0 : kept_[0].psn;
+
+		for (const pkt &k : kept_)
+			if (psn_before(k.psn, first))
+				first = k.psn;
+		return first;
+	}
+
+	void judge(const pkt &k)
+	{
+		rc_req_act act;
 		const u32 una = q_.psn_una;
 
 		rc_req_rx(&q_, now_, &k, &act);
 		if (is_reserved(k.syndrome))
 			REQUIRE(act.kind == RC_REQ_DONE && q_.psn_una == una);
-		if (act.kind == RC_REQ_DONE)
+		if (act.kind == RC_REQ_KEEP) {
+			REQUIRE(psn_after(k.psn, q_.psn_una));
+			REQUIRE(((k.psn - q_.psn_una) & PSN_MASK) < q_.cfg.ahead_pkts);
+			if (kept_.size() < 16)
+				kept_.push_back(k);
+		}
+		if (act.kind == RC_REQ_DONE || act.kind == RC_REQ_KEEP)
 			return;
 		REQUIRE(act.slot == q_.una && q_.una != q_.head && q_.state != RC_REQ_ERROR);
 
@@ -381,6 +423,7 @@ private:
 	}
 
 	Choices &in_;
+	std::vector<pkt> kept_; // ahead of their turn
 	rc_req q_;
 	rc_sqe ring_[kEntries] = {};
 	int local_runs_[kEntries] = {};

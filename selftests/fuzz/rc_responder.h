@@ -26,6 +26,7 @@ public:
 		cfg.pmtu = 256u << in.below(5);
 		cfg.rq_psn = psn_add(0xfffff0, in.byte());
 		cfg.recv_wait_ns = 20000;
+		cfg.ahead_pkts = in.below(2) ? in.below(64) : 0;
 		rc_resp_init(&r_, res_->data(), &cfg);
 	}
 
@@ -60,8 +61,9 @@ private:
 	{
 		auto all = [](const rc_res &r) {
 			return std::tuple(r.state, r.kind, r.answered, r.first_psn, r.npkts,
-					  r.start_pkt, r.next_pkt, r.end_pkt, r.msn, r.va, r.rkey,
-					  r.length, r.srqn, r.orig);
+					  r.start_pkt, r.next_pkt, r.end_pkt, r.then_pkt,
+					  r.then_end, r.msn, r.va, r.rkey, r.length, r.srqn,
+					  r.orig);
 		};
 
 		return all(a) == all(b);
@@ -141,6 +143,12 @@ private:
 								kept[i].end_pkt != res.end_pkt))
 					check_replay(k, res);
 			}
+			return;
+		}
+		if (act.kind == RC_ACT_KEEP) {
+			// Nothing but a NAK comes of it.
+			REQUIRE(psn_after(k.psn, r_.epsn) && r_.epsn == before.epsn);
+			REQUIRE(((k.psn - r_.epsn) & PSN_MASK) < r_.cfg.ahead_pkts);
 			return;
 		}
 		REQUIRE(!before.in_error);
@@ -228,7 +236,9 @@ private:
 			REQUIRE(act.length <= 0x80000000u);
 			break;
 		case RC_ACT_FLUSH:
-			REQUIRE(act.length <= 0x80000000u && act.feth & 3 && !(act.feth & 0xec));
+			// Of a whole region address and length are ignored.
+			REQUIRE(act.length <= 0x80000000u || act.feth & FETH_REGION);
+			REQUIRE(act.feth & 3 && !(act.feth & 0xec));
 			break;
 		case RC_ACT_ATOMIC_WRITE:
 			REQUIRE(act.length == 8 && act.bytes == 8 && !(act.va & 7));
@@ -282,7 +292,7 @@ private:
 			const Table before = *res_;
 
 			rc_resp_sent(&r_, &r, n);
-			if (r.kind == RUN_READ_RESP && r.last && n == r.npkts)
+			if (r.kind == RUN_READ_RESP && (*res_)[r.slot].state != RC_RES_PENDING)
 				answered_[r.slot] = true;
 			for (u32 i = 0; i < count(); i++)
 				if (before[i].kind == RC_ACT_ATOMIC &&

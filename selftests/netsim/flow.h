@@ -27,6 +27,7 @@ struct FlowCfg {
 	uint32_t pmtu = 4096;		/* TCP: the segment's payload */
 	uint8_t timeout = 14;		/* the QP's attribute: 4.096 us * 2^timeout */
 	bool ect = false;		/* data may be marked */
+	bool keeps = true;		/* both ends keep what comes early; else go-back-N */
 	bool spray = false;		/* each packet by another path; else all by one, by hash */
 	bool delayed_acks = true;	/* TCP */
 };
@@ -36,6 +37,7 @@ struct FlowStats {
 	uint64_t warm_delivered = 0;   /* of these, before measuring began */
 	uint64_t sent = 0, resent = 0; /* packets with payload */
 	uint64_t timeouts = 0;
+	uint64_t probes = 0;
 	uint64_t gaps = 0;	/* losses that the peer, or what it sent, told of */
 	uint64_t marked = 0;	/* packets with CE that arrived */
 	uint64_t cnps = 0;	/* that the sender got */
@@ -60,6 +62,8 @@ public:
 	virtual uint32_t full_bytes() const = 0;
 	/* What was delivered is what was sent, as far as it is complete. */
 	virtual void check_end() const = 0;
+	/* Packets that have arrived, and wait for others. */
+	virtual uint64_t kept() const { return 0; }
 
 	FlowCfg cfg;
 	FlowStats stats;

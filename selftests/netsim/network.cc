@@ -161,15 +161,19 @@ void Network::run()
 /* Each packet is at a flow's end, was dropped and counted, or is somewhere. */
 void Network::check_end() const
 {
-	uint64_t dropped = 0, held = 0;
+	uint64_t dropped = 0, held = 0, kept = 0;
 
 	for (auto &p : ports) {
 		dropped += p->stats.dropped();
 		held += p->held();
 	}
-	if (held != pool.in_use())
-		fail(-1, "%" PRIu64 " packets in queues and on links, %" PRIu64 " in use", held,
-		     pool.in_use());
+	for (auto &f : flows)
+		kept += f->kept();
+	if (held + kept != pool.in_use())
+		fail(-1,
+		     "%" PRIu64 " packets in queues and on links, %" PRIu64 " kept, %" PRIu64
+		     " in use",
+		     held, kept, pool.in_use());
 	if (pool.taken() != arrived + dropped + held)
 		fail(-1,
 		     "%" PRIu64 " packets: %" PRIu64 " arrived, %" PRIu64 " dropped, %" PRIu64

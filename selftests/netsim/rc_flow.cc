@@ -21,6 +21,7 @@ constexpr uint64_t PEER_TIMEOUT_NS = 60000000000;
 constexpr uint8_t RETRY_CNT = 7;
 constexpr uint8_t MAX_RD_ATOMIC = 16;
 constexpr uint32_t BATCH_BYTES = 65536; /* a run fits one batch */
+constexpr uint32_t AHEAD_PKTS = 4096;	/* ROCE_AHEAD_PKTS */
 constexpr uint32_t RKEY = 1;
 
 uint32_t batch_pkts(uint32_t pmtu)
@@ -50,6 +51,7 @@ struct rc_req_cfg req_cfg(const FlowCfg &f, uint32_t psn)
 	c.sq_psn = psn;
 	c.window = WINDOW_PKTS;
 	c.max_window = std::clamp(WINDOW_MAX_BYTES / f.pmtu, WINDOW_PKTS, WINDOW_MAX_PKTS);
+	c.ahead_pkts = f.keeps ? AHEAD_PKTS : 0;
 	c.ack_timeout = {4 * nominal_ns, nominal_ns, PEER_TIMEOUT_NS};
 	return c;
 }
@@ -133,32 +135,48 @@ void RcRequester::place(const Packet &p, const struct rc_req_act &act)
 	rc_req_placed(&q_, net_.now_ns, &act);
 }
 
-void RcRequester::judge(const Packet &p)
+/* The packet is put back, or kept. */
+void RcRequester::judge(Packet *p)
 {
 	struct rc_req_act act;
 
-	rc_req_rx(&q_, net_.now_ns, &p.k, &act);
-	net_.trace.add(net_.now_ns, 1, "rx answer", p.k.opcode, p.k.psn, flow_.id, act.event);
+	rc_req_rx(&q_, net_.now_ns, &p->k, &act);
+	net_.trace.add(net_.now_ns, 1, "rx answer", p->k.opcode, p->k.psn, flow_.id, act.event);
 	if (act.event == RC_EV_SEQ_NAK || act.event == RC_EV_IMPLIED_NAK)
 		flow_.stats.gaps++;
-	if (act.kind != RC_REQ_DONE)
-		place(p, act);
+	if (act.kind == RC_REQ_KEEP && ahead_.add(p))
+		return;
+	if (act.kind != RC_REQ_DONE && act.kind != RC_REQ_KEEP)
+		place(*p, act);
+	net_.pool.put(p);
+}
+
+/* Those whose turn has come; then, what is missing. */
+void RcRequester::resume()
+{
+	while (!ahead_.empty() && rc_req_ahead_is_next(&q_, ahead_.first_psn()))
+		judge(ahead_.take());
+	if (rc_req_has_missing(&q_) && rc_req_missing(&q_, net_.now_ns, !ahead_.empty(),
+						      ahead_.first_psn()) == RC_EV_IMPLIED_NAK)
+		flow_.stats.gaps++;
 }
 
 void RcRequester::rx(Packet *p)
 {
-	judge(*p);
-	net_.pool.put(p);
+	judge(p);
+	resume();
 	reap();
 	ask();
 }
 
 void RcRequester::timer()
 {
-	if (rc_req_timeout(&q_, net_.now_ns) == RC_EV_TIMEOUT) {
-		flow_.stats.timeouts++;
-		net_.trace.add(net_.now_ns, 0, "timeout", 0, rc_req_oldest_psn(&q_), flow_.id);
-	}
+	enum rc_event event = rc_req_timeout(&q_, net_.now_ns);
+
+	flow_.stats.timeouts += event == RC_EV_TIMEOUT;
+	flow_.stats.probes += event == RC_EV_PROBE;
+	if (event != RC_EV_NONE)
+		net_.trace.add(net_.now_ns, 0, "timer", event, rc_req_oldest_psn(&q_), flow_.id);
 	reap();
 	ask();
 }
@@ -208,6 +226,7 @@ RcResponder::RcResponder(RcFlow &flow, Network &net, uint32_t psn)
 	c.pkey = PKEY_DEFAULT;
 	c.pmtu = flow.cfg.pmtu;
 	c.rq_psn = psn;
+	c.ahead_pkts = flow.cfg.keeps ? AHEAD_PKTS : 0;
 	rc_resp_init(&r_, res_.data(), &c);
 }
 
@@ -238,31 +257,38 @@ void RcResponder::read(const Packet &p, const struct rc_act &act)
 	rc_resp_commit(&r_, &p.k, &act, 0);
 }
 
-void RcResponder::judge(const Packet &p)
+/* The packet is put back, or kept. */
+void RcResponder::judge(Packet *p)
 {
 	struct rc_act act;
 
-	rc_resp_rx(&r_, &p.k, &act);
-	net_.trace.add(net_.now_ns, 1, "rx request", p.k.opcode, p.k.psn, flow_.id, act.event);
+	rc_resp_rx(&r_, &p->k, &act);
+	net_.trace.add(net_.now_ns, 1, "rx request", p->k.opcode, p->k.psn, flow_.id, act.event);
 	switch (act.kind) {
 	case RC_ACT_NONE:
 		break;
+	case RC_ACT_KEEP:
+		if (ahead_.add(p))
+			return;
+		break;
 	case RC_ACT_RECV:
 	case RC_ACT_WRITE:
-		place(p, act);
+		place(*p, act);
 		break;
 	case RC_ACT_READ:
-		read(p, act);
+		read(*p, act);
 		break;
 	default:
 		fail(-1, "flow %u: a request is refused", flow_.id);
 	}
+	net_.pool.put(p);
 }
 
 void RcResponder::rx(Packet *p)
 {
-	judge(*p);
-	net_.pool.put(p);
+	judge(p);
+	while (!ahead_.empty() && rc_resp_ahead_is_next(&r_, ahead_.first_psn()))
+		judge(ahead_.take());
 	if (pump(0))
 		gate_.ask(*this);
 }

@@ -7,6 +7,7 @@
 #ifndef TERN_NETSIM_RC_FLOW_H
 #define TERN_NETSIM_RC_FLOW_H
 
+#include "ahead.h"
 #include "flow.h"
 #include "gate.h"
 
@@ -30,10 +31,12 @@ public:
 	void timer();
 	bool pump(uint32_t bytes) override;
 	uint64_t deadline() const { return rc_req_deadline(&q_); }
+	uint64_t kept() const { return ahead_.count(); }
 
 private:
 	void ask();
-	void judge(const Packet &p);
+	void judge(Packet *p);
+	void resume();
 	void place(const Packet &p, const struct rc_req_act &act);
 	void reap();
 
@@ -44,6 +47,7 @@ private:
 	struct rc_req q_;
 	uint32_t posted_ = 0, reaped_ = 0;
 	uint64_t placed_ = 0; /* READ: bytes, of all messages */
+	Ahead ahead_;
 };
 
 class RcResponder : public Source {
@@ -55,9 +59,10 @@ public:
 	bool pump(uint32_t bytes) override;
 	/* Bytes of all messages that it has placed, or been asked for. */
 	uint64_t executed() const { return executed_; }
+	uint64_t kept() const { return ahead_.count(); }
 
 private:
-	void judge(const Packet &p);
+	void judge(Packet *p);
 	void place(const Packet &p, const struct rc_act &act);
 	void read(const Packet &p, const struct rc_act &act);
 
@@ -67,6 +72,7 @@ private:
 	std::vector<struct rc_res> res_;
 	struct rc_resp r_;
 	uint64_t executed_ = 0;
+	Ahead ahead_;
 };
 
 class RcFlow : public Flow {
@@ -80,6 +86,7 @@ public:
 	uint32_t full_payload() const override { return cfg.pmtu; }
 	uint32_t full_bytes() const override;
 	void check_end() const override;
+	uint64_t kept() const override { return req_.kept() + resp_.kept(); }
 
 private:
 	friend class RcRequester;

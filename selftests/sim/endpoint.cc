@@ -63,11 +63,8 @@ void Endpoint::arrive(Packet *p)
 
 void Endpoint::dispatch(const struct pkt &k, Packet *p)
 {
-	if (!(k.op_flags & OPF_REQUEST))
-		req.rx(k, *p);
-	else if (resp->rx(k, p))
-		return;
-	world_.pool.put(p);
+	if (!(k.op_flags & OPF_REQUEST ? resp->rx(k, p) : req.rx(k, p)))
+		world_.pool.put(p);
 }
 
 void Endpoint::drain_inbox()
@@ -127,6 +124,8 @@ void Endpoint::service()
 	resp->resume();
 	pull();
 	drain_inbox();
+	resp->resume();
+	req.resume();
 	if (rng_.below(4))
 		req.post();
 	n[0] = resp->send(wire, BUDGET_PACKETS, &again[0]);

@@ -25,10 +25,13 @@ struct QpCfg {
 	uint32_t burst_bytes = 0;
 	uint32_t sq_entries = 64;
 	uint32_t rq_entries = 64;
-	uint32_t max_batch = 32; /* of rc_req_next() and rc_resp_next() */
-	double stretch = 0;	 /* runs that are handed over as a whole, in memory */
-	double partial = 0.02;	 /* runs of which only a part is taken */
-	double rq_dry = 0.02;	 /* receives after which the queue runs dry */
+	uint32_t keep_requests = 0;  /* struct rc_resp_cfg, of the peer's responder */
+	uint32_t keep_responses = 0; /* struct rc_req_cfg */
+	uint32_t keep_room = 64;     /* packets that either has room for, at a time */
+	uint32_t max_batch = 32;     /* of rc_req_next() and rc_resp_next() */
+	double stretch = 0;	     /* runs that are handed over as a whole, in memory */
+	double partial = 0.02;	     /* runs of which only a part is taken */
+	double rq_dry = 0.02;	     /* receives after which the queue runs dry */
 	uint32_t write_max = 16 << 10;
 	uint32_t read_max = 16 << 10;
 	uint32_t big_max = 0; /* a few are up to this long */

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cinttypes>
 
-#include "rc_ack.h"
 #include "wire.h"
 #include "world.h"
 
@@ -29,6 +28,8 @@ Requester::Requester(World &world, int endpoint, const QpCfg &c, uint64_t seed)
 	rc.max_window = cfg.max_window;
 	rc.ack_timeout = {cfg.ack_timeout_ns, cfg.least_ns, cfg.all_ns};
 	rc.rate = {cfg.rate_kbps, cfg.burst_bytes};
+	rc.ahead_pkts = cfg.keep_responses;
+	ahead_.limit(cfg.keep_room);
 	rc_req_init(&q, ring_.data(), cfg.sq_entries, 0, &rc);
 	ledger.va_base = rng_.next() & ~0xfffull;
 	ledger.rkey = (uint32_t)rng_.next();
@@ -100,7 +101,9 @@ void Requester::check_run(const struct run &run, uint32_t max_pkts)
 	if (rnr_until_ns_ > world_.now_ns && q.psn_una == rnr_psn_)
 		fail(ep_, "sends while it should wait for the RNR timer");
 	ahead = psn_add(run.psn, run.npkts - psn_add(q.psn_una, 0)) & PSN_MASK;
-	if (!cfg.uc && !is_rd(run.op) && ahead > q.window.pkts)
+	bool probe = q.resend.hole && q.resend.gap == RC_GAP_NONE && run.npkts == 1;
+
+	if (!cfg.uc && !is_rd(run.op) && ahead > q.window.pkts && !probe)
 		fail(ep_, "%u packets outstanding, window is %u", ahead, q.window.pkts);
 	if (q.window.pkts > std::max(cfg.window, cfg.max_window) && !stretch_)
 		fail(ep_, "window is %u, at most %u wanted", q.window.pkts, cfg.max_window);
@@ -237,6 +240,7 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 			gone = hand_over(wire, run, w) ? n : 0;
 		else
 			gone = transmit(wire, run, n, w);
+		resent += rc_req_is_resent(&q, &run) ? gone : 0;
 		rc_req_sent(&q, world_.now_ns, &run, gone);
 		check_rate(run, gone);
 		sent += gone;
@@ -253,14 +257,9 @@ uint32_t Requester::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 	return sent;
 }
 
-void Requester::rx(const struct pkt &k, const Packet &p)
+void Requester::note(enum rc_event event, const struct pkt &k)
 {
-	struct rc_req_act act;
-
-	rc_req_rx(&q, world_.now_ns, &k, &act);
-	world_.trace.add(world_.now_ns, ep_, "rx response", k.opcode, k.psn,
-			 (uint64_t)act.kind << 8 | act.event, k.syndrome);
-	switch (act.event) {
+	switch (event) {
 	case RC_EV_RNR_NAK:
 		rnr_naks++;
 		rnr_until_ns_ = world_.now_ns + rc_rnr_timer_ns(k.syndrome & AETH_VALUE_MASK);
@@ -275,38 +274,76 @@ void Requester::rx(const struct pkt &k, const Packet &p)
 	default:
 		break;
 	}
-	if (act.kind != RC_REQ_DONE) {
-		Work &w = work_at(act.slot);
-		bool gone = false;
+}
 
-		if (act.kind == RC_REQ_PLACE) {
-			if (w.wr.op != WR_READ && !is_placement(w.wr.op))
-				fail(ep_, "READ response placed for operation %u", w.wr.op);
-			if (act.bytes != k.payload_bytes || act.offset != w.placed ||
-			    act.bytes > (w.wr.op == WR_READ ? w.wr.length : 0) - w.placed)
-				fail(ep_, "%u bytes placed at %u of %u, expected at %u", act.bytes,
-				     act.offset, w.wr.length, w.placed);
-			gone = w.fault == FAULT_SINK && (act.offset >= w.wr.length / 2 ||
-							 act.offset + act.bytes == w.wr.length);
-			if (!gone)
-				arena_.scatter(w.piece, act.offset, p.payload(k), act.bytes);
-			w.placed += act.bytes;
-		} else {
-			if (!is_atomic(w.wr.op) || w.placed)
-				fail(ep_, "atomic result for operation %u", w.wr.op);
-			w.result = act.value;
-			w.placed = 8;
-		}
-		if (gone)
-			rc_req_fail(&q, act.slot, WR_ST_LOC_PROT_ERR);
-		else
-			rc_req_placed(&q, world_.now_ns, &act);
+void Requester::place(const struct pkt &k, const Packet &p, const struct rc_req_act &act)
+{
+	Work &w = work_at(act.slot);
+	bool gone = false;
+
+	if (act.kind == RC_REQ_PLACE) {
+		if (w.wr.op != WR_READ && !is_placement(w.wr.op))
+			fail(ep_, "READ response placed for operation %u", w.wr.op);
+		if (act.bytes != k.payload_bytes || act.offset != w.placed ||
+		    act.bytes > (w.wr.op == WR_READ ? w.wr.length : 0) - w.placed)
+			fail(ep_, "%u bytes placed at %u of %u, expected at %u", act.bytes,
+			     act.offset, w.wr.length, w.placed);
+		gone = w.fault == FAULT_SINK &&
+		       (act.offset >= w.wr.length / 2 || act.offset + act.bytes == w.wr.length);
+		if (!gone)
+			arena_.scatter(w.piece, act.offset, p.payload(k), act.bytes);
+		w.placed += act.bytes;
+	} else {
+		if (!is_atomic(w.wr.op) || w.placed)
+			fail(ep_, "atomic result for operation %u", w.wr.op);
+		w.result = act.value;
+		w.placed = 8;
 	}
+	if (gone)
+		rc_req_fail(&q, act.slot, WR_ST_LOC_PROT_ERR);
+	else
+		rc_req_placed(&q, world_.now_ns, &act);
+}
+
+bool Requester::rx(const struct pkt &k, Packet *p)
+{
+	struct rc_req_act act;
+	bool keep = false;
+
+	rc_req_rx(&q, world_.now_ns, &k, &act);
+	world_.trace.add(world_.now_ns, ep_, "rx response", k.opcode, k.psn,
+			 (uint64_t)act.kind << 8 | act.event, k.syndrome);
+	note((enum rc_event)act.event, k);
+	if (act.kind == RC_REQ_KEEP)
+		keep = ahead_.add(k, p);
+	else if (act.kind != RC_REQ_DONE)
+		place(k, *p, act);
+	kept += keep;
 	if (q.psn_una != last_una_) {
 		last_una_ = q.psn_una;
 		progress_ns = world_.now_ns;
 	}
 	reap();
+	return keep;
+}
+
+void Requester::resume()
+{
+	if (failed())
+		ahead_.purge(world_.pool);
+	while (!ahead_.empty() && rc_req_ahead_is_next(&q, ahead_.first_psn())) {
+		auto [k, p] = ahead_.take();
+
+		if (!rx(k, p))
+			world_.pool.put(p);
+	}
+	if (rc_req_has_missing(&q) &&
+	    rc_req_missing(&q, world_.now_ns, !ahead_.empty(),
+			   ahead_.empty() ? 0 : ahead_.first_psn()) == RC_EV_IMPLIED_NAK) {
+		implied_naks++;
+		world_.trace.add(world_.now_ns, ep_, "missing", 0, q.psn_una);
+		reap();
+	}
 }
 
 void Requester::timer()
@@ -315,11 +352,27 @@ void Requester::timer()
 
 	if (!at || world_.now_ns < at)
 		return;
-	if (rc_req_timeout(&q, world_.now_ns) == RC_EV_TIMEOUT) {
+	switch (rc_req_timeout(&q, world_.now_ns)) {
+	case RC_EV_TIMEOUT:
 		world_.trace.add(world_.now_ns, ep_, "timeout", 0, q.psn_una);
 		timeouts++;
+		break;
+	case RC_EV_PROBE:
+		world_.trace.add(world_.now_ns, ep_, "probe", 0, q.psn_una);
+		probes++;
+		break;
+	default:
+		break;
 	}
+	at = rc_req_deadline(&q);
+	if (at && at <= world_.now_ns)
+		fail(ep_, "a timer that has expired is set for the past");
 	reap();
+}
+
+void Requester::end()
+{
+	ahead_.purge(world_.pool);
 }
 
 void Requester::check_success(const Work &w)

@@ -7,8 +7,13 @@
 #ifndef TERN_SIM_REQUESTER_H
 #define TERN_SIM_REQUESTER_H
 
+#include "ahead.h"
 #include "frame.h"
 #include "workload.h"
+
+extern "C" {
+#include "rc_ack.h"
+}
 
 namespace sim {
 
@@ -22,13 +27,18 @@ public:
 	void post();
 	/* Sends at most budget packets; returns how many, and if blocked, when to call again. */
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
-	void rx(const struct pkt &k, const Packet &p);
+	/* False: p belongs to the caller again. True: it is kept until its turn comes. */
+	bool rx(const struct pkt &k, Packet *p);
+	/* Those whose turn has come. */
+	void resume();
 	void timer();
 	void reap();
 
 	bool busy() const { return ledger.reaped != ledger.posted; }
 	bool failed() const { return status != WR_ST_SUCCESS; }
 	bool wants_work() const;
+	/* Nothing comes any more: what waits for its turn is lost. */
+	void end();
 	/* Is everything over and correct? */
 	void check_end(const struct rc_resp &r, uint64_t extra_requests);
 
@@ -42,9 +52,12 @@ public:
 	uint8_t status = WR_ST_SUCCESS; /* of the first that failed */
 	uint64_t faulty_number = 0;	/* the work request that was made to fail */
 	uint64_t first_sent_ns = 0;	/* when the faulty request was first sent */
+	uint64_t kept = 0, probes = 0, resent = 0;
 	uint64_t drains = 0, rnr_naks = 0, timeouts = 0, seq_naks = 0, implied_naks = 0;
 
 private:
+	void note(enum rc_event event, const struct pkt &k);
+	void place(const struct pkt &k, const Packet &p, const struct rc_req_act &act);
 	void check_run(const struct run &run, uint32_t max_pkts);
 	void check_rate(const struct run &run, uint32_t n);
 	void begin(Work &w);
@@ -62,6 +75,7 @@ private:
 	Workload workload_;
 	Rng rng_;
 	std::vector<struct rc_sqe> ring_;
+	Ahead ahead_;
 	uint32_t partial_, stretch_;
 	uint64_t paced_bytes_ = 0; /* sent, as the pacer counts */
 	uint64_t begun_ = 0;	   /* work requests that were begun, LOCAL included */

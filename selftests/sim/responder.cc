@@ -30,6 +30,8 @@ Responder::Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledge
 	rc.pmtu = cfg.pmtu;
 	rc.rq_psn = cfg.psn;
 	rc.recv_wait_ns = cfg.recv_wait_ns;
+	rc.ahead_pkts = cfg.keep_requests;
+	ahead_.limit(cfg.keep_room);
 	rc_resp_init(&r, res_.data(), &rc);
 	recvs_ = cfg.rq_entries;
 }
@@ -296,9 +298,10 @@ void Responder::flush(const struct pkt &k, const Packet &p, const struct rc_act 
 bool Responder::rx(const struct pkt &k, Packet *p)
 {
 	if (kept_.empty()) {
-		judge(k, *p);
+		bool stays = judge(k, p);
+
 		if (!waits_)
-			return false;
+			return stays;
 	}
 	kept_.emplace_back(k, p);
 	return true;
@@ -308,24 +311,42 @@ void Responder::resume()
 {
 	while (!kept_.empty()) {
 		auto [k, p] = kept_.front();
+		bool stays = judge(k, p);
 
-		judge(k, *p);
 		if (waits_)
 			return;
 		waited += !r.nak_due && k.op_flags & (OPF_SEND | OPF_WRITE);
 		kept_.pop_front();
-		world_.pool.put(p);
+		if (!stays)
+			world_.pool.put(p);
+	}
+	resume_ahead();
+}
+
+/* Those whose turn has come. One that waits goes in front of all. */
+void Responder::resume_ahead()
+{
+	if (ledger_.failed || r.in_error)
+		ahead_.purge(world_.pool);
+	while (kept_.empty() && !ahead_.empty() && rc_resp_ahead_is_next(&r, ahead_.first_psn())) {
+		auto [k, p] = ahead_.take();
+
+		if (!rx(k, p))
+			world_.pool.put(p);
 	}
 }
 
-void Responder::judge(const struct pkt &k, const Packet &p)
+/* True: it is kept until its turn comes. */
+bool Responder::judge(const struct pkt &k, Packet *packet)
 {
+	const Packet &p = *packet;
+
 	waits_ = false;
 	again_ns_ = 0;
 	struct rc_act act;
 
 	if (ledger_.failed)
-		return;
+		return false;
 	if (cfg_.uc)
 		uc_resp_rx(&r, &k, &act);
 	else
@@ -359,9 +380,15 @@ void Responder::judge(const struct pkt &k, const Packet &p)
 	case RC_ACT_FLUSH:
 		flush(k, p, act);
 		break;
+	case RC_ACT_KEEP:
+		if (!ahead_.add(k, packet))
+			break;
+		kept++;
+		return true;
 	default:
 		fail(ep_, "packet of work request %" PRIu64 " refused", p.number);
 	}
+	return false;
 }
 
 void Responder::hand_over(Wire &wire, const struct run &run)
@@ -462,6 +489,11 @@ uint32_t Responder::send(Wire &wire, uint32_t budget, uint64_t *again_ns)
 			break;
 	}
 	return sent;
+}
+
+void Responder::end()
+{
+	ahead_.purge(world_.pool);
 }
 
 /* All memory is as the ledger says, and nothing around it was touched. */

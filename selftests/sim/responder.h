@@ -9,6 +9,7 @@
 #include <deque>
 #include <utility>
 
+#include "ahead.h"
 #include "frame.h"
 #include "ledger.h"
 #include "qp.h"
@@ -24,8 +25,8 @@ public:
 	Responder(World &world, int endpoint, const QpCfg &cfg, Ledger &ledger, uint64_t seed);
 
 	/*
-	 * False: p belongs to the caller again. True: it waits for a receive WQE, is not done, or
-	 * is behind such a one.
+	 * False: p belongs to the caller again. True: it waits for a receive WQE or its turn, is
+	 * not done, or is behind such a one.
 	 */
 	bool rx(const struct pkt &k, Packet *p);
 	/* Waiting requests go on as far as they can. */
@@ -37,6 +38,8 @@ public:
 	}
 	uint32_t send(Wire &wire, uint32_t budget, uint64_t *again_ns);
 	void refill();
+	/* Nothing comes any more: what waits for its turn is lost. */
+	void end();
 	void check_end();
 
 	struct rc_resp r;
@@ -44,12 +47,14 @@ public:
 	uint64_t extra_requests = 0; /* of READs in several requests: each counts in the MSN */
 	uint64_t received = 0;	     /* receive completions */
 	uint64_t duplicates = 0;
+	uint64_t kept = 0;	/* requests that came before their turn */
 	uint64_t waited = 0;	/* requests that found a receive WQE later */
 	uint64_t forgotten = 0; /* READs requested again, too late */
 	bool fatal = false;
 
 private:
-	void judge(const struct pkt &k, const Packet &p);
+	bool judge(const struct pkt &k, Packet *p);
+	void resume_ahead();
 	void hand_over(Wire &wire, const struct run &run);
 	void place(const struct pkt &k, const Packet &p, const struct rc_act &act);
 	void begin(Work &w, const struct rc_act &act);
@@ -78,6 +83,7 @@ private:
 	std::vector<uint64_t> res_work_; /* work request numbers of the resources */
 	uint32_t recvs_ = 0;
 	std::deque<std::pair<struct pkt, Packet *>> kept_;
+	Ahead ahead_;
 	bool waits_ = false;	/* of the last verdict */
 	uint64_t again_ns_ = 0; /* when a FLUSH goes on that is not done; 0: there is none */
 	bool holding_recv_ = false;

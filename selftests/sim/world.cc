@@ -49,6 +49,8 @@ void World::check_end()
 		Endpoint &e = *ep[i], &peer = *ep[i ^ 1];
 
 		check_complete(i);
+		e.req.end();
+		e.resp->end();
 		e.req.check_end(peer.resp->r, peer.resp->extra_requests);
 		peer.resp->check_end();
 	}

@@ -154,7 +154,8 @@ static enum roce_step request_by_wire(struct roce_qp *qp, const struct run *run,
 		qp->batch.psn = run->psn;
 		ack_hold_reply(&qp->hold, ack_hold_is_asked(&qp->hold) ? roce_now(qp) : 0);
 	}
-	rc_req_sent(req, roce_ack_timer_from(qp), run, sent);
+	rc_req_sent(req, rc_req_times_run(req, run) ? roce_now(qp) : roce_ack_timer_from(qp), run,
+		    sent);
 	*budget -= min(*budget, sent + 1);
 	if (ret == -EAGAIN) {
 		tern_fault_begin(&qp->base);

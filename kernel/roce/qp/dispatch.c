@@ -5,6 +5,7 @@
  */
 #include "core/fault.h"
 #include "core/stats.h"
+#include "roce/qp/ahead.h"
 #include "roce/qp/dispatch.h"
 #include "roce/qp/packet.h"
 #include "roce/qp/receive.h"
@@ -149,4 +150,5 @@ void roce_backlog_purge(struct roce_qp *qp)
 {
 	skb_queue_purge(&qp->backlog);
 	__skb_queue_purge(&qp->kept);
+	roce_ahead_purge(qp);
 }

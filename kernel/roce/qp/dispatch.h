@@ -51,7 +51,7 @@ static inline bool roce_kept_goes_on(const struct roce_qp *qp)
 	       !tern_fault_is_pending(&qp->base);
 }
 
-/* Both queues. Run lock held, or the QP is stopped. */
+/* These, and those that came before their turn. Run lock held, or the QP is stopped. */
 void roce_backlog_purge(struct roce_qp *qp);
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/qp.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
+#include "roce/qp/ahead.h"
 #include "roce/qp/carry.h"
 #include "roce/qp/dispatch.h"
 #include "roce/qp/error.h"
@@ -91,6 +92,7 @@ static void start_responder(struct roce_qp *qp)
 		.pmtu = ib_mtu_enum_to_int(attr->path_mtu),
 		.rq_psn = attr->rq_psn,
 		.recv_wait_ns = rc_resp_recv_wait_ns(attr->timeout),
+		.ahead_pkts = ROCE_AHEAD_PKTS,
 	};
 
 	rc_resp_init(&qp->resp, qp->res, &cfg);
@@ -123,6 +125,8 @@ static void start_requester(struct roce_qp *qp)
 		.max_window = roce_window_max(ib_mtu_enum_to_int(attr->path_mtu), false),
 		.ack_timeout = ack_timeout(qp),
 		.rate = rate_of(qp),
+		.clock_ns = TICK_NSEC,
+		.ahead_pkts = ROCE_AHEAD_PKTS,
 	};
 
 	/* Between RESET and here nothing was taken: engine and queue count alike. */

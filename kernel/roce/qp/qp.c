@@ -63,7 +63,7 @@ void roce_qp_quiesce(struct tern_qp *base)
 	spin_lock_bh(&base->run_lock);
 	roce_carry_held_ack(qp);
 	base->dead = true;
-	/* Kept datagrams are charged to the socket, which ends before the backlog does. */
+	/* Datagrams that wait, and packets ahead of their turn, are charged to the socket. */
 	roce_backlog_purge(qp);
 	roce_qp_unlock(qp);
 	roce_tx_uninit(&qp->tx);

@@ -47,7 +47,7 @@ static struct sk_buff *ref_to_keep(struct roce_qp *qp, const struct roce_rx *rx)
 		return NULL;
 	skb = roce_skb_ref(rx);
 	/* Nobody sends a datagram again, so it may wait for any time. */
-	if (skb && !roce_is_connected(qp) && !roce_tx_charge_received(&qp->tx, skb)) {
+	if (skb && !roce_is_connected(qp) && !roce_tx_charge_datagram(&qp->tx, skb)) {
 		kfree_skb(skb);
 		return NULL;
 	}

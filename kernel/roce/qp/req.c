@@ -8,6 +8,7 @@
 #include "mem/sgl.h"
 #include "proto/rc_ack.h"
 #include "queue/sq.h"
+#include "roce/qp/ahead.h"
 #include "roce/qp/drop.h"
 #include "roce/qp/error.h"
 #include "roce/qp/local.h"
@@ -110,20 +111,28 @@ static const enum tern_counter event_counter[] = {
 	[RC_EV_RNR_NAK] = TERN_CNT_RNR_NAK_RX,
 	[RC_EV_IMPLIED_NAK] = TERN_CNT_IMPLIED_NAK,
 	[RC_EV_TIMEOUT] = TERN_CNT_ACK_TIMEOUT,
+	[RC_EV_PROBE] = TERN_CNT_PROBES,
 	[RC_EV_REMOTE_ERR] = TERN_CNT_REQ_REMOTE_ERR,
 	[RC_EV_BAD_RESP] = TERN_CNT_REQ_REMOTE_ERR,
 };
 
+/* Answers ahead of their turn are counted in ahead.c, a gap of the peer when its NAK came. */
+static bool is_counted(enum rc_event event)
+{
+	return event != RC_EV_NONE && event != RC_EV_AHEAD && event != RC_EV_HOLE &&
+	       event < ARRAY_SIZE(event_counter);
+}
+
 static bool goes_back(enum rc_event event)
 {
 	return event == RC_EV_SEQ_NAK || event == RC_EV_RNR_NAK || event == RC_EV_IMPLIED_NAK ||
-	       event == RC_EV_TIMEOUT;
+	       event == RC_EV_TIMEOUT || event == RC_EV_PROBE || event == RC_EV_HOLE;
 }
 
 /* window: in packets, before what the event is of */
 static void note_event(struct roce_qp *qp, enum rc_event event, u32 window)
 {
-	if (event != RC_EV_NONE && event < ARRAY_SIZE(event_counter))
+	if (is_counted(event))
 		tern_qp_count(&qp->base, event_counter[event]);
 	if (trace_tern_retransmit_enabled() && goes_back(event))
 		trace_tern_retransmit(qp, event);
@@ -167,13 +176,16 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		roce_note_drop(qp, &rx->k, TERN_DROP_STATE);
 		return;
 	}
-	now = (rx->k.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK ? roce_now(qp) :
-								 roce_ack_timer_from(qp);
+	now = rc_req_times_answer(&qp->req, &rx->k) ? roce_now(qp) : roce_ack_timer_from(qp);
 	rc_req_rx(&qp->req, now, &rx->k, &act);
 	note_answer(qp, &rx->k, act.event);
 	note_event(qp, act.event, window);
 	if (act.kind == RC_REQ_DONE)
 		return;
+	if (unlikely(act.kind == RC_REQ_KEEP)) {
+		roce_ahead_add(qp, &qp->ahead_answers, rx);
+		return;
+	}
 	switch (place_response(qp, rx, &act)) {
 	case 0:
 		rc_req_placed(&qp->req, now, &act);
@@ -186,6 +198,13 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	default:
 		rc_req_fail(&qp->req, act.slot, WR_ST_LOC_PROT_ERR);
 	}
+}
+
+void roce_req_missing(struct roce_qp *qp, bool kept, u32 psn)
+{
+	u32 window = rc_req_window_pkts(&qp->req);
+
+	note_event(qp, rc_req_missing(&qp->req, roce_now(qp), kept, psn), window);
 }
 
 void roce_req_timer(struct roce_qp *qp)

@@ -9,6 +9,7 @@
 #include "mem/invalidate.h"
 #include "mem/sgl.h"
 #include "mem/span.h"
+#include "roce/qp/ahead.h"
 #include "roce/qp/drop.h"
 #include "roce/qp/error.h"
 #include "roce/qp/packet.h"
@@ -39,16 +40,17 @@ static void count_request(struct roce_qp *qp, const struct pkt *k)
 		tern_qp_count(base, TERN_CNT_RDMA_SENDS);
 }
 
-static void note_event(struct roce_qp *qp, const struct pkt *k, enum rc_event event)
+static void note_event(struct roce_qp *qp, const struct pkt *k, const struct rc_act *act)
 {
-	switch (event) {
+	switch ((enum rc_event)act->event) {
 	case RC_EV_DUPLICATE:
 		tern_qp_count(&qp->base, TERN_CNT_DUP_REQUEST);
 		roce_note_drop(qp, k, TERN_DROP_DUPLICATE);
 		break;
 	case RC_EV_OUT_OF_SEQ:
 		tern_qp_count(&qp->base, TERN_CNT_OUT_OF_SEQ);
-		roce_note_drop(qp, k, TERN_DROP_OUT_OF_SEQ);
+		if (act->kind != RC_ACT_KEEP)
+			roce_note_drop(qp, k, TERN_DROP_OUT_OF_SEQ);
 		break;
 	case RC_EV_DROPPED:
 		roce_note_drop(qp, k, TERN_DROP_UNEXPECTED);
@@ -302,12 +304,16 @@ void roce_resp_rx(struct roce_qp *qp, const struct roce_rx *rx)
 		uc_resp_rx(&qp->resp, k, &act);
 	else
 		rc_resp_rx(&qp->resp, k, &act);
-	note_event(qp, k, act.event);
+	note_event(qp, k, &act);
 
 	if (act.kind == RC_ACT_FATAL)
 		roce_qp_fatal(qp, IB_EVENT_QP_REQ_ERR);
 	if (act.kind == RC_ACT_FATAL || act.kind == RC_ACT_NONE)
 		return;
+	if (unlikely(act.kind == RC_ACT_KEEP)) {
+		roce_ahead_add(qp, &qp->ahead_requests, rx);
+		return;
+	}
 	if (act.take_recv)
 		roce_target_begin(qp, k->srqn);
 	if (!roce_borrow(qp, k->srqn)) {

@@ -10,6 +10,7 @@
 #include "core/qp.h"
 #include "core/stats.h"
 #include "queue/cq.h"
+#include "roce/qp/ahead.h"
 #include "roce/qp/batch.h"
 #include "roce/qp/carry.h"
 #include "roce/qp/dispatch.h"
@@ -75,6 +76,8 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 		more = roce_kept_resume(qp, &budget) == ROCE_MORE;
 	if (roce_backlog_has_some(qp))
 		more |= roce_backlog_take(qp, &budget) == ROCE_MORE;
+	if (roce_ahead_has_some(qp))
+		more |= roce_ahead_resume(qp, &budget) == ROCE_MORE;
 	more |= roce_kept_goes_on(qp);
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;

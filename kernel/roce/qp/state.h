@@ -7,6 +7,7 @@
 #define TERN_ROCE_QP_STATE_H
 
 #include <linux/hrtimer.h>
+#include <linux/rbtree.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 
@@ -38,6 +39,13 @@ struct roce_local {
 	struct work_struct kick;	/* with a reference */
 };
 
+/* Packets that came before their turn: ahead.h. */
+struct roce_ahead {
+	struct rb_root tree;
+	struct sk_buff *last;		/* NULL: there is none */
+	u32 n;
+};
+
 struct roce_qp {
 	struct tern_qp base;
 	struct roce_path path;		/* RC, UC: the peer */
@@ -65,6 +73,8 @@ struct roce_qp {
 
 	struct sk_buff_head backlog;	/* packets that found the QP busy; any context adds to it */
 	struct sk_buff_head kept;	/* receive.h: a request that waits, and those behind it */
+	struct roce_ahead ahead_requests;
+	struct roce_ahead ahead_answers;
 	bool recv_called;		/* TERN_RING_F_KICK is set for them */
 	u64 pages_until_ns;		/* how long they wait for pages; 0: for none, or for ever */
 	struct hrtimer timer;

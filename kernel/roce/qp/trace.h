@@ -16,7 +16,9 @@
 	X(RC_EV_SEQ_NAK, "nak")						\
 	X(RC_EV_RNR_NAK, "rnr")						\
 	X(RC_EV_IMPLIED_NAK, "implied-nak")				\
-	X(RC_EV_TIMEOUT, "timeout")
+	X(RC_EV_TIMEOUT, "timeout")					\
+	X(RC_EV_PROBE, "probe")						\
+	X(RC_EV_HOLE, "gap")
 
 #define ROCE_NAKS(X)							\
 	X(AETH_RNR_NAK, "rnr")						\

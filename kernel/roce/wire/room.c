@@ -152,15 +152,23 @@ void roce_tx_refused(struct roce_tx *tx)
 	wait_for(tx, WAITS_FOR_END);
 }
 
-bool roce_tx_charge_received(struct roce_tx *tx, struct sk_buff *skb)
+static bool charge_received(struct sock *sk, struct sk_buff *skb, int max_bytes)
 {
-	struct sock *sk = tx->sk;
-
 	if (skb->sk == sk)
 		return true;
-	if (atomic_read(&sk->sk_rmem_alloc) + skb->truesize > READ_ONCE(sk->sk_rcvbuf) ||
+	if (atomic_read(&sk->sk_rmem_alloc) + (int)skb->truesize > max_bytes ||
 	    !sk_rmem_schedule(sk, skb, skb->truesize))
 		return false;
 	skb_set_owner_r(skb, sk);
 	return true;
+}
+
+bool roce_tx_charge_datagram(struct roce_tx *tx, struct sk_buff *skb)
+{
+	return charge_received(tx->sk, skb, READ_ONCE(tx->sk->sk_rcvbuf));
+}
+
+bool roce_tx_charge_ahead(struct roce_tx *tx, struct sk_buff *skb)
+{
+	return charge_received(tx->sk, skb, READ_ONCE(sock_net(tx->sk)->ipv4.sysctl_tcp_rmem[2]));
 }

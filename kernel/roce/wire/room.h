@@ -69,7 +69,12 @@ void roce_tx_refused(struct roce_tx *tx);
  * already. False: as much as a socket's receive buffer may have (net.core.rmem_default) waits, or
  * the program's cgroup has no memory left. Under the run lock, as is its end.
  */
-bool roce_tx_charge_received(struct roce_tx *tx, struct sk_buff *skb);
+bool roce_tx_charge_datagram(struct roce_tx *tx, struct sk_buff *skb);
+/*
+ * The same for skb that came before its turn: as much as a TCP socket may receive without being
+ * read (net.ipv4.tcp_rmem) may wait, and less when all sockets together have too much.
+ */
+bool roce_tx_charge_ahead(struct roce_tx *tx, struct sk_buff *skb);
 /* An skb of tx's socket goes to the stack: charged, not there yet. In RCU. */
 static inline void roce_tx_charge(struct roce_tx *tx, u32 truesize)
 {

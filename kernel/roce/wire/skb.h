@@ -43,6 +43,7 @@ struct roce_rx {
  * MAC headers stay where skb's offsets say; skb->protocol tells which network's.
  */
 struct roce_skb_cb {
+	u32 psn;		/* in a tree of those that came before their turn */
 	u16 vlan_id;
 	u8 sl;
 	bool has_vlan;
