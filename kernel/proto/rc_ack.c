@@ -58,10 +58,11 @@ static bool count_retry(struct rc_req *q, u64 now_ns)
 /* All that is lost of one window is one sign of too much under way (RFC 5681 3.1). */
 static void cut_window(struct rc_req *q)
 {
-	if (psn_before(q->psn_una, q->cut_psn))
+	if (q->resend.cut)
 		return;
 	rc_window_lost(&q->window);
-	q->cut_psn = q->psn_max;
+	q->resend.cut = true;
+	q->resend.cut_psn = q->psn_max;
 }
 
 /*
@@ -77,22 +78,31 @@ static bool retry_lost(struct rc_req *q, u64 now_ns, u32 end_psn)
 	return true;
 }
 
+/* psn_una has grown while packets were missing. True: the one there is missing, too. */
+static bool note_lost_progress(struct rc_req *q)
+{
+	struct rc_resend *r = &q->resend;
+	bool more_lost = (r->gap || r->learns) && rc_resend_progress(q);
+
+	if (r->cut && !psn_before(q->psn_una, r->cut_psn))
+		r->cut = false;
+	if (r->behind)
+		rc_resend_catch_up(q);
+	if (r->nak_ahead && !psn_before(q->psn_una, r->nak_psn)) {
+		r->nak_ahead = false;
+		more_lost |= q->psn_una == r->nak_psn;
+	}
+	return more_lost;
+}
+
 /* npkts packets from the old psn_una on are acknowledged. */
 static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
-	bool more_lost = (q->resend.gap || q->resend.learns) && rc_resend_progress(q);
+	bool more_lost = q->resend.any && note_lost_progress(q);
 
 	rc_window_acked(&q->window, npkts);
 	if (rtt_is_answer(&q->rtt, q->psn_una))
 		rtt_end(&q->rtt, now_ns);
-	if (psn_before(q->cut_psn, q->psn_una))
-		q->cut_psn = q->psn_una;
-	if (q->resend.behind)
-		rc_resend_catch_up(q);
-	if (q->nak_ahead && !psn_before(q->psn_una, q->nak_psn)) {
-		q->nak_ahead = false;
-		more_lost |= q->psn_una == q->nak_psn;
-	}
 	rc_timer_heard(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
@@ -172,26 +182,26 @@ static void rx_ahead(struct rc_req *q, u64 now_ns, const struct pkt *k, bool pla
 	q->silent_ns = now_ns;
 	if (gap) {
 		/* It is not said twice. */
-		q->nak_ahead = true;
-		q->nak_psn = k->psn;
+		q->resend.nak_ahead = true;
+		q->resend.nak_psn = k->psn;
 	}
-	if (!q->heard || psn_after(until, q->heard_psn))
-		q->heard_psn = until;
-	q->heard = true;
+	if (!q->resend.heard || psn_after(until, q->resend.heard_psn))
+		q->resend.heard_psn = until;
+	q->resend.heard = true;
 	if (answers && (u32)psn_diff(k->psn, q->psn_una) < q->cfg.ahead_pkts)
 		act->kind = RC_REQ_KEEP;
 }
 
 enum rc_event rc_req_missing(struct rc_req *q, u64 now_ns, bool kept, u32 psn)
 {
-	if (!q->heard || q->state == RC_REQ_ERROR)
+	if (!q->resend.heard || q->state == RC_REQ_ERROR)
 		return RC_EV_NONE;
-	if (!psn_after(q->heard_psn, q->psn_una)) {
-		q->heard = false;
+	if (!psn_after(q->resend.heard_psn, q->psn_una)) {
+		q->resend.heard = false;
 		return RC_EV_NONE;
 	}
 	/* Else all that is missing is asked for already, as soon as its pages are there. */
-	if (q->asking_again || !retry_lost(q, now_ns, kept ? psn : q->heard_psn))
+	if (q->asking_again || !retry_lost(q, now_ns, kept ? psn : q->resend.heard_psn))
 		return RC_EV_NONE;
 	return RC_EV_IMPLIED_NAK;
 }
@@ -328,7 +338,7 @@ void rc_req_rx(struct rc_req *q, u64 now_ns, const struct pkt *k, struct rc_req_
 	 * An acknowledge of any kind covers all requests before its PSN; an ACK covers that one,
 	 * too. If it covers a READ or an atomic, the answer was lost.
 	 */
-	if (!ack_until(q, now_ns, until)) {
+	if (psn_after(until, q->psn_una) && !ack_until(q, now_ns, until)) {
 		if (q->state != RC_REQ_ERROR)
 			rx_ahead(q, now_ns, k, plain_ack, act);
 		return;
@@ -376,8 +386,8 @@ void rc_req_placed(struct rc_req *q, u64 now_ns, const struct rc_req_act *act)
 		q->rd_out--;
 	}
 	note_progress(q, now_ns, act->npkts);
-	if (q->heard && q->state != RC_REQ_ERROR)
-		ack_until(q, now_ns, q->heard_psn);
+	if (q->resend.heard && q->state != RC_REQ_ERROR)
+		ack_until(q, now_ns, q->resend.heard_psn);
 }
 
 /* ---- silence ---- */
@@ -422,7 +432,8 @@ static enum rc_event ack_timeout(struct rc_req *q, u64 now_ns)
 		q->backoff++;
 	if (rc_resend_all(q, q->psn_una) && count_retry(q, now_ns)) {
 		rc_window_restart(&q->window);
-		q->cut_psn = q->psn_max;
+		q->resend.cut = true;
+		q->resend.cut_psn = q->psn_max;
 	}
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */

@@ -49,7 +49,7 @@ static inline bool rc_req_ahead_is_next(const struct rc_req *q, u32 psn)
 /* May responses be missing before one that has come? Then rc_req_missing() is due. */
 static inline bool rc_req_has_missing(const struct rc_req *q)
 {
-	return q->heard;
+	return q->resend.heard;
 }
 
 /*

@@ -48,7 +48,6 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 		.psn_next = cfg->sq_psn & PSN_MASK,
 		.psn_max = cfg->sq_psn & PSN_MASK,
 		.psn_una = cfg->sq_psn & PSN_MASK,
-		.cut_psn = cfg->sq_psn & PSN_MASK,
 		.resend.pkts = 1,
 		.retry_left = cfg->retry_cnt,
 		.rnr_left = cfg->rnr_retry,
@@ -119,6 +118,7 @@ static bool may_ask(struct rc_req *q, const struct rc_sqe *s, u32 used)
 	/* What has begun goes on, even if no other may begin. */
 	u32 max = q->cfg.max_rd_atomic ? q->cfg.max_rd_atomic : 1;
 
+	q->ask_end = end;
 	if (end > s->asked_pkts && q->rd_out >= max)
 		return false;
 	q->window.full = used && used + (end - q->cur_pkt) > q->window.pkts;
@@ -137,7 +137,7 @@ static u32 until_ackreq(const struct rc_req *q)
 static void run_asks_to_read(const struct rc_req *q, const struct rc_sqe *s, struct run *run)
 {
 	u64 offset = (u64)q->cur_pkt * q->cfg.pmtu;
-	u64 end = (u64)asked_end(q, s) * q->cfg.pmtu;
+	u64 end = (u64)q->ask_end * q->cfg.pmtu;
 
 	run->va = s->wr.va + offset;
 	run->dma_bytes = (u32)((end < s->wr.length ? end : s->wr.length) - offset);
@@ -176,8 +176,7 @@ static void run_carries(const struct rc_req *q, const struct rc_sqe *s, u32 npkt
 	run->dma_bytes = s->wr.length;
 	/* Nothing follows soon if the pacer lets no more go, or at the end of a hole. */
 	run->ack_req = rc_req_is_reliable(q) &&
-		       (last || npkts >= until_ackreq(q) || npkts >= q->paced_pkts ||
-			npkts >= rc_resend_pkts(q, s));
+		       (last || npkts >= until_ackreq(q) || npkts >= q->most_pkts);
 }
 
 static void run_from_sqe(const struct rc_req *q, const struct rc_sqe *s, u32 npkts,
@@ -218,7 +217,6 @@ static bool next_payload(struct rc_req *q, const struct rc_sqe *s, u32 used, u32
 			 struct run *run)
 {
 	u32 npkts = s->npkts - q->cur_pkt;
-	u32 missing;
 
 	if (rc_req_is_reliable(q) && used >= q->window.pkts) {
 		q->window.full = true;
@@ -227,23 +225,12 @@ static bool next_payload(struct rc_req *q, const struct rc_sqe *s, u32 used, u32
 	if (rc_req_is_reliable(q))
 		npkts = npkts < q->window.pkts - used ? npkts : q->window.pkts - used;
 	npkts = npkts < max_pkts ? npkts : max_pkts;
-	npkts = npkts < q->paced_pkts ? npkts : q->paced_pkts;
-	missing = rc_resend_pkts(q, s);
-	npkts = npkts < missing ? npkts : missing;
+	npkts = npkts < q->most_pkts ? npkts : q->most_pkts;
 	/* AckReq is on a run's last packet: end the run where one is due. */
 	if (rc_req_is_reliable(q) && npkts > until_ackreq(q))
 		npkts = until_ackreq(q);
 	run_from_sqe(q, s, npkts, run);
 	return true;
-}
-
-/* Does the peer have all of it, though responses before it are missing? */
-static bool has_been_heard(const struct rc_req *q, const struct rc_sqe *s)
-{
-	return q->heard && s->state == RC_SQE_ACTIVE && !wr_has_response(&s->wr) &&
-	       psn_after(q->heard_psn, q->psn_una) &&
-	       rc_psns_since(rc_sqe_end_psn(s), q->psn_una) <=
-		       rc_psns_since(q->heard_psn, q->psn_una);
 }
 
 bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
@@ -262,7 +249,7 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		s32 acked;
 		u32 used;
 
-		if (s->state == RC_SQE_DONE || has_been_heard(q, s)) {
+		if (s->state == RC_SQE_DONE || (q->resend.heard && rc_resend_was_heard(q, s))) {
 			q->cur++;
 			q->cur_pkt = 0;
 			continue;
@@ -286,17 +273,11 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		acked = psn_diff(q->psn_una, psn_add(s->first_psn, q->cur_pkt));
 		if (acked > 0)
 			q->cur_pkt += (u32)acked;
-		if (!rc_resend_pkts(q, s)) {
-			rc_resend_end(q);
-			continue;
-		}
-
 		used = (u32)psn_diff(psn_add(s->first_psn, q->cur_pkt), q->psn_una);
-		/* A probe goes again in the place of one that counts already. */
-		if (q->resend.hole && q->resend.gap == RC_GAP_NONE)
-			used = 0;
-		q->paced_pkts = pacer_room(&q->pacer, now_ns);
-		if (!q->paced_pkts)
+		q->most_pkts = pacer_room(&q->pacer, now_ns);
+		if (q->resend.hole && !rc_resend_limit(q, s, &used))
+			continue;
+		if (!q->most_pkts)
 			return false;
 		if (!wr_has_response(&s->wr))
 			return next_payload(q, s, used, max_pkts, run);
@@ -319,14 +300,14 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	pacer_sent(&q->pacer, n, n < run->npkts ? n * run->pmtu : run->bytes);
 
 	if (wr_has_response(&s->wr)) {
-		u32 end = asked_end(q, s);
+		u32 end = q->ask_end;
 
 		if (end > s->asked_pkts) {
 			s->asked_pkts = end;
 			s->rd_held++;
 			q->rd_out++;
 		}
-		if (end % s->read_pkts && end != s->npkts)
+		if (end != s->npkts && end % s->read_pkts)
 			s->cut = true;
 		q->cur_pkt = end;
 		q->since_ackreq = 0;
@@ -344,7 +325,7 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 	}
 	if (resent)
 		rc_resend_sent(q, now_ns, end_psn);
-	else if (run->ack_req && n == run->npkts && rc_req_is_timed(q) && !rtt_is_timing(&q->rtt))
+	else if (n == run->npkts && rc_req_begins_timing(q, run))
 		rtt_begin(&q->rtt, psn_add(run->psn, n - 1), now_ns);
 
 	if (q->cur_pkt == s->npkts) {

@@ -92,12 +92,28 @@ struct rc_place {
 
 /* What is sent again: rc_resend.h. */
 struct rc_resend {
-	u8  gap;		/* enum rc_gap: what is known to be missing */
+	union {
+		struct {
+			u8  gap;	/* enum rc_gap: what is known to be missing */
+			/* all is sent again because of a gap: whether the peer keeps shows now */
+			bool learns;
+			bool behind;	/* sending went back; over when cur is at far again */
+			/* what is before end_psn goes again, then sending is at next */
+			bool hole;
+			/* the peer has all before heard_psn, and responses are missing */
+			bool heard;
+			/* the peer misses nak_psn, and responses before it are missing */
+			bool nak_ahead;
+			/* a loss of what is before cut_psn does not cut the window again */
+			bool cut;
+			u8  unused;
+		};
+		u64 any;	/* 0: none of these, all goes its usual way */
+	};
+	u64 hole_ns;		/* until when a gap is left alone; 0: none is */
+	u64 probe_ns;		/* when the next probe is due; 0: none is */
 	bool keeps;		/* the peer keeps what comes out of order */
-	bool learns;		/* all is sent again because of a gap: whether it keeps shows now */
 	bool began;		/* something was sent again since sending went back */
-	bool behind;		/* sending went back; over when cur is at far again */
-	bool hole;		/* what is before end_psn goes again, then sending is at next */
 	u8  misses;		/* in a row: more was missing where what was sent again ended */
 	u8  probes;		/* since there was progress */
 	bool reorders;		/* gaps have closed by themselves */
@@ -108,8 +124,9 @@ struct rc_resend {
 	u32 end_psn;		/* of the gap, or the probe, as far as it is sent again */
 	u32 sent_max;		/* psn_max when the gap was found: all before it was sent earlier */
 	u32 pkts;		/* that the peer's next gap is believed to have */
-	u64 hole_ns;		/* until when a gap is left alone; 0: none is */
-	u64 probe_ns;		/* when the next probe is due; 0: none is */
+	u32 heard_psn;
+	u32 nak_psn;
+	u32 cut_psn;
 };
 
 enum rc_req_state {
@@ -153,21 +170,17 @@ struct rc_req {
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 	struct rc_window window;
-	u32 cut_psn;		/* a loss of what is before it does not cut the window again */
 	struct rtt rtt;
-	struct rc_resend resend;
 	struct pacer pacer;
-	u32 paced_pkts;		/* that it lets go, as of the last rc_req_next() */
+	/* of the last rc_req_next() */
+	u32 most_pkts;		/* that pacer and hole let go */
+	u32 ask_end;		/* one after the last response that its request asks for */
 
 	u32 rd_out;		/* requests on the wire that max_rd_atomic limits */
 	u8  state;		/* enum rc_req_state */
 	u8  retry_left;
 	u8  rnr_left;
 	u8  backoff;		/* doublings of the next wait */
-	bool nak_ahead;		/* the peer misses nak_psn; responses before it are missing */
-	u32 nak_psn;
-	bool heard;		/* the peer has all before heard_psn, and responses are missing */
-	u32 heard_psn;
 	bool recovering;	/* went back: ignore old evidence of the loss until progress */
 	bool asking_again;	/* the same until again_psn: rc_req_ask_again() */
 	u32 again_psn;
@@ -177,6 +190,7 @@ struct rc_req {
 	u64 answer_ns;		/* time of an answer: the longest, slowly forgotten; 0: not known */
 	u64 rnr_until_ns;	/* 0: not waiting */
 	u64 rnr_wait_ns;	/* the last wait; 0: none since there was progress */
+	struct rc_resend resend;
 };
 
 /*
@@ -296,18 +310,25 @@ static inline bool rc_req_is_timed(const struct rc_req *q)
 	return q->window.min != q->window.max;
 }
 
+/* Does the timing of an answer begin with this run, which was not sent before? */
+static inline bool rc_req_begins_timing(const struct rc_req *q, const struct run *run)
+{
+	u32 every = q->window.pkts < RC_RTT_PKTS ? q->window.pkts : RC_RTT_PKTS;
+
+	return run->ack_req && rc_req_is_timed(q) && rtt_is_due(&q->rtt, run->psn, every);
+}
+
 /* Does rc_req_sent() need the exact time for this run? Others may be given an older one. */
 static inline bool rc_req_times_run(const struct rc_req *q, const struct run *run)
 {
-	return rc_req_is_timed(q) &&
-	       ((run->ack_req && !rtt_is_timing(&q->rtt)) || rc_req_is_resent(q, run));
+	return rc_req_begins_timing(q, run) || (rc_req_is_timed(q) && rc_req_is_resent(q, run));
 }
 
 /* Does rc_req_rx() need it for this packet? */
 static inline bool rc_req_times_answer(const struct rc_req *q, const struct pkt *k)
 {
-	return rtt_is_answer(&q->rtt, psn_add(k->psn, k->npkts)) || q->resend.gap ||
-	       q->resend.learns || q->heard || aeth_is_nak(k->syndrome);
+	return rtt_is_answer(&q->rtt, psn_add(k->psn, k->npkts)) || q->resend.any ||
+	       aeth_is_nak(k->syndrome);
 }
 
 static inline bool rc_req_in_error(const struct rc_req *q)

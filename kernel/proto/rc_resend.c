@@ -78,7 +78,7 @@ bool rc_resend_all(struct rc_req *q, u32 psn)
 	r->gap = RC_GAP_NONE;
 	r->hole = false;
 	r->learns = false;
-	q->nak_ahead = false;
+	r->nak_ahead = false;
 	r->hole_ns = 0;
 	r->probe_ns = 0;
 	return go_back(q, psn);
@@ -88,6 +88,13 @@ bool rc_resend_all(struct rc_req *q, u32 psn)
 static bool gap_is_open(const struct rc_req *q)
 {
 	return q->resend.gap != RC_GAP_NONE && psn_before(q->psn_una, q->resend.end_psn);
+}
+
+/* The hole has been sent again: go on where sending stood. */
+static void end_hole(struct rc_req *q)
+{
+	q->resend.hole = false;
+	go_on_at(q, &q->resend.next);
 }
 
 /* Go back to psn, and from end_psn on to where sending stands. */
@@ -100,7 +107,7 @@ static bool send_hole(struct rc_req *q, u32 psn)
 	r->probe_ns = 0;
 	/* Acknowledges may have overtaken what was being sent again. */
 	if (r->hole)
-		rc_resend_end(q);
+		end_hole(q);
 	r->next = (struct rc_place){ q->cur, q->cur_pkt };
 	r->hole = go_back(q, psn);
 	return r->hole;
@@ -153,10 +160,29 @@ bool rc_resend_missing(struct rc_req *q, u64 now_ns, u32 end_psn)
 	return false;
 }
 
-void rc_resend_end(struct rc_req *q)
+bool rc_resend_limit(struct rc_req *q, const struct rc_sqe *s, u32 *used)
 {
-	q->resend.hole = false;
-	go_on_at(q, &q->resend.next);
+	u32 left = rc_resend_pkts(q, s);
+
+	if (!left) {
+		end_hole(q);
+		return false;
+	}
+	q->most_pkts = q->most_pkts < left ? q->most_pkts : left;
+	/* A probe goes again in the place of one that counts already. */
+	if (q->resend.gap == RC_GAP_NONE)
+		*used = 0;
+	return true;
+}
+
+bool rc_resend_was_heard(const struct rc_req *q, const struct rc_sqe *s)
+{
+	u32 heard_psn = q->resend.heard_psn;
+
+	return s->state == RC_SQE_ACTIVE && !wr_has_response(&s->wr) &&
+	       psn_after(heard_psn, q->psn_una) &&
+	       rc_psns_since(rc_sqe_end_psn(s), q->psn_una) <=
+		       rc_psns_since(heard_psn, q->psn_una);
 }
 
 void rc_resend_stop_at(struct rc_req *q, u32 slot)

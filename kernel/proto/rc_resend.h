@@ -50,14 +50,11 @@ bool rc_resend_missing(struct rc_req *q, u64 now_ns, u32 end_psn);
 /* psn_una has grown. True: the peer misses what begins there, too: rc_resend_missing(). */
 bool rc_resend_progress(struct rc_req *q);
 
-/* Packets of a hole that are left to send again, from cur_pkt of s on; (u32)-1: no hole. */
+/* Packets of the hole that are left to send again, from cur_pkt of s on. */
 static inline u32 rc_resend_pkts(const struct rc_req *q, const struct rc_sqe *s)
 {
-	s32 left;
+	s32 left = psn_diff(q->resend.end_psn, psn_add(s->first_psn, q->cur_pkt));
 
-	if (!q->resend.hole)
-		return (u32)-1;
-	left = psn_diff(q->resend.end_psn, psn_add(s->first_psn, q->cur_pkt));
 	return left > 0 ? (u32)left : 0;
 }
 
@@ -67,8 +64,15 @@ void rc_resend_unsent(struct rc_req *q, u32 psn);
 /* cur has moved: forget the place up to which everything was sent once, if it is there. */
 void rc_resend_catch_up(struct rc_req *q);
 
-/* The hole has been sent again: go on where sending stood. */
-void rc_resend_end(struct rc_req *q);
+/*
+ * There is a hole, and what goes next, from cur_pkt of s on, may be of it. used: how far ahead of
+ * psn_una that is, which counts against the window. False: the hole has been sent again, and cur
+ * is where sending stood.
+ */
+bool rc_resend_limit(struct rc_req *q, const struct rc_sqe *s, u32 *used);
+
+/* resend.heard: does the peer have all of s, though responses before it are missing? */
+bool rc_resend_was_heard(const struct rc_req *q, const struct rc_sqe *s);
 
 /* Nothing is sent from slot on, which has failed. */
 void rc_resend_stop_at(struct rc_req *q, u32 slot);

@@ -39,10 +39,11 @@ static inline void rc_timer_stop(struct rc_req *q)
  */
 static inline void rc_timer_arm_probe(struct rc_req *q, u64 now_ns)
 {
-	u64 wait = q->rtt.smooth_ns + rtt_late_ns(&q->rtt) + 2 * q->cfg.clock_ns;
+	u64 wait;
 
 	if (!q->rtt.smooth_ns || !rc_req_is_timed(q) || q->resend.gap)
 		return;
+	wait = q->rtt.smooth_ns + rtt_late_ns(&q->rtt) + 2 * q->cfg.clock_ns;
 	q->resend.probe_ns = now_ns + (wait << q->resend.probes);
 }
 

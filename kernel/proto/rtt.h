@@ -22,9 +22,10 @@ struct rtt {
 	u32 psn;		/* its own */
 };
 
-static inline bool rtt_is_timing(const struct rtt *r)
+/* Is it time to time psn? Each of the first, then one of so many packets. */
+static inline bool rtt_is_due(const struct rtt *r, u32 psn, u32 every)
 {
-	return r->sent_ns;
+	return !r->sent_ns && (!r->smooth_ns || psn_diff(psn, r->psn) >= (s32)every);
 }
 
 static inline void rtt_begin(struct rtt *r, u32 psn, u64 now_ns)

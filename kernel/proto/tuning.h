@@ -59,6 +59,12 @@
  */
 #define RC_RESEND_IN_ORDER	16
 
+/*
+ * The answer to one of so many packets is timed, less if less fit into the window. Two exact times
+ * for each message of 64 bytes cost 3 % of it.
+ */
+#define RC_RTT_PKTS		16
+
 /* ---- RC requester: packets under way (rc_window.h) ---- */
 
 /* Packets. A reported loss does not shrink the window below this. */

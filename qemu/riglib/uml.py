@@ -20,6 +20,8 @@ _KEEPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
 _ETHERNET_BYTES = 4 << 20
 # The MTU for which the Ethernet has buffers. MTUs up to that can be set.
 _MAX_MTU = 9000
+# Of the driver's queue. It drops what does not fit, and never stops the netdev's queue.
+_QUEUE_PACKETS = 1024
 # As for QEMU guests: a crash ends a guest at once, with the reason on its console.
 _APPEND = ("seccomp=on noreboot con=null con0=null,fd:1 ssl=null loglevel=5 panic=-1 oops=panic "
            "softlockup_panic=1 random.trust_cpu=on audit=0 root=/dev/root rootfstype=hostfs "
@@ -89,8 +91,8 @@ def _command_line(guest, images, options, ends):
     shared = _shared(options["name"], name)
     words = [images["kernel"], "mem=%dM" % options["mem"], "ncpus=%d" % options["smp"],
              "uml_dir=./", "umid=%s.uml" % name, "init=" + images["agent"],
-             "vec0:transport=fd,fd=%d,mtu=%d,mac=02:00:00:7e:72:%02x" % (
-                 ends[0].fileno(), _MAX_MTU, guest["index"])]
+             "vec0:transport=fd,fd=%d,depth=%d,mtu=%d,mac=02:00:00:7e:72:%02x" % (
+                 ends[0].fileno(), _QUEUE_PACKETS, _MAX_MTU, guest["index"])]
     words += _APPEND.split() + machine.patience(options["slow"]).split()
     words += ["RIG_NAME=" + name, "RIG_INDEX=%d" % guest["index"], "RIG_MTU=%d" % options["mtu"],
               "RIG_PORTS=%d" % wire.PORTS, "RIG_MHZ=" + _clock_mhz(),

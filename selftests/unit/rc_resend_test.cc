@@ -419,7 +419,7 @@ TEST_F(RcResend, OnlyAWholeRunIsTimed)
 	ASSERT_TRUE(rc_req_next(&q, now, 64, &r));
 	EXPECT_TRUE(rc_req_times_run(&q, &r));
 	rc_req_sent(&q, now, &r, 2);
-	EXPECT_FALSE(rtt_is_timing(&q.rtt));
+	EXPECT_FALSE(q.rtt.sent_ns);
 }
 
 // The way within a host, after one by the network.

@@ -51,7 +51,7 @@ TEST_F(Rtt, AnswerIsWhatCoversThePacket)
 {
 	EXPECT_FALSE(rtt_is_answer(&r, 8));
 	rtt_begin(&r, 0xffffff, now);
-	EXPECT_TRUE(rtt_is_timing(&r));
+	EXPECT_FALSE(rtt_is_due(&r, 0x10, 16)); // one at a time
 	EXPECT_FALSE(rtt_is_answer(&r, 0xffffff));
 	EXPECT_TRUE(rtt_is_answer(&r, 0));
 	rtt_forget(&r);
@@ -64,7 +64,21 @@ TEST_F(Rtt, NoTimeIsNoAnswer)
 	sample(1000);
 	sample(0);
 	EXPECT_EQ(r.smooth_ns, 1000u);
-	EXPECT_FALSE(rtt_is_timing(&r));
+	EXPECT_TRUE(rtt_is_due(&r, r.psn + 16, 16));
+}
+
+TEST_F(Rtt, OneOfSoManyPacketsIsDue)
+{
+	EXPECT_TRUE(rtt_is_due(&r, 7, 16));
+	rtt_begin(&r, 0xfffff8, now);
+	rtt_forget(&r);
+	EXPECT_TRUE(rtt_is_due(&r, 0xfffff9, 16)); // no answer yet: each
+	rtt_begin(&r, 0xfffff8, now);
+	now += 1000;
+	rtt_end(&r, now);
+	EXPECT_FALSE(rtt_is_due(&r, 7, 16));
+	EXPECT_TRUE(rtt_is_due(&r, 8, 16));
+	EXPECT_TRUE(rtt_is_due(&r, 0xfffff9, 1));
 }
 
 } // namespace

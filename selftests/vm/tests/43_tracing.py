@@ -71,11 +71,15 @@ def _send_junk(t):
 
 
 def _lose(t):
+    """RC sends again what is lost; of UC nobody does, and perftest's writer does not miss it."""
     for guest in t.guests:
         netem.add(t, guest, "loss 3% delay 1ms limit 20000")
     try:
         t.tool("vverify", "-m rc/write -m rc/read -m rc/send -m 'rc/*/both-ways'", timeout=120,
                prefix="losing: ")
+        command = "ib_write_bw -F -n 500 -s 4096 -c UC -d "
+        t.pair_case("losing: UC", command + t.dev(t.b),
+                    command + "%s %s" % (t.dev(t.a), t.b.address), port=18515)
     finally:
         for guest in t.guests:
             netem.remove(t, guest)
