@@ -22,7 +22,7 @@ struct rtt {
 	u32 psn;		/* its own */
 };
 
-/* Is it time to time psn? Each of the first, then one of so many packets. */
+/* Is it time to time psn? Until an answer was timed, each; then one of `every` packets. */
 static inline bool rtt_is_due(const struct rtt *r, u32 psn, u32 every)
 {
 	return !r->sent_ns && (!r->smooth_ns || psn_diff(psn, r->psn) >= (s32)every);
