@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A device's files in /sys/class/infiniband/DEV/: those that ibstat,
- * ibv_devinfo and node exporters read, and peer_timeout. That one sets how long
- * a peer that owes an answer may be silent; the transport decides what an
- * answer is, and when it is owed. ib_core makes fw_ver, node_guid and others
- * from the ops table.
+ * ibv_devinfo and node exporters read, peer_timeout and congestion_control.
+ * peer_timeout sets how long a peer that owes an answer may be silent; the
+ * transport decides what an answer is, and when it is owed. It also says which
+ * congestion controls there are. ib_core makes fw_ver, node_guid and others from
+ * the ops table.
  */
 #include <linux/kstrtox.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "core/sysfs.h"
@@ -56,3 +58,31 @@ static ssize_t peer_timeout_store(struct device *device, struct device_attribute
 	return n;
 }
 struct device_attribute tern_attr_peer_timeout = __ATTR_RW(peer_timeout);
+
+static ssize_t congestion_control_show(struct device *device, struct device_attribute *attr,
+				       char *buf)
+{
+	struct tern_dev *dev = tern_dev_of(device);
+	char name[TERN_CONGESTION_NAME_BYTES];
+
+	dev->transport->congestion_show(dev, name);
+	return sysfs_emit(buf, "%s\n", name);
+}
+
+static ssize_t congestion_control_store(struct device *device, struct device_attribute *attr,
+					const char *buf, size_t n)
+{
+	struct tern_dev *dev = tern_dev_of(device);
+	char line[TERN_CONGESTION_NAME_BYTES + 1];	/* a newline */
+	const char *name;
+	int err;
+
+	if (strscpy(line, buf, sizeof(line)) < 0)
+		return -ENOENT;
+	name = strim(line);
+	if (!*name || strlen(name) >= TERN_CONGESTION_NAME_BYTES)
+		return -ENOENT;
+	err = dev->transport->congestion_set(dev, name);
+	return err ?: n;
+}
+struct device_attribute tern_attr_congestion_control = __ATTR_RW(congestion_control);

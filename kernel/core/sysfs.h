@@ -24,4 +24,7 @@ extern struct device_attribute tern_attr_hca_type;
 extern struct device_attribute tern_attr_hw_rev;
 extern struct device_attribute tern_attr_peer_timeout;
 
+/* For the device_group of a transport that has congestion_show and congestion_set. */
+extern struct device_attribute tern_attr_congestion_control;
+
 #endif

@@ -37,6 +37,9 @@ struct tern_limits {
 	u32 odp_rc, odp_ud, odp_xrc;
 };
 
+/* Of a congestion control's name, with its NUL: TCP's limit. */
+#define TERN_CONGESTION_NAME_BYTES	16
+
 struct tern_transport_ops {
 	const char *link_type;			/* "tern_roce", "tern_iwarp" */
 	u32 part_id;				/* ib_device_attr.vendor_part_id: each its own */
@@ -60,6 +63,14 @@ struct tern_transport_ops {
 	void (*dev_stop)(struct tern_dev *dev);	/* all objects are gone; no packet finds dev then */
 	/* netdev changes (MTU, state): optional */
 	void (*dev_changed)(struct tern_dev *dev);
+
+	/*
+	 * The device's congestion control, for its file congestion_control (core/sysfs.c): its name,
+	 * into TERN_CONGESTION_NAME_BYTES; and one by name, for connections made from then on.
+	 * -ENOENT: the transport has none of that name. May sleep.
+	 */
+	void (*congestion_show)(struct tern_dev *dev, char *name);
+	int (*congestion_set)(struct tern_dev *dev, const char *name);
 
 	int (*add_gid)(const struct ib_gid_attr *attr, void **context);
 	int (*del_gid)(const struct ib_gid_attr *attr, void **context);

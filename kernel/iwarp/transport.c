@@ -14,6 +14,7 @@
 #include "core/sysfs.h"
 #include "core/transport.h"
 #include "iwarp/cm/active.h"
+#include "iwarp/cm/congestion.h"
 #include "iwarp/cm/ep.h"
 #include "iwarp/cm/passive.h"
 #include "iwarp/cm/request.h"
@@ -69,6 +70,7 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 
 static struct attribute *iw_dev_attrs[] = {
 	TERN_DEV_ATTRS,
+	&tern_attr_congestion_control.attr,
 	NULL
 };
 
@@ -97,6 +99,7 @@ static int iw_dev_start(struct tern_dev *dev)
 		return -ENOMEM;
 	iw_gate_init(&iw->gate, dev->netdev);
 	atomic_set(&iw->acks_waiting, 0);
+	iw_congestion_init(iw);
 	dev->transport_data = iw;
 	strscpy(dev->ibdev.iw_ifname, dev->netdev->name, sizeof(dev->ibdev.iw_ifname));
 	/* Real ports are TCP's: nothing to map. */
@@ -159,6 +162,8 @@ const struct tern_transport_ops tern_iwarp_transport = {
 	.dev_start = iw_dev_start,
 	.dev_stop = iw_dev_stop,
 	.dev_changed = iw_dev_changed,
+	.congestion_show = iw_congestion_show,
+	.congestion_set = iw_congestion_set,
 	.qp_check = iw_qp_check,
 	.qp_create = iw_qp_create,
 	.qp_may_modify = iw_qp_may_modify,

@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "core/device.h"
+#include "iwarp/cm/congestion.h"
 #include "iwarp/cm/sock.h"
 #include "iwarp/stream/tcp.h"
 
@@ -47,7 +48,10 @@ int iw_sock_create(struct tern_dev *dev, int family, int rcvbuf, struct socket *
 	/* Inherited by what a listener accepts. */
 	WRITE_ONCE(sk->sk_rcvbuf, rcvbuf);
 	iw_sock_prepare(sk);
-	return 0;
+	err = iw_congestion_apply(dev, *sock);
+	if (err)
+		sock_release(*sock);
+	return err;
 }
 
 /*

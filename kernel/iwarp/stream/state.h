@@ -13,10 +13,12 @@
 #include <linux/bvec.h>
 #include <linux/completion.h>
 #include <linux/interrupt.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
 
 #include "core/qp.h"
+#include "core/transport.h"
 #include "iwarp/stream/gate.h"
 #include "proto/iw_ack.h"
 #include "proto/iw_req.h"
@@ -100,6 +102,8 @@ static inline bool iw_qp_may_connect(const struct iw_qp *qp)
 struct iw_dev {
 	struct iw_gate gate;
 	atomic_t acks_waiting;		/* QPs whose acker is queued */
+	struct mutex congestion_lock;
+	char congestion[TERN_CONGESTION_NAME_BYTES];	/* cm/congestion.c, under the lock */
 };
 
 static inline struct iw_dev *iw_dev(const struct tern_dev *dev)
