@@ -71,7 +71,7 @@ struct tern_dump_qp {
 	__u32 backlog_packets;	/* RoCE: received, and not handled yet */
 	__u32 kept_packets;	/* RoCE: of the request that waits, and of those behind it */
 	__u32 terminate;	/* iWARP: of the Terminate sent, layer << 12 | type << 8 | code */
-	__u32 reserved;		/* 0 */
+	__u32 ahead_packets;	/* RoCE: requests and answers that came before their turn */
 };
 
 enum tern_dump_cq_flags {

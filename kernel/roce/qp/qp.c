@@ -133,6 +133,7 @@ void roce_qp_dump(struct tern_qp *base, struct tern_dump_qp *dump)
 	tern_qp_dump(base, dump);
 	dump->backlog_packets = skb_queue_len_lockless(&qp->backlog);
 	dump->kept_packets = skb_queue_len(&qp->kept);
+	dump->ahead_packets = qp->ahead_requests.n + qp->ahead_answers.n;
 	if (dump->kept_packets || qp->pages_until_ns)
 		dump->flags |= TERN_DUMP_QP_RECV_WAITS;
 	if (qp->req_ready)

@@ -47,7 +47,7 @@ def _check_waiting(t):
     server = _start_server(t, "rc", "-e" + _POST)
     there = _dump(t, t.b)
     _is(t, "a QP in INIT with its receives", there["qp"], state=_INIT, flags=_USER, type=2,
-        rq__prod=_RECEIVES, rq__taken=0, sq__prod=0, sq__taken=0, marks=0, reserved=0)
+        rq__prod=_RECEIVES, rq__taken=0, sq__prod=0, sq__taken=0, marks=0, ahead_packets=0)
     cq = _is(t, "an armed CQ without CQEs", there["cq"], prod=0, cons=0, arm=_ARM_ANY, flags=_USER,
              event_count=0, event_pending=0)
     t.case("it has room for all", cq.get("cqes", 0) > _RECEIVES, str(cq))

@@ -24,7 +24,7 @@ KINDS = {
     "qp": (19, 19, 20, "=IIBBHI4I4I4IBBH5I",
            "qpn dest_qpn type state flags marks " + _QUEUE.format("sq") + _QUEUE.format("rq") +
            "unsent next_psn oldest_psn window_packets retries_left rnr_retries_left path_mtu "
-           "expected_psn backlog_packets kept_packets terminate reserved"),
+           "expected_psn backlog_packets kept_packets terminate ahead_packets"),
     "cq": (20, 35, 36, "=8I", "cqes prod cons arm flags event_count event_period_us event_pending"),
     "mr": (21, 40, 41, "=QQIBBH4I",
            "iova length access kind state block_shift blocks bound_windows odp_tables reserved"),
