@@ -55,6 +55,18 @@ static inline void pacer_init(struct pacer *p, const struct pacer_rate *rate, u3
 		p->burst_ns = p->pkt_ns;
 }
 
+/*
+ * Another rate, of a congestion controller, more than 0. What was sent before counts on, and what
+ * waits asks again.
+ */
+static inline void pacer_steer(struct pacer *p, u32 kbps, u64 burst_ns, u32 max_payload)
+{
+	p->kbps = kbps;
+	p->pkt_ns = pacer_ns(p, (u64)max_payload + PACER_PKT_BYTES);
+	p->burst_ns = burst_ns > p->pkt_ns ? burst_ns : p->pkt_ns;
+	p->until_ns = 0;
+}
+
 /* Packets of full size that may leave now. 0: none before until_ns. PACER_NO_LIMIT: any number. */
 static inline u32 pacer_room(struct pacer *p, u64 now_ns)
 {

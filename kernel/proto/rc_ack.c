@@ -58,9 +58,11 @@ static bool count_retry(struct rc_req *q, u64 now_ns)
 /* All that is lost of one window is one sign of too much under way (RFC 5681 3.1). */
 static void cut_window(struct rc_req *q)
 {
+	cc_sent_again(&q->cc, 1);
 	if (q->resend.cut)
 		return;
-	rc_window_lost(&q->window);
+	cc_lost(&q->cc, &q->window);
+	rc_req_steer(q);
 	q->resend.cut = true;
 	q->resend.cut_psn = q->psn_max;
 }
@@ -95,18 +97,42 @@ static bool note_lost_progress(struct rc_req *q)
 	return more_lost;
 }
 
+static void restart_window(struct rc_req *q)
+{
+	cc_restart(&q->cc, &q->window);
+	rc_req_steer(q);
+}
+
+/* What the congestion controller hears of progress. */
+static void control(struct rc_req *q, u64 now_ns, u32 npkts)
+{
+	cc_acked(&q->cc, &q->window, npkts, q->pacer.until_ns);
+	if (rtt_is_answer(&q->rtt, q->psn_una)) {
+		u64 took = rtt_end(&q->rtt, now_ns);
+
+		/* Only a time that is measured shows that the wait is long enough (RFC 6298 5.7). */
+		q->resend.backoff = 0;
+		if (took)
+			cc_measured(&q->cc, now_ns, took, q->rtt.smooth_ns);
+	}
+	if (psn_before(q->psn_una, q->cc.round_psn))
+		return;
+	cc_end_round(&q->cc, &q->window, now_ns, q->psn_max);
+	rc_req_steer(q);
+}
+
 /* npkts packets from the old psn_una on are acknowledged. */
 static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	bool more_lost = q->resend.any && note_lost_progress(q);
 
-	rc_window_acked(&q->window, npkts);
-	if (rtt_is_answer(&q->rtt, q->psn_una))
-		rtt_end(&q->rtt, now_ns);
+	if (!rc_window_is_fixed(&q->window))
+		control(q, now_ns, npkts);
 	rc_timer_heard(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;
 	q->backoff = 0;
+	q->resend.probes = 0;
 	q->rnr_wait_ns = 0;
 	if (q->asking_again && !psn_before(q->psn_una, q->again_psn))
 		q->asking_again = false;
@@ -304,7 +330,7 @@ static void rx_rnr_nak(struct rc_req *q, u64 now_ns, const struct pkt *k, struct
 		q->rnr_left--;
 	}
 	if (q->rnr_wait_ns)
-		rc_window_restart(&q->window);
+		restart_window(q);
 	wait = rc_rnr_timer_ns(k->syndrome & AETH_VALUE_MASK);
 	longer = 2 * q->rnr_wait_ns;
 	if (longer > RC_REQ_RNR_BACKOFF_NS)
@@ -431,13 +457,21 @@ static enum rc_event ack_timeout(struct rc_req *q, u64 now_ns)
 	if (q->backoff < RC_REQ_MAX_BACKOFF)
 		q->backoff++;
 	if (rc_resend_all(q, q->psn_una) && count_retry(q, now_ns)) {
-		rc_window_restart(&q->window);
+		restart_window(q);
 		q->resend.cut = true;
 		q->resend.cut_psn = q->psn_max;
 	}
 	if (q->state != RC_REQ_ERROR && !q->deadline_ns)
 		rc_timer_arm(q, now_ns);	/* went back before, and could not send since */
 	return RC_EV_TIMEOUT;
+}
+
+void rc_req_cnp(struct rc_req *q, u64 now_ns)
+{
+	if (q->state == RC_REQ_ERROR)
+		return;
+	cc_marked(&q->cc, &q->window, now_ns);
+	rc_req_steer(q);
 }
 
 enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
@@ -456,6 +490,9 @@ enum rc_event rc_req_timeout(struct rc_req *q, u64 now_ns)
 			cut_window(q);
 		return q->resend.gap == RC_GAP_OF_US ? RC_EV_IMPLIED_NAK : RC_EV_HOLE;
 	case RC_DUE_PROBE:
+		/* Of a single packet nothing else tells that it was lost. */
+		if (psn_add(q->psn_una, 1) == q->psn_max)
+			cut_window(q);
 		return RC_EV_PROBE;
 	default:
 		return RC_EV_NONE;

@@ -76,6 +76,9 @@ void rc_req_unsend(struct rc_req *q, u32 psn);
  */
 void rc_req_ask_again(struct rc_req *q, u32 psn);
 
+/* A CNP came, or a READ response with a mark: this requester has too much under way. */
+void rc_req_cnp(struct rc_req *q, u64 now_ns);
+
 /*
  * 0: no timer needed; else call rc_req_timeout() at that time or later. It returns RC_EV_TIMEOUT if
  * the ACK timer has expired, RC_EV_PROBE if one packet goes again to find out, else RC_EV_NONE. The

@@ -54,6 +54,7 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 		.state = RC_REQ_READY,
 	};
 	rc_window_init(&q->window, cfg->window, cfg->max_window);
+	cc_init(&q->cc, &q->window, cfg->cc, cfg->cc_params, q->psn_una, cfg->pmtu);
 	pacer_init(&q->pacer, &cfg->rate, cfg->pmtu);
 }
 
@@ -130,6 +131,9 @@ static u32 until_ackreq(const struct rc_req *q)
 {
 	u32 distance = (q->window.pkts + RC_REQ_ACKREQS - 1) / RC_REQ_ACKREQS;
 
+	/* The first packet of all finds the path as it is without this requester. */
+	if (q->psn_max == q->cfg.sq_psn && rc_req_is_timed(q))
+		return 1;
 	return q->since_ackreq < distance ? distance - q->since_ackreq : 1;
 }
 
@@ -289,6 +293,24 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 	return false;
 }
 
+static void begin_timing(struct rc_req *q, u32 psn, u64 now_ns)
+{
+	rtt_begin(&q->rtt, psn, now_ns);
+	cc_begin_timing(&q->cc);
+}
+
+static void sent_again(struct rc_req *q, u64 now_ns, const struct run *run, u32 end_psn, u32 n)
+{
+	/* All that goes again to a peer that drops was not lost, nor was a probe. */
+	if (q->resend.hole && q->resend.gap != RC_GAP_NONE)
+		cc_sent_again(&q->cc, n);
+	/* The peer has said that it has not come, and it is sent again the first time. */
+	if ((q->resend.gap == RC_GAP_OF_PEER || q->resend.learns) && !q->resend.probes &&
+	    run->psn == q->psn_una && rc_req_is_timed(q))
+		begin_timing(q, run->psn, now_ns);
+	rc_resend_sent(q, now_ns, end_psn);
+}
+
 void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 {
 	struct rc_sqe *s = rc_sqe_at(q, q->cur);
@@ -324,9 +346,9 @@ void rc_req_sent(struct rc_req *q, u64 now_ns, const struct run *run, u32 n)
 		rc_timer_arm(q, now_ns);
 	}
 	if (resent)
-		rc_resend_sent(q, now_ns, end_psn);
+		sent_again(q, now_ns, run, end_psn, n);
 	else if (n == run->npkts && rc_req_begins_timing(q, run))
-		rtt_begin(&q->rtt, psn_add(run->psn, n - 1), now_ns);
+		begin_timing(q, psn_add(run->psn, n - 1), now_ns);
 
 	if (q->cur_pkt == s->npkts) {
 		if (!rc_req_is_reliable(q)) {
@@ -398,6 +420,14 @@ void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate)
 {
 	q->cfg.rate = *rate;
 	pacer_init(&q->pacer, rate, q->cfg.pmtu);
+	q->steered_kbps = 0;
+	rc_req_steer(q);
+}
+
+void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
+{
+	q->window = *window;
+	rc_req_steer(q);
 }
 
 /* ---- completion, state ---- */

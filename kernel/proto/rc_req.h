@@ -20,9 +20,9 @@
 #ifndef TERN_PROTO_RC_REQ_H
 #define TERN_PROTO_RC_REQ_H
 
+#include "cc.h"
 #include "pacer.h"
 #include "psn.h"
-#include "rc_window.h"
 #include "rtt.h"
 #include "run.h"
 #include "tuning.h"
@@ -72,6 +72,9 @@ struct rc_req_cfg {
 	/* limit of its growth; if it is not above window: no growth, and no round trip is timed */
 	u32 max_window;
 	struct rc_ack_timeout ack_timeout;
+	/* NULL: the default; none is used without growth of the window */
+	const struct cc_ops *cc;
+	const struct cc_params *cc_params;	/* NULL: the defaults; else they stay */
 	struct pacer_rate rate;	/* of request packets, those that are sent again too */
 	u64 clock_ns;		/* a time may be this old where rc_req_times_run() is false */
 	/* packets: responses less far ahead of the expected one are kept; 0: none are */
@@ -116,6 +119,7 @@ struct rc_resend {
 	bool began;		/* something was sent again since sending went back */
 	u8  misses;		/* in a row: more was missing where what was sent again ended */
 	u8  probes;		/* since there was progress */
+	u8  backoff;		/* doublings of the wait for a probe, since an answer was timed */
 	bool reorders;		/* gaps have closed by themselves */
 	u8  in_order;		/* gaps in a row that did not; 0: the next one is left alone */
 	struct rc_place far;	/* all before it was sent once */
@@ -170,8 +174,10 @@ struct rc_req {
 	u32 psn_una;		/* oldest unacknowledged */
 	u32 since_ackreq;	/* packets sent since one asked for an ACK */
 	struct rc_window window;
+	struct cc cc;
 	struct rtt rtt;
 	struct pacer pacer;
+	u32 steered_kbps;	/* the controller's rate that the pacer has; 0: it has cfg.rate */
 	/* of the last rc_req_next() */
 	u32 most_pkts;		/* that pacer and hole let go */
 	u32 ask_end;		/* one after the last response that its request asks for */
@@ -203,12 +209,9 @@ void rc_req_init(struct rc_req *q, struct rc_sqe *ring, u32 entries, u32 first,
 /*
  * Replace the window. READs that begin later are cut to match it. More than that may already be
  * under way; unless rc_req_answer_is_due(), the requester may need the ACK timer to learn what
- * became of it.
+ * became of it. The controller's rate holds while the window is one that changes.
  */
-static inline void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
-{
-	q->window = *window;
-}
+void rc_req_set_window(struct rc_req *q, const struct rc_window *window);
 
 /* A copy of the window, for a later rc_req_set_window(). */
 static inline struct rc_window rc_req_get_window(const struct rc_req *q)
@@ -307,7 +310,7 @@ static inline bool rc_req_is_resent(const struct rc_req *q, const struct run *ru
 /* Is the time that answers take measured? A window that never changes is of no network. */
 static inline bool rc_req_is_timed(const struct rc_req *q)
 {
-	return q->window.min != q->window.max;
+	return !rc_window_is_fixed(&q->window);
 }
 
 /* Does the timing of an answer begin with this run, which was not sent before? */
@@ -315,7 +318,8 @@ static inline bool rc_req_begins_timing(const struct rc_req *q, const struct run
 {
 	u32 every = q->window.pkts < RC_RTT_PKTS ? q->window.pkts : RC_RTT_PKTS;
 
-	return run->ack_req && rc_req_is_timed(q) && rtt_is_due(&q->rtt, run->psn, every);
+	return run->ack_req && rc_req_is_timed(q) && rtt_is_due(&q->rtt, run->psn, every) &&
+	       q->resend.gap == RC_GAP_NONE && !q->resend.learns;
 }
 
 /* Does rc_req_sent() need the exact time for this run? Others may be given an older one. */

@@ -6,6 +6,7 @@
  */
 #include "rc_resend.h"
 #include "rc_sqe.h"
+#include "rc_timer.h"
 
 /* Does sending stand before this place? */
 static bool is_before(const struct rc_req *q, const struct rc_place *place)
@@ -211,14 +212,14 @@ void rc_resend_unsent(struct rc_req *q, u32 psn)
 void rc_resend_sent(struct rc_req *q, u64 now_ns, u32 end_psn)
 {
 	struct rc_resend *r = &q->resend;
-	u64 late = rtt_late_ns(&q->rtt);
+	u64 late = rc_timer_late_ns(q);
 
 	r->resent_psn = end_psn;
 	r->began = true;
 	if (!is_behind(q))
 		r->behind = false;
 	/* A program that asks for no timer gets none. */
-	r->probe_ns = late && q->deadline_ns ? now_ns + (late << r->probes) : 0;
+	r->probe_ns = late && q->deadline_ns ? now_ns + (late << r->backoff) : 0;
 }
 
 /* ---- progress ---- */
@@ -272,7 +273,6 @@ bool rc_resend_progress(struct rc_req *q)
 	struct rc_resend *r = &q->resend;
 	enum rc_gap gap = r->gap;
 
-	r->probes = 0;
 	if (r->learns) {
 		r->learns = psn_before(r->resent_psn, r->sent_max);
 		/* If nothing was sent again yet, the missing packet alone was only late. */
@@ -317,6 +317,8 @@ static bool send_probe(struct rc_req *q)
 	bool newest = !(r->probes++ & 1) && !is_behind(q);
 	u32 psn = q->psn_una;
 
+	if (r->backoff < RC_MAX_PROBES)
+		r->backoff++;
 	if (!gap_is_open(q)) {
 		if (newest)
 			psn = psn_add(q->psn_max, PSN_MASK);

@@ -38,6 +38,22 @@ static inline void rc_sqe_complete(struct rc_req *q, struct rc_sqe *s, enum wr_s
 	s->rd_held = 0;
 }
 
+/* The pacer has the lower rate: the program's, or the controller's. */
+static inline void rc_req_steer(struct rc_req *q)
+{
+	u32 kbps = rc_window_is_fixed(&q->window) ? 0 : q->cc.kbps;
+
+	if (q->cfg.rate.kbps && kbps >= q->cfg.rate.kbps)
+		kbps = 0;
+	if (kbps == q->steered_kbps)
+		return;
+	q->steered_kbps = kbps;
+	if (kbps)
+		pacer_steer(&q->pacer, kbps, CC_BURST_NS, q->cfg.pmtu);
+	else
+		pacer_init(&q->pacer, &q->cfg.rate, q->cfg.pmtu);
+}
+
 /* Remove DONE work requests from the unacknowledged section; a FAILED one ends the QP. */
 static inline void rc_req_advance(struct rc_req *q)
 {

@@ -32,6 +32,14 @@ static inline void rc_timer_stop(struct rc_req *q)
 	q->resend.hole_ns = 0;
 }
 
+/* When an answer is late; while no round trip was timed, a guess. 0: never. */
+static inline u64 rc_timer_late_ns(const struct rc_req *q)
+{
+	u64 late = rtt_late_ns(&q->rtt);
+
+	return late || !rc_req_is_timed(q) ? late : RC_PROBE_FIRST_NS;
+}
+
 /*
  * The last packets of a burst may be lost, and nothing tells of it (RFC 8985 7). An answer may be
  * late by two ticks, as both ends of the wait are times of cfg.clock_ns. While there is a gap,
@@ -41,10 +49,10 @@ static inline void rc_timer_arm_probe(struct rc_req *q, u64 now_ns)
 {
 	u64 wait;
 
-	if (!q->rtt.smooth_ns || !rc_req_is_timed(q) || q->resend.gap)
+	if (!rc_req_is_timed(q) || q->resend.gap)
 		return;
-	wait = q->rtt.smooth_ns + rtt_late_ns(&q->rtt) + 2 * q->cfg.clock_ns;
-	q->resend.probe_ns = now_ns + (wait << q->resend.probes);
+	wait = q->rtt.smooth_ns + rc_timer_late_ns(q) + 2 * q->cfg.clock_ns;
+	q->resend.probe_ns = now_ns + (wait << q->resend.backoff);
 }
 
 static inline void rc_timer_arm(struct rc_req *q, u64 now_ns)

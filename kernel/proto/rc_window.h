@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * How many packets a requester may have under way. What a path carries in the time that an
- * acknowledge takes is not known, so it is tried out, as in TCP (RFC 5681). The window grows by all
- * that is acknowledged while it is the limit. Each loss halves it; from then on it grows by a
- * sixteenth of itself for each window of packets that comes through. After a timeout without any
- * answer it restarts with one packet.
+ * acknowledge takes is not known, so it is tried out, as in TCP (RFC 5681). Below its threshold the
+ * window grows by all that is acknowledged while it is the limit. Everything else is decided by the
+ * congestion controller (cc.h); what most of them do after a loss and a timeout is here, too.
  */
 #ifndef TERN_PROTO_RC_WINDOW_H
 #define TERN_PROTO_RC_WINDOW_H
@@ -21,7 +20,6 @@ struct rc_window {
 	u32 min;
 	u32 max;
 	u32 threshold;		/* from here on it grows by steps; 2^32 - 1: no loss yet */
-	u32 acked;		/* packets since the last step */
 	bool full;		/* it is what stops the requester */
 };
 
@@ -32,14 +30,18 @@ static inline void rc_window_init(struct rc_window *w, u32 pkts, u32 max)
 	w->min = max > pkts && pkts > RC_WINDOW_MIN ? RC_WINDOW_MIN : pkts;
 	w->max = max > pkts ? max : pkts;
 	w->threshold = (u32)-1;
-	w->acked = 0;
 	w->full = false;
+}
+
+static inline bool rc_window_is_fixed(const struct rc_window *w)
+{
+	return w->min == w->max;
 }
 
 /* Change the limit of growth; not below the first size. No effect on one that never changes. */
 static inline void rc_window_limit(struct rc_window *w, u32 max)
 {
-	if (w->min == w->max)
+	if (rc_window_is_fixed(w))
 		return;
 	w->max = max;
 	if (w->pkts > max)
@@ -48,30 +50,28 @@ static inline void rc_window_limit(struct rc_window *w, u32 max)
 
 static inline void rc_window_acked(struct rc_window *w, u32 pkts)
 {
-	u32 most = w->max;
+	u32 most = w->threshold < w->max ? w->threshold : w->max;
 
-	if (!w->full || w->pkts >= w->max)
+	if (!w->full || w->pkts >= most)
 		return;
-	if (w->pkts >= w->threshold) {
-		w->acked += pkts;
-		if (w->acked < w->pkts)
-			return;
-		w->acked = 0;
-		pkts = (w->pkts + RC_WINDOW_STEPS - 1) / RC_WINDOW_STEPS;
-	} else if (w->threshold < most) {
-		most = w->threshold;
-	}
 	w->pkts = pkts < most - w->pkts ? w->pkts + pkts : most;
+}
+
+/* A window of packets has come through above the threshold (RFC 5681 3.1). */
+static inline void rc_window_step(struct rc_window *w)
+{
+	u32 step = (w->pkts + RC_WINDOW_STEPS - 1) / RC_WINDOW_STEPS;
+
+	if (w->pkts < w->threshold || w->pkts >= w->max)
+		return;
+	w->pkts = step < w->max - w->pkts ? w->pkts + step : w->max;
 }
 
 static inline void rc_window_lost(struct rc_window *w)
 {
-	if (w->min == w->max)
-		return;
 	w->threshold = w->pkts / 2 > w->min ? w->pkts / 2 : w->min;
 	if (w->pkts > w->threshold)
 		w->pkts = w->threshold;
-	w->acked = 0;
 }
 
 /*
@@ -82,8 +82,6 @@ static inline void rc_window_lost(struct rc_window *w)
  */
 static inline void rc_window_restart(struct rc_window *w)
 {
-	if (w->min == w->max)
-		return;
 	if (w->pkts > 1)
 		rc_window_lost(w);
 	w->pkts = 1;

@@ -47,6 +47,9 @@
 /* Probes in a row, each after twice the time. Then the ACK timer has its say. Not measured. */
 #define RC_MAX_PROBES		8
 
+/* Nanoseconds to the first probe of a path on which no round trip was timed. Not measured. */
+#define RC_PROBE_FIRST_NS	10000000
+
 /*
  * Holes in a row that may end where more is missing, each twice as long as the one before: one
  * more, and the peer is taken for one that drops. Not measured.
@@ -71,6 +74,26 @@
 #define RC_WINDOW_MIN		16
 /* After a loss, each window of packets that comes through adds 1/16 of the window. */
 #define RC_WINDOW_STEPS		16
+
+/* ---- congestion control (cc.h) ---- */
+
+/*
+ * Nanoseconds: the shortest round trip of this time and of as much before it is taken for that of
+ * the empty path. Linux' TCP takes 300 s for the same. Not measured.
+ */
+#define CC_BASE_NS		60000000000ull
+/* kbit/s: no controller sends slower, whatever is lost or marked. */
+#define CC_LEAST_KBPS		1000u
+/* kbit/s: and no rate is higher; what is faster has none. */
+#define CC_MOST_KBPS		2000000000u
+/*
+ * Nanoseconds at the controller's rate: the burst. Shorter is better for queues, but a timer that is
+ * later loses some of the rate.
+ */
+#define CC_BURST_NS		100000
+
+/* Nanoseconds: no more than one CNP of a flow in so long (the DCQCN paper's N). */
+#define CNP_INTERVAL_NS		50000
 
 /* ---- rate limits (pacer.h) ---- */
 

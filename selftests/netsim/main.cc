@@ -28,9 +28,10 @@ int main(int argc, char **argv)
 
 	cli.add("--scenario", "NAME|all", &o.scenario);
 	cli.add("--seed", "N", &o.seed);
+	cli.add("--control", "NAME", &o.control);
 	cli.add("--quick", "0|1", &o.quick);
 	cli.add("--out", "FOLDER", &o.out);
-	if (!cli.parse(argc, argv) ||
+	if (!cli.parse(argc, argv) || (!o.control.empty() && !cc_find(o.control.c_str())) ||
 	    (o.scenario != "all" && !sim::find_scenario(netsim::scenarios, o.scenario)))
 		return sim::print_usage(cli, netsim::scenarios, argc, argv);
 

@@ -35,7 +35,8 @@ Flow &Network::add_flow(const FlowCfg &cfg)
 		flows.push_back(std::make_unique<TcpFlow>(*this, cfg, id));
 	else
 		flows.push_back(std::make_unique<RcFlow>(*this, cfg, id));
-	at(cfg.start_ns, EV_START, flows.back().get());
+	/* To the engines 0 is no time. */
+	at(std::max<uint64_t>(cfg.start_ns, 1), EV_START, flows.back().get());
 	to_finish_ += cfg.messages != 0;
 	return *flows.back();
 }

@@ -14,6 +14,10 @@
 #include "sim/heap.h"
 #include "sim/trace.h"
 
+extern "C" {
+#include "cc.h"
+}
+
 namespace netsim {
 
 enum EventKind : uint8_t {
@@ -100,6 +104,8 @@ public:
 	std::vector<Sample> samples;
 	uint64_t arrived = 0; /* packets at a flow's end */
 	uint64_t events = 0;
+	/* Of all QPs; nullptr: the default. Before run(). */
+	const struct cc_ops *control = nullptr;
 	/* All paths from one host to another. */
 	std::function<void(uint32_t from, uint32_t to, std::vector<Path> &paths)> route;
 

@@ -14,7 +14,7 @@ using sim::fail;
 namespace {
 
 /* As a QP of the module begins: start_requester() and roce_window_max() in kernel/roce/qp/. */
-constexpr uint32_t WINDOW_PKTS = 256;
+constexpr uint32_t WINDOW_PKTS = 64;
 constexpr uint32_t WINDOW_MAX_PKTS = 1024;
 constexpr uint32_t WINDOW_MAX_BYTES = 2u << 20;
 constexpr uint64_t PEER_TIMEOUT_NS = 60000000000;
@@ -37,7 +37,7 @@ uint32_t wire_bytes(const struct pkt &k)
 	return std::max(bytes, ETHERNET_MIN);
 }
 
-struct rc_req_cfg req_cfg(const FlowCfg &f, uint32_t psn)
+struct rc_req_cfg req_cfg(const FlowCfg &f, const struct cc_ops *control, uint32_t psn)
 {
 	uint64_t nominal_ns = rc_ack_timeout_ns(f.timeout);
 	struct rc_req_cfg c = {};
@@ -49,6 +49,7 @@ struct rc_req_cfg req_cfg(const FlowCfg &f, uint32_t psn)
 	c.pkey = PKEY_DEFAULT;
 	c.pmtu = f.pmtu;
 	c.sq_psn = psn;
+	c.cc = control;
 	c.window = WINDOW_PKTS;
 	c.max_window = std::clamp(WINDOW_MAX_BYTES / f.pmtu, WINDOW_PKTS, WINDOW_MAX_PKTS);
 	c.ahead_pkts = f.keeps ? AHEAD_PKTS : 0;
@@ -65,14 +66,18 @@ uint8_t op_of(Kind kind)
 
 /* ---- requester ---- */
 
-RcRequester::RcRequester(RcFlow &flow, Network &net, uint32_t psn)
+RcRequester::RcRequester(RcFlow &flow, Network &net)
 	: flow_(flow), net_(net),
 	  gate_(*net.hosts[flow.cfg.kind == Kind::READ ? flow.cfg.to : flow.cfg.from].gate),
 	  ring_(std::bit_ceil(flow.cfg.outstanding))
+{}
+
+void RcRequester::start(uint32_t psn)
 {
-	struct rc_req_cfg c = req_cfg(flow.cfg, psn);
+	struct rc_req_cfg c = req_cfg(flow_.cfg, net_.control, psn);
 
 	rc_req_init(&q_, ring_.data(), (uint32_t)ring_.size(), 0, &c);
+	post();
 }
 
 void RcRequester::post()
@@ -178,6 +183,12 @@ void RcRequester::timer()
 	if (event != RC_EV_NONE)
 		net_.trace.add(net_.now_ns, 0, "timer", event, rc_req_oldest_psn(&q_), flow_.id);
 	reap();
+	ask();
+}
+
+void RcRequester::marked()
+{
+	rc_req_cnp(&q_, net_.now_ns);
 	ask();
 }
 
@@ -311,7 +322,7 @@ bool RcResponder::pump(uint32_t bytes)
 /* ---- both ---- */
 
 RcFlow::RcFlow(Network &net, const FlowCfg &c, uint32_t number)
-	: Flow(net, c, number), psn_(net.rng.below(1 << 24)), req_(*this, net, psn_),
+	: Flow(net, c, number), psn_(net.rng.below(1 << 24)), req_(*this, net),
 	  resp_(*this, net, psn_)
 {}
 
@@ -343,21 +354,26 @@ uint32_t RcFlow::send_run(const struct run &run, uint64_t position, bool to_sour
 		p->k.op_flags = opcode_info(p->k.opcode)->flags;
 		p->bytes = wire_bytes(p->k);
 		p->position = position + (uint64_t)i * run.pmtu;
-		p->ect = cfg.ect;
+		p->ect = cfg.ect && req_.takes_marks();
 		sent += p->bytes;
 		send(p);
 	}
 	return sent;
 }
 
-void RcFlow::rx_mark(const Packet &)
+void RcFlow::rx_mark(const Packet &p)
 {
 	stats.marked++;
-}
+	if (p.k.op_flags & OPF_READ) {
+		req_.marked();
+	} else if ((p.k.op_flags & OPF_REQUEST) && cnp_is_due(&cnp_, net_.now_ns)) {
+		Packet *cnp = get(!p.to_source);
 
-void RcFlow::rx_cnp(const Packet &)
-{
-	stats.cnps++;
+		cnp->k = {};
+		cnp_fill(&cnp->k, 0, PKEY_DEFAULT);
+		cnp->bytes = wire_bytes(cnp->k);
+		send(cnp);
+	}
 }
 
 void RcFlow::rx(Packet *p)
@@ -365,7 +381,8 @@ void RcFlow::rx(Packet *p)
 	if (p->ce)
 		rx_mark(*p);
 	if (p->k.op_flags & OPF_CNP) {
-		rx_cnp(*p);
+		stats.cnps++;
+		req_.marked();
 		net_.pool.put(p);
 	} else if (p->k.op_flags & OPF_REQUEST) {
 		resp_.rx(p);

@@ -12,6 +12,7 @@
 #include "gate.h"
 
 extern "C" {
+#include "cnp.h"
 #include "rc_ack.h"
 #include "rc_req.h"
 #include "rc_resp.h"
@@ -23,13 +24,17 @@ class RcFlow;
 
 class RcRequester : public Source {
 public:
-	RcRequester(RcFlow &flow, Network &net, uint32_t psn);
+	RcRequester(RcFlow &flow, Network &net);
 
+	void start(uint32_t psn);
 	void post();
 	/* The packet is the requester's: it may stay here. */
 	void rx(Packet *p);
 	void timer();
 	bool pump(uint32_t bytes) override;
+	/* What it has asked for was marked on its way. */
+	void marked();
+	bool takes_marks() const { return q_.cc.ops->marks; }
 	uint64_t deadline() const { return rc_req_deadline(&q_); }
 	uint64_t kept() const { return ahead_.count(); }
 
@@ -44,7 +49,7 @@ private:
 	Network &net_;
 	Gate &gate_;
 	std::vector<struct rc_sqe> ring_;
-	struct rc_req q_;
+	struct rc_req q_ = {};
 	uint32_t posted_ = 0, reaped_ = 0;
 	uint64_t placed_ = 0; /* READ: bytes, of all messages */
 	Ahead ahead_;
@@ -79,7 +84,7 @@ class RcFlow : public Flow {
 public:
 	RcFlow(Network &net, const FlowCfg &cfg, uint32_t id);
 
-	void start() override { req_.post(); }
+	void start() override { req_.start(psn_); }
 	void rx(Packet *p) override;
 	uint64_t deadline() const override { return req_.deadline(); }
 	void timer() override { req_.timer(); }
@@ -92,15 +97,14 @@ private:
 	friend class RcRequester;
 	friend class RcResponder;
 
-	/* A packet with CE came: counted, as in the module. The place where a CNP becomes due. */
+	/* A packet with CE came: counted, and the requester hears of it, by a CNP or at once. */
 	void rx_mark(const Packet &p);
-	/* The peer tells of marks: counted, as in the module. Where the requester hears of it. */
-	void rx_cnp(const Packet &p);
 	/* All packets of a run; returns their bytes on the wire. */
 	uint32_t send_run(const struct run &run, uint64_t position, bool to_source);
 
 	uint32_t psn_;
 	uint64_t sent_until_ = 0; /* position */
+	struct cnp cnp_ = {};	  /* the responder's */
 	RcRequester req_;
 	RcResponder resp_;
 };

@@ -17,7 +17,8 @@ struct Options {
 	std::string scenario = "all";
 	std::string out; /* a folder for the files; none: no files */
 	uint64_t seed = 1;
-	uint32_t quick = 0; /* 1: a tenth of the time, and fewer hosts */
+	std::string control; /* of all QPs; none: the default */
+	uint32_t quick = 0;  /* 1: a tenth of the time, and fewer hosts */
 };
 
 /*

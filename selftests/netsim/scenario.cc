@@ -450,6 +450,7 @@ void Suite::run(Case &c, double seconds, double warm_seconds)
 
 	c.net.warm_ns = (uint64_t)(warm_seconds * ns);
 	c.net.end_ns = (uint64_t)(seconds * ns);
+	c.net.control = control_;
 	try {
 		c.net.run();
 		for (auto &f : c.net.flows)

@@ -12,7 +12,8 @@ namespace netsim {
 class Suite {
 public:
 	Suite(Report &report, const Options &o, const sim::Cli &cli)
-		: quick(o.quick != 0), report_(report), cli_(cli), seed_(o.seed)
+		: quick(o.quick != 0), report_(report), cli_(cli), seed_(o.seed),
+		  control_(o.control.empty() ? nullptr : cc_find(o.control.c_str()))
 	{}
 
 	/*
@@ -29,6 +30,7 @@ private:
 	Report &report_;
 	const sim::Cli &cli_;
 	uint64_t seed_;
+	const struct cc_ops *control_;
 };
 
 struct Scenario {

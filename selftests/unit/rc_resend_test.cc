@@ -311,6 +311,32 @@ TEST_F(RcResend, LostEndOfABurstIsProbedForByItsLastPacket)
 	EXPECT_EQ(again(), "15 16-19");
 }
 
+// Each answer is later than a probe at first, and what was probed for is not timed.
+TEST_F(RcResend, APathThatHasBecomeSlowerIsTimedInTheEnd)
+{
+	measure();
+	for (int i = 0; i < 20; i++) {
+		u64 answer = now + 20 * kRtt;
+
+		write(RC_RTT_PKTS);
+		while (rc_req_deadline(&q) < answer) {
+			EXPECT_EQ(time_out(), RC_EV_PROBE);
+			send();
+		}
+		now = answer;
+		ack(rel(psn_add(q.psn_max, PSN_MASK)));
+	}
+	EXPECT_GT(q.rtt.smooth_ns, 10 * kRtt);
+}
+
+TEST_F(RcResend, AnswersThatWereNeverTimedAreProbedForByAGuess)
+{
+	write(20);
+	EXPECT_EQ(rc_req_deadline(&q), now + RC_PROBE_FIRST_NS);
+	EXPECT_EQ(time_out(), RC_EV_PROBE);
+	EXPECT_EQ(again(), "19");
+}
+
 // The peer may have told, and the NAK was lost: it does not tell twice.
 TEST_F(RcResend, NextProbeIsTheOldestPacket)
 {
@@ -394,7 +420,8 @@ TEST_F(RcResend, NoProbeOfAPathThatIsNotMeasured)
 }
 
 // RFC 6298 3. Before any answer was timed, a time that is too long is a beginning.
-TEST_F(RcResend, WhatIsSentAgainIsNotTimedOnceTimesAreKnown)
+// What the peer has said to miss is timed when it goes again: the answer is to that one.
+TEST_F(RcResend, WhatIsSentAgainIsTimedIfThePeerMissesIt)
 {
 	write(20);
 	ack(5, kNak);
@@ -406,9 +433,9 @@ TEST_F(RcResend, WhatIsSentAgainIsNotTimedOnceTimesAreKnown)
 	write(20);
 	nak_at(5);
 	again();
-	now += 50 * kRtt;
+	now += 11 * kRtt;
 	ack_to(20);
-	EXPECT_EQ(q.rtt.smooth_ns, 3 * kRtt);
+	EXPECT_EQ(q.rtt.smooth_ns, 4 * kRtt);
 }
 
 TEST_F(RcResend, OnlyAWholeRunIsTimed)
