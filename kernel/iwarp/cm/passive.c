@@ -26,6 +26,9 @@ static int start_listen(struct iw_ep *ep, const struct iw_cm_id *cm_id, int back
 
 	if (addr->ss_family == AF_INET6 && cm_id->afonly)
 		ip6_sock_set_v6only(sk);
+	/* What it accepts inherits that. */
+	if (cm_id->tos_set)
+		iw_sock_set_tos(ep->sock->sk, cm_id->tos);
 	/* A wildcard is this device's: each may listen on one port. */
 	if (iw_addr_is_wildcard(addr))
 		sk->sk_bound_dev_if = ep->dev->netdev->ifindex;

@@ -5,6 +5,7 @@
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
+#include <net/route.h>
 #include <net/tcp.h>
 
 #include "core/device.h"
@@ -110,6 +111,8 @@ void iw_sock_set_tos(struct sock *sk, u8 tos)
 	lock_sock(sk);
 	inet6_sk(sk)->tclass = tos;
 	release_sock(sk);
+	/* For IPv4 the stack does that. */
+	sock_set_priority(sk, rt_tos2priority(tos));
 }
 
 void iw_sock_pick_port(struct socket *sock)

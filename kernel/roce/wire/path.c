@@ -4,6 +4,7 @@
  * looked up when a packet is sent (route.c, ether.c), so a path says where to, not how.
  */
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -19,19 +20,44 @@
 
 static atomic64_t serials;
 
-/* ifindex of the netdev that the source GID is on, if it is where our sockets are. */
-static int path_oif(struct tern_dev *dev, const struct ib_gid_attr *sgid)
+/* The service level that rdma_cm gives to a path of this priority. */
+static u8 level_of(struct net_device *ndev, u32 priority)
+{
+	const struct net_device *real = is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : ndev;
+
+	if (real->num_tc)
+		return netdev_get_prio_tc_map(real, priority);
+	if (!is_vlan_dev(ndev))
+		return 0;
+	return (vlan_dev_get_egress_qos_mask(ndev, priority) & VLAN_PRIO_MASK) >> VLAN_PRIO_SHIFT;
+}
+
+/*
+ * Of skbs: the traffic class's, as sockets have it, or the level if the program chose one. Not if
+ * the level is what ndev makes of the class, as with rdma_cm: ndev would make another of that.
+ */
+static u32 path_priority(struct net_device *ndev, u8 level, u8 tclass)
+{
+	u32 priority = rt_tos2priority(tclass);
+
+	return level && level != level_of(ndev, priority) ? level : priority;
+}
+
+/* The netdev that the source GID is on. False: it is not where our sockets are, or gone. */
+static bool set_netdev(struct roce_path *path, struct tern_dev *dev,
+		       const struct rdma_ah_attr *attr)
 {
 	struct net_device *ndev;
-	int oif = 0;
 
 	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
+	ndev = rdma_read_gid_attr_ndev_rcu(attr->grh.sgid_attr);
 	/* an upper netdev (macvlan) may live in another namespace */
-	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), dev->net))
-		oif = ndev->ifindex;
+	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), dev->net)) {
+		path->oif = ndev->ifindex;
+		path->priority = path_priority(ndev, rdma_ah_get_sl(attr), path->tclass);
+	}
 	rcu_read_unlock();
-	return oif;
+	return path->oif;
 }
 
 /* The addresses in the headers. The GIDs of RoCEv1 are not looked into. */
@@ -80,14 +106,11 @@ int roce_path_init(struct tern_dev *dev, struct roce_path *path, const struct rd
 	if (err)
 		return err;
 
-	path->oif = path_oif(dev, sgid);
-	if (!path->oif)
+	path->tclass = grh->traffic_class;
+	if (!set_netdev(path, dev, attr))
 		return -EINVAL;
 
-	path->tclass = grh->traffic_class;
 	path->hop_limit = grh->hop_limit ?: DEFAULT_HOP_LIMIT;
-	/* the VLAN priority comes from it, by the netdev's egress map */
-	path->priority = rdma_ah_get_sl(attr) ?: rt_tos2priority(path->tclass);
 	path->flow_label = cpu_to_be32(flow_label);
 	path->serial = atomic64_inc_return(&serials);
 	path->src_port = cpu_to_be16(rdma_get_udp_sport(flow_label, lqpn, rqpn));

@@ -31,7 +31,7 @@ struct roce_path {
 		struct { struct in6_addr saddr, daddr; } v6;	/* RoCEv1: the GIDs */
 	};
 	int oif;			/* ifindex of the sgid's netdev */
-	u32 priority;			/* of skbs */
+	u32 priority;			/* of skbs; a VLAN netdev makes its own of it */
 	u64 serial;			/* no other AV's path has it */
 };
 

@@ -63,7 +63,9 @@ CmEvent Caller::outcome()
 	return std::move(*event);
 }
 
-Listener::Listener(const std::string &port, int backlog) : id_(cm_.listen("", port, backlog)) {}
+Listener::Listener(const std::string &port, int backlog, uint8_t tos)
+	: cm_(kLimitS, tos), id_(cm_.listen("", port, backlog))
+{}
 
 CmId Listener::wait_request()
 {

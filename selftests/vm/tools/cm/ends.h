@@ -54,8 +54,8 @@ private:
 
 class Listener {
 public:
-	// Listens at any address.
-	Listener(const std::string &port, int backlog);
+	// Listens at any address. tos: the type of service of what it accepts.
+	Listener(const std::string &port, int backlog, uint8_t tos = 0);
 
 	// The id of the next request. The caller owns it.
 	CmId wait_request();
@@ -69,7 +69,7 @@ public:
 	void wait_end() { cm_.expect(RDMA_CM_EVENT_DISCONNECTED); }
 
 private:
-	CmChannel cm_{60};
+	CmChannel cm_;
 	CmId id_;
 };
 

@@ -114,13 +114,12 @@ int connect_from(const Words &words)
 }
 
 // Accepts after that many seconds.
-int accept_after(const Words &words)
+int accept_by(Listener &&listener, uint32_t seconds)
 {
-	Listener listener(kPort, 8);
 	CmId id = listener.wait_request();
 	Queues queues(id.get(), 1);
 
-	sleep(number(words[0]));
+	sleep(seconds);
 	CmEvent event = listener.accept(id.get(), kAnswerDepth);
 	printf("depths %u %u\n", event.depth_out, event.depth_in);
 	fflush(stdout);
@@ -128,9 +127,19 @@ int accept_after(const Words &words)
 	return 0;
 }
 
+int accept_after(const Words &words)
+{
+	return accept_by(Listener(kPort, 8), number(words[0]));
+}
+
 int accept_now(const Words &)
 {
-	return accept_after({"0"});
+	return accept_by(Listener(kPort, 8), 0);
+}
+
+int accept_tos(const Words &words)
+{
+	return accept_by(Listener(kPort, 8, static_cast<uint8_t>(number(words[0]))), 0);
 }
 
 // ---- a connection whose peer disappears ----
@@ -344,6 +353,7 @@ constexpr Word kWords[] = {
 	{"connect", "HOST LOCAL-PORT", 2, connect_from},
 	{"accept", "", 0, accept_now},
 	{"accept-after", "SECONDS", 1, accept_after},
+	{"accept-tos", "TOS", 1, accept_tos}, // the type of service of the connection
 	{"wait-disconnect", "HOST FILE", 2, wait_disconnect},
 	{"connect-many", "COUNT HOST", 2, connect_many},
 	{"reject", "COUNT", 1, reject_all},

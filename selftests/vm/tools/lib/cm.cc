@@ -77,8 +77,8 @@ void CmEvent::read(void *to, size_t bytes) const
 	memcpy(to, data.data(), bytes);
 }
 
-CmChannel::CmChannel(double limit_s)
-	: limit_s_(limit_s * slow()), channel_(rdma_create_event_channel())
+CmChannel::CmChannel(double limit_s, uint8_t tos)
+	: limit_s_(limit_s * slow()), tos_(tos), channel_(rdma_create_event_channel())
 {
 	require(channel_ != nullptr, "rdma_create_event_channel: %m");
 	fcntl(fd(), F_SETFL, fcntl(fd(), F_GETFL) | O_NONBLOCK);
@@ -113,7 +113,12 @@ CmId CmChannel::make_id()
 {
 	rdma_cm_id *id = nullptr;
 	require(!rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP), "rdma_create_id: %m");
-	return CmId(id);
+	CmId owner(id);
+	if (tos_)
+		require(!rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos_,
+					 sizeof(tos_)),
+			"rdma_set_option: %m");
+	return owner;
 }
 
 CmId CmChannel::listen(sockaddr *at, int backlog)

@@ -46,8 +46,8 @@ struct CmEvent {
 // An event channel, which must outlive its ids.
 class CmChannel {
 public:
-	// The limit of each step.
-	explicit CmChannel(double limit_s = 20);
+	// The limit of each step; the type of service of all ids.
+	explicit CmChannel(double limit_s = 20, uint8_t tos = 0);
 
 	int fd() const { return channel_->fd; }
 	CmId make_id();
@@ -75,6 +75,7 @@ public:
 
 private:
 	double limit_s_;
+	uint8_t tos_;
 	std::unique_ptr<rdma_event_channel, CmDestroyer<rdma_destroy_event_channel>> channel_;
 };
 
