@@ -65,8 +65,8 @@ struct tern_transport_ops {
 	void (*dev_changed)(struct tern_dev *dev);
 
 	/*
-	 * The device's congestion control, for its file congestion_control (core/sysfs.c): its name,
-	 * into TERN_CONGESTION_NAME_BYTES; and one by name, for connections made from then on.
+	 * The device's congestion control, for its file congestion_control (core/sysfs.c): its
+	 * name, into TERN_CONGESTION_NAME_BYTES; and one by name, for connections from then on.
 	 * -ENOENT: the transport has none of that name. May sleep.
 	 */
 	void (*congestion_show)(struct tern_dev *dev, char *name);
