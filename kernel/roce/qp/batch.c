@@ -28,7 +28,7 @@ bool roce_batch_send(struct roce_qp *qp)
 			rc_req_unsend(&qp->req, qp->batch.psn);
 		if (qp->batch.has_ack)
 			rc_resp_unsend_ack(&qp->resp);
-		roce_tx_later(qp, ROCE_TX_RETRY_NS);
+		roce_tx_after_refusal(qp);
 	}
 	qp->batch.has_requests = false;
 	qp->batch.has_ack = false;

@@ -82,6 +82,7 @@ static enum roce_step run_qp(struct roce_qp *qp, u32 budget)
 	if (marks & TERN_QP_MARK_TIMER) {
 		qp->timer_ns = 0;
 		qp->retry_tx_ns = 0;
+		roce_tx_try_again(&qp->tx);
 		roce_req_timer(qp);
 	}
 	if (roce_is_connected(qp)) {

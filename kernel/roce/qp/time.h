@@ -7,11 +7,17 @@
 
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 
 #include "roce/qp/state.h"
+#include "roce/wire/room.h"
 
-/* The local stack refused a packet and will not call back: look again after this. */
+/* The local stack refused a packet and does not call back: look again after twice this, ... */
 #define ROCE_TX_RETRY_NS	(200 * NSEC_PER_USEC)
+/* ... then after twice as long, and so on, up to 6.4 ms. */
+#define ROCE_TX_RETRY_DOUBLINGS	5u
+/* It does call back, but may do so late: our packets may wait elsewhere, as for a neighbour. */
+#define ROCE_TX_CALL_NS		(25 * NSEC_PER_MSEC)
 
 /* An ACK timer that is no shorter may be early by one of them. */
 #define ROCE_MANY_TICKS		16
@@ -50,6 +56,13 @@ static inline u64 roce_peer_timeout_ns(const struct roce_qp *qp)
 static inline void roce_tx_later(struct roce_qp *qp, u64 ns)
 {
 	qp->retry_tx_ns = roce_now(qp) + ns;
+}
+
+/* The local queue refused what was sent. */
+static inline void roce_tx_after_refusal(struct roce_qp *qp)
+{
+	roce_tx_later(qp, roce_tx_is_called(&qp->tx) ? ROCE_TX_CALL_NS :
+		      ROCE_TX_RETRY_NS << min(qp->tx.refusals, ROCE_TX_RETRY_DOUBLINGS));
 }
 
 /* At the end of each run: set the timer for what comes first, if it is not set for sooner. */

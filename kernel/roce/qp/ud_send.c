@@ -125,7 +125,7 @@ static int send_one(struct roce_qp *qp, struct tern_send_wqe *wqe, enum ib_wc_st
 	}
 	roce_tx_end(&qp->tx, &path, &k);
 	if (roce_tx_flush(&qp->tx, &path) == -EAGAIN) {
-		roce_tx_later(qp, ROCE_TX_RETRY_NS);
+		roce_tx_after_refusal(qp);
 		return -EAGAIN;
 	}
 sent:

@@ -17,9 +17,21 @@
 enum tx_waits {
 	WAITS_FOR_END,		/* of any skb */
 	WAITS_FOR_ROOM,		/* for a grant's worth below the QP's own limit */
+	WAITS_AFTER_REFUSAL,	/* for the end of one that was in the stack at the refusal */
 };
 
 #define TX_ROOM_BYTES	(ROCE_GATE_QUEUE_BYTES - ROCE_GATE_GRANT_BYTES)
+
+/* An skb has ended. The one that is refused ends too, and is no reason to try again. */
+static bool is_waited_for(const struct sock *sk, struct roce_tx_room *room)
+{
+	int bytes = sk_wmem_alloc_get(sk);
+
+	return test_and_clear_bit(WAITS_FOR_END, &room->waits) |
+	       (bytes <= TX_ROOM_BYTES && test_and_clear_bit(WAITS_FOR_ROOM, &room->waits)) |
+	       (bytes < READ_ONCE(room->refused_at_bytes) &&
+		test_and_clear_bit(WAITS_AFTER_REFUSAL, &room->waits));
+}
 
 /*
  * sk_write_space: an skb was freed, wherever the stack does that, except for the 1 that
@@ -41,9 +53,7 @@ static void tx_write_space(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	room = rcu_dereference_sk_user_data(sk);
-	if (room && (test_and_clear_bit(WAITS_FOR_END, &room->waits) ||
-		     (sk_wmem_alloc_get(sk) <= TX_ROOM_BYTES &&
-		      test_and_clear_bit(WAITS_FOR_ROOM, &room->waits))))
+	if (room && is_waited_for(sk, room))
 		room->grant.space(room->grant.arg);
 	read_unlock_bh(&sk->sk_callback_lock);
 out:
@@ -137,6 +147,8 @@ static bool has_a_slow_ones_share(struct roce_tx *tx, u32 bytes)
 
 bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 {
+	if (unlikely(test_bit(WAITS_AFTER_REFUSAL, &tx->room->waits)))
+		return true;
 	if (unlikely(roce_grant_is_slow(&tx->room->grant)) && has_a_slow_ones_share(tx, bytes))
 		return true;
 	/* All of it goes by one queue. */
@@ -148,8 +160,28 @@ bool roce_tx_full(struct roce_tx *tx, u32 bytes)
 
 void roce_tx_refused(struct roce_tx *tx)
 {
-	/* the end of any packet of ours in the stack is as good a moment as any */
-	wait_for(tx, WAITS_FOR_END);
+	if (tx->refusals < U32_MAX)
+		tx->refusals++;
+	WRITE_ONCE(tx->room->refused_at_bytes, sk_wmem_alloc_get(tx->sk));
+	smp_mb__before_atomic();	/* see is_waited_for() */
+	wait_for(tx, WAITS_AFTER_REFUSAL);
+}
+
+bool roce_tx_is_called(const struct roce_tx *tx)
+{
+	return test_bit(WAITS_AFTER_REFUSAL, &tx->room->waits);
+}
+
+void roce_tx_try_again(struct roce_tx *tx)
+{
+	if (test_bit(WAITS_AFTER_REFUSAL, &tx->room->waits))
+		clear_bit(WAITS_AFTER_REFUSAL, &tx->room->waits);
+}
+
+void roce_tx_accepted(struct roce_tx *tx)
+{
+	tx->refusals = 0;
+	roce_tx_try_again(tx);
 }
 
 static bool charge_received(struct sock *sk, struct sk_buff *skb, int max_bytes)

@@ -25,6 +25,7 @@ struct roce_tx_room {
 	struct rcu_head rcu;
 	struct roce_grant grant;
 	unsigned long waits;		/* when to call space(): bits of enum tx_waits in room.c */
+	int refused_at_bytes;		/* what was in the stack at the last refusal */
 	void (*default_write_space)(struct sock *sk);
 };
 
@@ -60,8 +61,17 @@ static inline void roce_tx_run_ends(struct roce_tx *tx)
 	roce_grant_end(&tx->room->grant);
 }
 
-/* The local queue refused a packet: space() comes when any packet of tx has left. */
+/*
+ * The local queue refused a packet. When any other of tx has left, space() comes; until then it is
+ * full. The end of any is as good a moment as another.
+ */
 void roce_tx_refused(struct roce_tx *tx);
+/* Does space() come after a refusal? */
+bool roce_tx_is_called(const struct roce_tx *tx);
+/* It has taken too long: do not wait for it. */
+void roce_tx_try_again(struct roce_tx *tx);
+/* After refusals the local queue has taken a packet. */
+void roce_tx_accepted(struct roce_tx *tx);
 
 /*
  * skb, which came for the QP, is to wait for its program for as long as it may take: charge it to

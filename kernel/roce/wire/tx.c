@@ -52,7 +52,11 @@ static int xmit_result(struct roce_tx *tx, int ret)
 {
 	switch (ret) {
 	case NET_XMIT_SUCCESS:
-	case NET_XMIT_CN:	/* sent; the queue asks for less */
+	/*
+	 * The queue took it and dropped what waited, or (RED) dropped it: a loss, as the peer will
+	 * say. With a window that stays, such a queue drops most of what it is given.
+	 */
+	case NET_XMIT_CN:
 		return 0;
 	case NET_XMIT_DROP:
 	case -ENOBUFS:
@@ -226,6 +230,8 @@ int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path)
 	rcu_read_unlock();
 
 	if (likely(!ret)) {
+		if (unlikely(tx->refusals))
+			roce_tx_accepted(tx);
 		tern_qp_count_add(tx->qp, TERN_CNT_TX_PKTS, batch.npkts);
 		tern_qp_count_add(tx->qp, TERN_CNT_TX_BYTES, batch.payload_bytes);
 	} else {

@@ -69,6 +69,7 @@ struct roce_tx {
 	u32 cut_max_bytes;
 	u16 cut_max_pkts;
 	u16 ip_id;			/* next IPv4 identification */
+	u32 refusals;			/* by the local queue, since it took something */
 	struct icrc_memo icrc[2];	/* of what goes out: answers, requests */
 	/* what the route cached in sk is for */
 	struct {
@@ -88,8 +89,9 @@ void roce_tx_new_path(struct roce_tx *tx, const struct roce_path *path);
 /*
  * Route and send the batch, and have none. 0: handed to the stack, or there was
  * none. -EAGAIN: refused by the local queue (NET_XMIT_DROP), all of it or the
- * rest: send the same packets again after space() or a short delay. Other errors
- * (-ENETUNREACH, -EHOSTUNREACH, ...): treat as lost on the wire.
+ * rest: send the same packets again after space(), or after a short delay if
+ * roce_tx_is_called() says no. Other errors (-ENETUNREACH, -EHOSTUNREACH, ...):
+ * treat as lost on the wire.
  */
 int roce_tx_flush(struct roce_tx *tx, const struct roce_path *path);
 
