@@ -106,6 +106,8 @@ static void restart_window(struct rc_req *q)
 /* What the congestion controller hears of progress. */
 static void control(struct rc_req *q, u64 now_ns, u32 npkts)
 {
+	u32 least;
+
 	cc_acked(&q->cc, &q->window, npkts, q->pacer.until_ns);
 	if (rtt_is_answer(&q->rtt, q->psn_una)) {
 		u64 took = rtt_end(&q->rtt, now_ns);
@@ -117,7 +119,8 @@ static void control(struct rc_req *q, u64 now_ns, u32 npkts)
 	}
 	if (psn_before(q->psn_una, q->cc.round_psn))
 		return;
-	cc_end_round(&q->cc, &q->window, now_ns, q->psn_max);
+	least = psn_add(q->psn_una, rc_req_rtt_pkts(q));
+	cc_end_round(&q->cc, &q->window, now_ns, psn_after(least, q->psn_max) ? least : q->psn_max);
 	rc_req_steer(q);
 }
 

@@ -313,12 +313,17 @@ static inline bool rc_req_is_timed(const struct rc_req *q)
 	return !rc_window_is_fixed(&q->window);
 }
 
+/* Of so many packets one is timed, and a round has no fewer. */
+static inline u32 rc_req_rtt_pkts(const struct rc_req *q)
+{
+	return q->window.pkts < RC_RTT_PKTS ? q->window.pkts : RC_RTT_PKTS;
+}
+
 /* Does the timing of an answer begin with this run, which was not sent before? */
 static inline bool rc_req_begins_timing(const struct rc_req *q, const struct run *run)
 {
-	u32 every = q->window.pkts < RC_RTT_PKTS ? q->window.pkts : RC_RTT_PKTS;
-
-	return run->ack_req && rc_req_is_timed(q) && rtt_is_due(&q->rtt, run->psn, every) &&
+	return run->ack_req && rc_req_is_timed(q) &&
+	       rtt_is_due(&q->rtt, run->psn, rc_req_rtt_pkts(q)) &&
 	       q->resend.gap == RC_GAP_NONE && !q->resend.learns;
 }
 
