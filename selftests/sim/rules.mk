@@ -11,6 +11,9 @@ FLAGS	:= -Wall -Wextra -Wno-unused-parameter -MMD -MP
 OPT	:= -O2
 SAN	:= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 
+# RoCE's engines
+ENGINES	:= opcode.o run.o $(patsubst $(PROTO)/%.c,%.o,$(wildcard $(PROTO)/rc_*.c $(PROTO)/cc*.c))
+
 $(O)/san/%.o $(O)/%-san: OPT := $(SAN)
 
 define compile-c
