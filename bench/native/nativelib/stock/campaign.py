@@ -14,7 +14,7 @@ import time
 from riglib.say import RigError
 
 from .awake import awake
-from .cases import BY_NAME, SUBJECTS, points
+from .cases import BY_NAME, SUBJECTS
 from .guest import Guest
 from .measure import Measure, NoFigure
 
@@ -28,11 +28,15 @@ class Stop(Exception):
 
 
 class Campaign:
-    """One run of the part perftest."""
+    """One run of a part."""
 
-    def __init__(self, options, samples, say):
-        """options: those of command.py."""
+    def __init__(self, options, points, network, samples, say):
+        """options: those of command.py; points(round, subject): what is to be measured.
+
+        With a network in the guest, Point.path is one of loss.NETWORKS.
+        """
         self._options, self._samples, self._say = options, samples, say
+        self._wanted, self._network = points, network
         self._stack = contextlib.ExitStack()
         self._guest = None
         self._boots = 0
@@ -59,7 +63,7 @@ class Campaign:
         if self._boots == _BOOTS_MAX:
             raise RigError("%d guests were lost: see what is said above" % self._boots)
         self._boots += 1
-        self._guest = Guest(self._options.cpus, self._options.veth_mtu)
+        self._guest = Guest(self._options.cpus, self._options.veth_mtu, self._network)
         self._guest.__enter__()
         self._measure.use(self._guest)
 
@@ -89,10 +93,8 @@ class Campaign:
     # -- turns
 
     def _points(self, rnd, name):
-        pairs = [n for n in self._options.pairs if n == 1 or rnd <= self._options.scale_rounds]
-        return [point for point in points(name, pairs)
-                if point.case in self._options.cases and point.path in self._options.ways
-                and self._misses.get(point, 0) < _GIVE_UP]
+        return [point for point in self._wanted(rnd, name)
+                if self._misses.get(point, 0) < _GIVE_UP]
 
     def _turn(self, rnd, name):
         subject, todo = SUBJECTS[name], self._points(rnd, name)
@@ -127,7 +129,7 @@ class Campaign:
     def _point(self, rnd, subject, point):
         """Measure it. Returns whether there is a figure."""
         case = BY_NAME[point.case]
-        where = "round %d: %-11s %-4s %-9s x%d" % (rnd, point.subject, point.path, point.case,
+        where = "round %d: %-11s %-10s %-9s x%d" % (rnd, point.subject, point.path, point.case,
                                                   point.pairs)
         try:
             rate, operations, seconds, counters = self._measure.sample(point, case)

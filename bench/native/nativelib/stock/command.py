@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The part perftest: its options, and its whole run to the tables."""
+"""The parts perftest and loss: their options, and their whole runs to the tables."""
 
 import argparse
 import os
@@ -9,9 +9,9 @@ import time
 from riglib import uml
 from riglib.say import RigError
 
-from . import report
+from . import loss, report
 from .campaign import Campaign
-from .cases import BY_NAME, PATHS, SUBJECTS
+from .cases import BY_NAME, PATHS, SUBJECTS, points
 from .store import Samples
 
 _PAIRS = (1, 2, 4, 8)
@@ -55,6 +55,8 @@ def add_arguments(group):
     group.add_argument("--pairs", type=_counts, default=None, metavar="N,..",
                        help="of programs at once (1,2,4,8, as far as there are two CPUs for each, "
                        "at least 1,2)")
+    group.add_argument("--networks", type=_words(loss.NETWORK), default=list(loss.NETWORK),
+                       metavar="N,..", help="loss: %s" % ",".join(loss.NETWORK))
     group.add_argument("--cpus", type=int, default=None,
                        help="of the guest (as many as here, at least 2)")
     group.add_argument("--veth-mtu", type=int, default=1500, help="(%(default)s, as veth comes)")
@@ -80,8 +82,8 @@ def show(args):
     return 0
 
 
-def run(args):
-    """Measure, then print the tables. Returns how many goals are missed: 0, for there are none."""
+def _measure(args, wanted, network, path):
+    """Measure; the samples are in the file `path`, and the one before has `.before` at its end."""
     if args.rounds < 1 or args.seconds <= 0:
         raise RigError("--rounds and --seconds are to be positive")
     missing = uml.missing_programs()
@@ -89,8 +91,6 @@ def run(args):
         raise RigError("not installed: %s; qemu/install-deps.sh qemu/packages.native does it"
                        % " ".join(missing))
     args.cpus = args.cpus or uml.cpus()
-    args.pairs = args.pairs or [n for n in _PAIRS if n <= 2 or 2 * n <= args.cpus]
-    path = _paths(args.out)[0]
     if os.path.exists(path):
         shutil.copy(path, path + ".before")
     began = time.monotonic()
@@ -101,10 +101,40 @@ def run(args):
     samples = Samples()
     samples.open(path)
     try:
-        Campaign(args, samples, say).run()
+        Campaign(args, wanted, network, samples, say).run()
     finally:
         samples.close()
     print()
+
+
+def run(args):
+    """Measure, then print the tables. Returns how many goals are missed: 0, for there are none."""
+    args.cpus = args.cpus or uml.cpus()
+    args.pairs = args.pairs or [n for n in _PAIRS if n <= 2 or 2 * n <= args.cpus]
+    path = _paths(args.out)[0]
+
+    def wanted(rnd, name):
+        pairs = [n for n in args.pairs if n == 1 or rnd <= args.scale_rounds]
+        return [point for point in points(name, pairs)
+                if point.case in args.cases and point.path in args.ways]
+
+    _measure(args, wanted, False, path)
     show(args)
     print("\nall figures and counters: %s\n" % os.path.relpath(path))
     return 0
+
+
+def run_loss(args):
+    """The part loss: measure, then print the table. Returns how many goals are missed."""
+    path = os.path.join(args.out, "loss.csv")
+
+    def wanted(_, name):
+        return [point for point in loss.points(name)
+                if point.case in args.cases and point.path in args.networks]
+
+    _measure(args, wanted, True, path)
+    lines, missed = loss.table(Samples().load(path))
+    print("\n".join(lines))
+    print("\n%d wanted ratios not met; all figures and counters: %s\n"
+          % (missed, os.path.relpath(path)))
+    return missed

@@ -4,6 +4,9 @@
     namespace left                    namespace right
     veth0 10.88.0.1 ----------------- veth1 10.88.0.2       interfaces as veth makes them
     device l                          device r
+
+With a network between them, a third namespace, net, has a bridge. Its ports have netem: packets are
+disturbed one by one, as each interface takes large ones apart before they leave.
 """
 
 import json
@@ -14,6 +17,7 @@ from riglib import Rig, apt, product, umlkernel
 
 from .. import HERE
 from .cases import BY_NAME, SUBJECTS, command
+from .loss import NETWORK
 
 NAME = "bench-native"
 _KERNEL = "native"
@@ -36,7 +40,7 @@ for ns in left right; do
     ip netns add $ns
     ip -n $ns link set lo up
 done
-ip link add veth0 mtu MTU type veth peer name veth1 mtu MTU
+WIRE
 ip link set veth0 netns left
 ip link set veth1 netns right
 ip -n left addr add 10.88.0.1/24 dev veth0
@@ -44,6 +48,20 @@ ip -n right addr add 10.88.0.2/24 dev veth1
 ip -n left link set veth0 up
 ip -n right link set veth1 up
 """
+_WIRE = "ip link add veth0 mtu MTU type veth peer name veth1 mtu MTU"
+_NETWORK = r"""modprobe -a bridge sch_netem
+ip netns add net
+ip -n net link add net type bridge
+ip -n net link set net up
+for i in 0 1; do
+    ip link add veth$i mtu MTU type veth peer name port$i mtu MTU
+    ethtool -K veth$i tso off gso off tx-udp-segmentation off tx-gso-list off
+    ip link set port$i netns net
+    ip -n net link set port$i master net up
+done
+"""
+# No queue is full before memory is.
+_DISTURB = "for i in 0 1; do tc -n net qdisc replace dev port$i root netem limit 100000 %s; done"
 
 _UP = r"""set -e
 modprobe MODULE
@@ -73,8 +91,11 @@ def _files(release):
 class Guest:
     """Runs inside a with block."""
 
-    def __init__(self, cpus, mtu):
+    def __init__(self, cpus, mtu, network=False):
+        """network: is there one between the namespaces?"""
         self._rig = Rig(name=NAME, kernel=_KERNEL, guests=1, smp=cpus)
+        self._wire = _NETWORK if network else _WIRE
+        self._path = None
         self._mtu, self._port = mtu, _PORTS.start
 
     @property
@@ -89,7 +110,8 @@ class Guest:
         try:
             guest = self._rig["a"]
             guest.push(files, "/tern/")
-            guest.run(_PREPARE.replace("MTU", str(self._mtu)), check=True)
+            guest.run(_PREPARE.replace("WIRE", self._wire).replace("MTU", str(self._mtu)),
+                      check=True)
         except BaseException:
             self._rig.down(keep_logs=True)
             raise
@@ -118,10 +140,17 @@ class Guest:
             self._rig["a"].run(_DOWN)
             self._rig["a"].wait_until(self._script(_IS_DOWN, subject), timeout=10, every=0.5)
 
+    def _take(self, path):
+        """Make the network the path's, if it is not."""
+        if path in NETWORK and path != self._path:
+            self._rig["a"].run(_DISTURB % NETWORK[path].netem, check=True)
+            self._path = path
+
     def run(self, point, counts, limit_s):
         """Run a point's programs with each number of operations. Returns what `pairs` prints."""
         subject, case = SUBJECTS[point.subject], BY_NAME[point.case]
-        far = "right" if point.path == "veth" else "left"
+        far = "left" if point.path == "host" else "right"
+        self._take(point.path)
         ends = sorted({"left", far})
         if self._port + point.pairs * len(counts) > _PORTS.stop:
             self._port = _PORTS.start

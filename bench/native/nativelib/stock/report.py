@@ -11,37 +11,39 @@ from .cases import BY_NAME, CASES, PATHS, SUBJECTS, Point
 _PATH_TITLE = {"veth": "two namespaces, across a veth pair", "host": "the same host"}
 
 
-def _number(value):
+def number(value):
     """Three significant digits, no exponent."""
     if value >= 100:
         return "{:,.0f}".format(float("%.3g" % value))
     return "%.3g" % value
 
 
-def _cell(samples, point, failed):
+def cell(samples, point, failed):
+    """The median of a point, with the least and the most."""
     found = samples.values(point)
     if not found:
         return "no figure" if point in failed else ""
-    text = _number(statistics.median(found))
+    text = number(statistics.median(found))
     if len(found) > 1:
-        text += " (%s..%s)" % (_number(min(found)), _number(max(found)))
+        text += " (%s..%s)" % (number(min(found)), number(max(found)))
     return text + " †" * (point in failed)
 
 
-def _rows(head, rows):
+def rows(head, lines):
     """A table in Markdown."""
     yield "| %s |" % " | ".join(head)
     yield "|" + "---|" * len(head)
-    for row in rows:
+    for row in lines:
         yield "| %s |" % " | ".join(row)
     yield ""
 
 
-def _facts(samples):
-    facts = samples.facts
+def facts(samples):
+    """What it was measured on, in one line."""
+    known = samples.facts
     return ("Linux %s as User Mode Linux, %s CPUs on %s of the host (%s), MTU %s, %s; %s rounds, "
             "each figure from %s s. Medians (least..most)." % tuple(
-                facts.get(name, "?") for name in (
+                known.get(name, "?") for name in (
                     "kernel", "guest CPUs", "host CPUs", "CPU", "veth_mtu", "date", "rounds",
                     "seconds")))
 
@@ -72,48 +74,48 @@ def kernel_pairs(path):
 def _main_table(samples, path, failed):
     names = [name for name in SUBJECTS
              if any(point.subject == name and point.path == path for point in samples.points())]
-    rows = []
+    lines = []
     for case in CASES:
-        cells = [_cell(samples, Point(name, path, case.name, 1), failed) for name in names]
+        cells = [cell(samples, Point(name, path, case.name, 1), failed) for name in names]
         if any(cells):
-            rows.append(["%s, %s" % (case.title, case.unit)] + cells)
-    if rows:
-        yield from _rows([_PATH_TITLE[path]] +
-                         ["TCP (iperf3)" if name == "tcp" else name for name in names], rows)
+            lines.append(["%s, %s" % (case.title, case.unit)] + cells)
+    if lines:
+        yield from rows([_PATH_TITLE[path]] +
+                        ["TCP (iperf3)" if name == "tcp" else name for name in names], lines)
 
 
 def _scaling_table(samples, failed):
     pairs = sorted({point.pairs for point in samples.points()})
     if pairs in ([], [1]):
         return
-    rows = []
+    table = []
     lines = dict.fromkeys((point.path, point.subject, point.case) for point in samples.points()
                           if point.pairs > 1)
     for path, subject, name in sorted(lines, key=lambda line: (
             PATHS.index(line[0]), list(SUBJECTS).index(line[1]), list(BY_NAME).index(line[2]))):
         case = BY_NAME[name]
         points = [Point(subject, path, name, n) for n in pairs]
-        cells = [_cell(samples, point, failed) for point in points]
+        cells = [cell(samples, point, failed) for point in points]
         first, last = samples.median(points[0]), samples.median(points[-1])
-        rows.append(["%s, %s, %s, %s" % (subject, path, case.title, case.unit)] + cells +
+        table.append(["%s, %s, %s, %s" % (subject, path, case.title, case.unit)] + cells +
                     ["%.2f" % (last / first) if first and last else ""])
     yield "Pairs of programs at once, sums:\n"
-    yield from _rows(["pairs"] + [str(n) for n in pairs] + ["last to first"], rows)
+    yield from rows(["pairs"] + [str(n) for n in pairs] + ["last to first"], table)
 
 
 def markdown(samples, native_csv):
     """All tables, in Markdown, as lines."""
     failed = {point for point, _, _ in samples.failures()}
-    yield _facts(samples) + "\n"
+    yield facts(samples) + "\n"
     for path in PATHS:
         yield from _main_table(samples, path, failed)
     pairs = kernel_pairs(native_csv)
     if pairs:
         yield ("In the kernel, where nothing calls the system or wakes anybody up (the part "
                "kernel: Linux 6.1, one CPU for both ends, over veth):\n")
-        yield from _rows(["MB/s", "TCP", "tern_iwarp without CRCs", "with"],
-                         [[BY_NAME[name].title] + [_number(value) for value in values]
-                          for name, values in pairs.items()])
+        yield from rows(["MB/s", "TCP", "tern_iwarp without CRCs", "with"],
+                        [[BY_NAME[name].title] + [number(value) for value in values]
+                         for name, values in pairs.items()])
     yield from _scaling_table(samples, failed)
     for point, count, why in samples.failures():
         yield "* † %s, %s, %s, %d at once: no figure in %d of the rounds: %s" % (
