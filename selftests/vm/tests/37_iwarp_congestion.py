@@ -40,11 +40,15 @@ def _check_file(t):
     t.case("only root may write it", result.rc and "Permission denied" in result.err, result.err)
 
 
+_SHOWN = "ss -tinH state established sport = :%d or dport = :%d | grep -q mss:" % (_PORT, _PORT)
+
+
 def _used(t, guest):
-    """The algorithms of the guest's connections, as ss names them, and what it says of ECN."""
+    """The algorithms of the guest's connections, as ss names them; ECN if DCTCP has it."""
     out = t.run(guest, "ss -tinH state established '( sport = :%d or dport = :%d )'"
                 % (_PORT, _PORT), check=True).out
-    return " ".join(re.findall(r"\s(reno|cubic|bbr|dctcp|ecn)\b", out))
+    # Without ECN it is dctcp:fallback_mode.
+    return " ".join(re.findall(r"\s(reno|cubic|bbr|dctcp)\s", out) + ["ECN"] * ("ce_state:" in out))
 
 
 def _connect(t, as_user=""):
@@ -53,6 +57,8 @@ def _connect(t, as_user=""):
     t.wait_cm_listen(t.b)
     client = t.start(t.a, as_user + "/tern/vcm wait-disconnect %s /nowhere" % t.b.address, 60)
     client.wait_for("connected", 30)
+    for guest in t.guests:
+        guest.wait_until(_SHOWN, timeout=15)
     used = tuple(_used(t, guest) for guest in t.guests)
     t.kill(client, server)
     return used
@@ -108,7 +114,7 @@ def _restore(t):
 
 def _check_modules(t):
     """Algorithms that are modules: the file loads them, and DCTCP is set up with ECN."""
-    for name, want in (("bbr", "bbr"), ("dctcp", "dctcp ecn")):
+    for name, want in (("bbr", "bbr"), ("dctcp", "dctcp ECN")):
         if any(t.run(guest, "modprobe -n tcp_" + name).rc for guest in t.guests):
             t.skip(name, "this kernel does not have it")
             continue
@@ -119,6 +125,9 @@ def _check_modules(t):
 
 def run(t):
     t.undo = [lambda: _restore(t)]
+    for guest in t.guests:
+        # Without it ss does not know.
+        t.run(guest, "modprobe tcp_diag 2>/dev/null; true")
     _check_file(t)
     _check_order(t)
     _check_rights(t)
