@@ -11,7 +11,8 @@ _MAP = "0:3 2:5"
 _PORT = 7490
 # tcpdump -e -v: what the tag, then the IP header says, and the sender.
 _IPV4 = re.compile(r"vlan 7, p (\d), ethertype IPv4 .*\(tos 0x(\w+).*\n\s+10\.87\.0\.(\d)\.")
-_IPV6 = re.compile(r"vlan 7, p (\d), ethertype IPv6 \(0x86dd\), \((?:class 0x(\w+), )?.*\) fd87::(\d)\.")
+_IPV6 = re.compile(r"vlan 7, p (\d), ethertype IPv6 \(0x86dd\), "
+                   r"\((?:class 0x(\w+), )?.*\) fd87::(\d)\.")
 
 
 def _add_vlans(t):
@@ -92,7 +93,8 @@ def run(t):
     answer = none if t.pair == "iwarp-iwarp" else class_
     for address in "10.87.0.%d" % t.b.index, "fd87::%d" % t.b.index:
         _check(t, "TOS by rdma_cm: %s" % address,
-               lambda: _connect(t, "a connection with TOS", "-t %d" % _TOS, address), class_, answer)
+               lambda to=address: _connect(t, "a connection with TOS", "-t %d" % _TOS, to),
+               class_, answer)
     _check(t, "no TOS", lambda: _connect(t, "a connection without", "", "10.87.0.%d" % t.b.index),
            none, none)
     if t.pair == "iwarp-iwarp":
