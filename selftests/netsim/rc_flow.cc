@@ -14,7 +14,7 @@ using sim::fail;
 namespace {
 
 /* As a QP of the module begins: start_requester() and roce_window_max() in kernel/roce/qp/. */
-constexpr uint32_t WINDOW_PKTS = 64;
+constexpr uint32_t WINDOW_PKTS = 256;
 constexpr uint32_t WINDOW_MAX_PKTS = 1024;
 constexpr uint32_t WINDOW_MAX_BYTES = 2u << 20;
 constexpr uint64_t PEER_TIMEOUT_NS = 60000000000;

@@ -12,7 +12,7 @@
 
 #include "roce/qp/state.h"
 
-#define ROCE_WINDOW_PKTS	64
+#define ROCE_WINDOW_PKTS	256
 #define ROCE_WINDOW_MAX_PKTS	1024
 #define ROCE_WINDOW_MAX_BYTES	(2u << 20)
 #define ROCE_WINDOW_CUT_FACTOR	4
