@@ -36,6 +36,7 @@
 	X(RX_UD_DROPPED,	"rx_ud_dropped") /* no receive WQE, or too short */ \
 	X(RX_CNP,		"rp_cnp_handled")				\
 	X(RX_CE,		"np_ecn_marked_roce_packets")			\
+	X(TX_CNP,		"np_cnp_sent")					\
 	X(REQ_SENT,		"requests_sent")	/* WQEs taken */	\
 	X(RDMA_WRITES,		"rx_write_requests")				\
 	X(RDMA_READS,		"rx_read_requests")				\

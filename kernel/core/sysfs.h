@@ -14,17 +14,16 @@ static inline struct tern_dev *tern_dev_of(struct device *device)
 }
 
 /* For the device_group of each transport. */
-#define TERN_DEV_ATTRS			\
-	&tern_attr_board_id.attr,	\
-	&tern_attr_hca_type.attr,	\
-	&tern_attr_hw_rev.attr,		\
+#define TERN_DEV_ATTRS				\
+	&tern_attr_board_id.attr,		\
+	&tern_attr_congestion_control.attr,	\
+	&tern_attr_hca_type.attr,		\
+	&tern_attr_hw_rev.attr,			\
 	&tern_attr_peer_timeout.attr
 extern struct device_attribute tern_attr_board_id;
+extern struct device_attribute tern_attr_congestion_control;
 extern struct device_attribute tern_attr_hca_type;
 extern struct device_attribute tern_attr_hw_rev;
 extern struct device_attribute tern_attr_peer_timeout;
-
-/* For the device_group of a transport that has congestion_show and congestion_set. */
-extern struct device_attribute tern_attr_congestion_control;
 
 #endif

@@ -70,7 +70,6 @@ static int iw_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_g
 
 static struct attribute *iw_dev_attrs[] = {
 	TERN_DEV_ATTRS,
-	&tern_attr_congestion_control.attr,
 	NULL
 };
 

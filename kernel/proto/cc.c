@@ -5,15 +5,10 @@
  */
 #include "cc.h"
 
-extern const struct cc_ops cc_aimd, cc_bbr, cc_dcqcn, cc_delay, cc_hybrid;
+#define CC_ROW(name)	&cc_##name,
 
 const struct cc_ops *const cc_all[] = {
-	&cc_aimd,
-	&cc_hybrid,
-	&cc_dcqcn,
-	&cc_delay,
-	&cc_bbr,
-	NULL,
+	CC_ALL(CC_ROW) NULL,
 };
 
 const struct cc_params cc_default_params = {
@@ -49,9 +44,9 @@ void cc_init(struct cc *cc, struct rc_window *w, const struct cc_ops *ops,
 }
 
 /*
- * The shortest of this period and of the one before. Within a period the path may become longer, and
- * what is taken for a queue then is none: the window is too small for as long. A queue that is never
- * empty for two of them is taken for the path.
+ * The shortest of this period and of the one before. If the path becomes longer, that is taken for
+ * a queue until then, and the window is too small. A queue that is never empty in two of them is
+ * taken for the path.
  */
 static void note_base(struct cc *cc, u64 now_ns, u64 rtt_ns)
 {
@@ -66,10 +61,10 @@ static void note_base(struct cc *cc, u64 now_ns, u64 rtt_ns)
 		cc->base_ns = cc->next_base_ns;
 }
 
-void cc_measured(struct cc *cc, u64 now_ns, u64 rtt_ns, u64 smooth_ns)
+void cc_measured(struct cc *cc, u64 now_ns, u64 rtt_ns)
 {
 	note_base(cc, now_ns, rtt_ns);
-	cc->smooth_ns = smooth_ns;
+	cc->smooth_ns = cc->smooth_ns ? cc->smooth_ns - cc->smooth_ns / 8 + rtt_ns / 8 : rtt_ns;
 	cc->rtt_ns = rtt_ns;
 	cc->rtt_pkts = cc->acked_pkts - cc->timed_from;
 }
@@ -77,7 +72,7 @@ void cc_measured(struct cc *cc, u64 now_ns, u64 rtt_ns, u64 smooth_ns)
 void cc_end_round(struct cc *cc, struct rc_window *w, u64 now_ns, u32 psn_max)
 {
 	struct cc_round r = {
-		.now_ns = now_ns,
+		.now_ns = cc_time(cc, now_ns),
 		.rtt_ns = cc->rtt_ns,
 		.rtt_pkts = cc->rtt_pkts,
 		.acked_pkts = cc->acked_pkts - cc->round_from,

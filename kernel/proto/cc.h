@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Congestion control of a requester: how many packets may be under way, and how fast they leave.
- * A controller is a file with a struct cc_ops, and a row in cc.c. It is told about each round, which
- * is the time in which all comes through that was under way when it began, and about losses, marks
- * and silence. It sets the window and, if it wants to, a rate for the pacer.
+ * A controller is a file with a struct cc_ops, and its name in CC_ALL. It is told about rounds,
+ * losses, marks and silence. A round is the time in which all comes through that was under way when
+ * it began. A controller sets the window and, if it wants to, a rate for the pacer.
  *
  * An acknowledge alone calls no controller. A window that never changes has none: it is of a path
  * without a network.
@@ -13,7 +13,6 @@
 #ifndef TERN_PROTO_CC_H
 #define TERN_PROTO_CC_H
 
-#include "psn.h"
 #include "rc_window.h"
 
 #ifdef __cplusplus
@@ -49,10 +48,12 @@ struct cc {
 	const struct cc_params *params;
 	u32 kbps;		/* the controller's: packets leave no faster. 0: no limit */
 	u32 pkt_bytes;		/* of a packet of full size, with headers */
-	u64 smooth_ns;		/* smoothed round trip; 0: not known */
+	u64 smooth_ns;		/* smoothed round trip (RFC 6298 2); 0: not known */
+	bool reorders;		/* packets of this path come late, too */
 	u64 base_ns;		/* the shortest round trip of the last minutes; 0: not known */
 	u64 state[CC_STATE_WORDS];	/* the controller's own */
 	/* the rest is cc.c's */
+	u64 now_ns;		/* the latest of all times: some are as old as a tick */
 	u64 next_base_ns;	/* the shortest since base_from_ns; 0: none */
 	u64 base_from_ns;
 	u64 rtt_ns;		/* of this round */
@@ -95,7 +96,7 @@ void cc_init(struct cc *cc, struct rc_window *w, const struct cc_ops *ops,
 	     const struct cc_params *params, u32 psn, u32 pmtu);
 
 /* A round trip was measured. now_ns and rtt_ns are exact. */
-void cc_measured(struct cc *cc, u64 now_ns, u64 rtt_ns, u64 smooth_ns);
+void cc_measured(struct cc *cc, u64 now_ns, u64 rtt_ns);
 
 /* All that was under way is acknowledged; psn_max: the next round ends there. */
 void cc_end_round(struct cc *cc, struct rc_window *w, u64 now_ns, u32 psn_max);
@@ -131,13 +132,27 @@ static inline void cc_restart(struct cc *cc, struct rc_window *w)
 		cc->ops->restart(cc, w);
 }
 
+/* Time does not go back. */
+static inline u64 cc_time(struct cc *cc, u64 now_ns)
+{
+	if (now_ns > cc->now_ns)
+		cc->now_ns = now_ns;
+	return cc->now_ns;
+}
+
 static inline void cc_marked(struct cc *cc, struct rc_window *w, u64 now_ns)
 {
 	if (!rc_window_is_fixed(w) && cc->ops->marked)
-		cc->ops->marked(cc, w, now_ns);
+		cc->ops->marked(cc, w, cc_time(cc, now_ns));
 }
 
 /* ---- for controllers ---- */
+
+/* X(name) for each, the default first; each defines its CC_OPS(name). */
+#define CC_ALL(X)		X(hybrid) X(aimd) X(dcqcn) X(delay) X(bbr)
+#define CC_OPS(name)		const struct cc_ops cc_##name
+#define CC_DECLARE(name)	extern CC_OPS(name);
+CC_ALL(CC_DECLARE)
 
 /* Bytes that take so long, as a rate; not below CC_LEAST_KBPS. ns: more than 0. */
 static inline u32 cc_kbps(u64 bytes, u64 ns)

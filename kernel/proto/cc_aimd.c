@@ -21,7 +21,7 @@ static void aimd_restart(struct cc *cc, struct rc_window *w)
 	rc_window_restart(w);
 }
 
-const struct cc_ops cc_aimd = {
+CC_OPS(aimd) = {
 	.name = "aimd",
 	.round = aimd_round,
 	.lost = aimd_lost,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A model of the path, after BBR (N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM
- * Queue 14, 2016): what is delivered in a round trip at most is its rate, the shortest round trip its
- * length. Packets leave at that rate, some rounds a little faster to see whether there is more, and
- * twice as many are under way as the path holds. A loss means nothing.
+ * A model of the path, after BBR (N. Cardwell et al., BBR: Congestion-Based Congestion Control,
+ * ACM Queue 14, 2016): the most that is delivered in a round trip is its rate, the shortest round
+ * trip its length. Packets leave at that rate, in some rounds a little faster to see whether there
+ * is more, and twice as many are under way as the path holds. A loss means nothing.
  */
 #include "cc.h"
 
-#define BBR_PHASES		8	/* rounds of a cycle: faster, slower, the others at the rate */
+#define BBR_PHASES		8	/* rounds of a cycle: faster, slower, the others as it is */
 #define BBR_FILTER_ROUNDS	10	/* over which the highest rate counts */
 #define BBR_FLAT_ROUNDS		3	/* without a quarter more: the path is full */
 #define BBR_LEAST_PKTS		4
@@ -29,7 +29,7 @@ struct bbr {
 
 static_assert(sizeof(struct bbr) <= CC_STATE_WORDS * sizeof(u64));
 
-static struct bbr *state(struct cc *cc)
+static struct bbr *bbr_state(struct cc *cc)
 {
 	return (struct bbr *)cc->state;
 }
@@ -77,7 +77,7 @@ static void look_for_end(struct bbr *b, struct rc_window *w)
 	}
 }
 
-/* Packets of full size in so many times what the path holds. */
+/* Packets of full size in a multiple of what the path holds. */
 static u32 held_pkts(const struct cc *cc, const struct bbr *b, u32 times)
 {
 	u64 bytes = b->length_ns / 1000 * rate_of(b) / 8000;
@@ -86,7 +86,7 @@ static u32 held_pkts(const struct cc *cc, const struct bbr *b, u32 times)
 	return pkts < (1u << 22) ? (u32)pkts : 1u << 22;
 }
 
-static void steer(struct cc *cc, struct rc_window *w, struct bbr *b)
+static void steer_path(struct cc *cc, struct rc_window *w, struct bbr *b)
 {
 	u32 pkts = b->measures ? BBR_LEAST_PKTS : held_pkts(cc, b, BBR_TIMES);
 	u32 kbps = rate_of(b);
@@ -105,7 +105,7 @@ static void steer(struct cc *cc, struct rc_window *w, struct bbr *b)
 
 static void bbr_round(struct cc *cc, struct rc_window *w, const struct cc_round *r)
 {
-	struct bbr *b = state(cc);
+	struct bbr *b = bbr_state(cc);
 
 	if (!r->rtt_ns)
 		return;
@@ -116,7 +116,7 @@ static void bbr_round(struct cc *cc, struct rc_window *w, const struct cc_round 
 	if (!b->full)
 		return;
 	b->measures = r->now_ns - b->length_from_ns > BBR_LENGTH_NS;
-	steer(cc, w, b);
+	steer_path(cc, w, b);
 }
 
 static void bbr_lost(struct cc *cc, struct rc_window *w)
@@ -128,7 +128,7 @@ static void bbr_restart(struct cc *cc, struct rc_window *w)
 	w->pkts = 1;
 }
 
-const struct cc_ops cc_bbr = {
+CC_OPS(bbr) = {
 	.name = "bbr",
 	.round = bbr_round,
 	.lost = bbr_lost,

@@ -30,14 +30,14 @@ struct dcqcn {
 
 static_assert(sizeof(struct dcqcn) <= CC_STATE_WORDS * sizeof(u64));
 
-static struct dcqcn *state(struct cc *cc)
+static struct dcqcn *dcqcn_state(struct cc *cc)
 {
 	return (struct dcqcn *)cc->state;
 }
 
 static void dcqcn_init(struct cc *cc, struct rc_window *w)
 {
-	state(cc)->alpha = DCQCN_ONE;
+	dcqcn_state(cc)->alpha = DCQCN_ONE;
 }
 
 static u32 g_of(u32 value, const struct cc_params *p)
@@ -64,7 +64,7 @@ static u32 sum_kbps(u32 a, u32 b)
 }
 
 /* One increase, by either of the two counters. */
-static void increase(struct cc *cc, struct dcqcn *d)
+static void increase_rate(struct cc *cc, struct dcqcn *d)
 {
 	const struct cc_params *p = cc->params;
 	u32 most = d->by_time > d->by_bytes ? d->by_time : d->by_bytes;
@@ -84,7 +84,7 @@ static void let_rate_rise(struct cc *cc, struct dcqcn *d, const struct cc_round 
 
 	for (i = 0; i < DCQCN_MOST && r->now_ns - d->rate_from_ns >= period; i++) {
 		d->by_time += d->by_time < 0xffff;
-		increase(cc, d);
+		increase_rate(cc, d);
 		d->rate_from_ns += period;
 	}
 	if (i == DCQCN_MOST)
@@ -92,14 +92,14 @@ static void let_rate_rise(struct cc *cc, struct dcqcn *d, const struct cc_round 
 	d->bytes += r->acked_pkts * cc->pkt_bytes;
 	for (; i < DCQCN_MOST && d->bytes >= bytes; i++) {
 		d->by_bytes += d->by_bytes < 0xffff;
-		increase(cc, d);
+		increase_rate(cc, d);
 		d->bytes -= bytes;
 	}
 }
 
 static void dcqcn_round(struct cc *cc, struct rc_window *w, const struct cc_round *r)
 {
-	struct dcqcn *d = state(cc);
+	struct dcqcn *d = dcqcn_state(cc);
 
 	if (r->rtt_ns)
 		d->delivered_kbps = cc_kbps((u64)r->rtt_pkts * cc->pkt_bytes, r->rtt_ns);
@@ -115,7 +115,7 @@ static void dcqcn_round(struct cc *cc, struct rc_window *w, const struct cc_roun
 
 static void dcqcn_marked(struct cc *cc, struct rc_window *w, u64 now_ns)
 {
-	struct dcqcn *d = state(cc);
+	struct dcqcn *d = dcqcn_state(cc);
 	u32 cut;
 
 	if (!cc->kbps) {
@@ -148,7 +148,7 @@ static void dcqcn_restart(struct cc *cc, struct rc_window *w)
 	rc_window_restart(w);
 }
 
-const struct cc_ops cc_dcqcn = {
+CC_OPS(dcqcn) = {
 	.name = "dcqcn",
 	.marks = true,
 	.init = dcqcn_init,

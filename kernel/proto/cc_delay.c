@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A law of delay, after Swift (G. Kumar et al., Swift: Delay is Simple and Effective for Congestion
- * Control in the Datacenter, SIGCOMM 2020, 3): a round trip below the target adds a packet, one above
- * takes a part of the window, in proportion to the excess. A small window has a longer target, so
- * that flows of a crowd converge and do not all leave at once.
+ * A law of delay, after Swift (G. Kumar et al., Swift: Delay is Simple and Effective for
+ * Congestion Control in the Datacenter, SIGCOMM 2020, 3): a round trip below the target adds a
+ * packet, one above takes a part of the window, in proportion to the excess. A small window has a
+ * longer target, so that flows of a crowd converge and do not all leave at once.
  *
  * The target is the shortest round trip and a share for the queue. Beside flows that fill the queue
  * nothing is left for this one.
@@ -29,17 +29,17 @@ struct delay {
 
 static_assert(sizeof(struct delay) <= CC_STATE_WORDS * sizeof(u64));
 
-static struct delay *state(struct cc *cc)
+static struct delay *delay_state(struct cc *cc)
 {
 	return (struct delay *)cc->state;
 }
 
-static u32 window(const struct rc_window *w, const struct delay *d)
+static u32 delay_window(const struct rc_window *w, const struct delay *d)
 {
 	return w->pkts < w->threshold || !d->pkts_256 ? w->pkts * 256 : d->pkts_256;
 }
 
-static u32 root(u32 n)
+static u32 square_root(u32 n)
 {
 	u32 r = 0, bit;
 
@@ -52,7 +52,7 @@ static u32 root(u32 n)
 static u64 target_ns(const struct cc *cc, u32 pkts_256)
 {
 	u64 queue = cc->base_ns / DELAY_QUEUE_PART;
-	u64 spread = 16ull * DELAY_SPREAD_NS / (root(pkts_256) + 1);
+	u64 spread = 16ull * DELAY_SPREAD_NS / (square_root(pkts_256) + 1);
 
 	if (queue < DELAY_QUEUE_NS)
 		queue = DELAY_QUEUE_NS;
@@ -62,16 +62,16 @@ static u64 target_ns(const struct cc *cc, u32 pkts_256)
 
 static void cut_to(struct cc *cc, struct rc_window *w, u32 pkts_256)
 {
-	struct delay *d = state(cc);
+	struct delay *d = delay_state(cc);
 
 	d->pkts_256 = cc_set_window(cc, w, pkts_256);
 	w->threshold = w->pkts;
 }
 
 /* Once a round. */
-static void follow(struct cc *cc, struct rc_window *w, u32 pkts_256, u64 target)
+static void follow_delay(struct cc *cc, struct rc_window *w, u32 pkts_256, u64 target)
 {
-	struct delay *d = state(cc);
+	struct delay *d = delay_state(cc);
 	u64 cut = pkts_256 * (d->rtt_ns - target) / d->rtt_ns * DELAY_BETA / DELAY_BETA_OF;
 
 	cut_to(cc, w, pkts_256 - (u32)(cut < pkts_256 / 2 ? cut : pkts_256 / 2));
@@ -79,15 +79,15 @@ static void follow(struct cc *cc, struct rc_window *w, u32 pkts_256, u64 target)
 
 static void delay_round(struct cc *cc, struct rc_window *w, const struct cc_round *r)
 {
-	struct delay *d = state(cc);
-	u32 pkts = window(w, d);
+	struct delay *d = delay_state(cc);
+	u32 pkts = delay_window(w, d);
 	u64 target = target_ns(cc, pkts);
 
 	if (!r->rtt_ns)
 		return;
 	d->rtt_ns = r->rtt_ns;
 	if (d->rtt_ns > target)
-		follow(cc, w, pkts, target);
+		follow_delay(cc, w, pkts, target);
 	else if (r->limited && w->pkts >= w->threshold)
 		d->pkts_256 = cc_set_window(cc, w, pkts >= 256 ? pkts + 256 :
 								 pkts + pkts / DELAY_STEP + 1);
@@ -96,7 +96,7 @@ static void delay_round(struct cc *cc, struct rc_window *w, const struct cc_roun
 /* Without a queue a loss is none of a queue that is full. */
 static void delay_lost(struct cc *cc, struct rc_window *w)
 {
-	u32 pkts = window(w, state(cc));
+	u32 pkts = delay_window(w, delay_state(cc));
 
 	if (cc->smooth_ns > target_ns(cc, pkts))
 		cut_to(cc, w, pkts / 2);
@@ -104,12 +104,12 @@ static void delay_lost(struct cc *cc, struct rc_window *w)
 
 static void delay_restart(struct cc *cc, struct rc_window *w)
 {
-	u32 pkts = window(w, state(cc));
+	u32 pkts = delay_window(w, delay_state(cc));
 
 	cut_to(cc, w, pkts < 256 ? pkts / 2 : 256);
 }
 
-const struct cc_ops cc_delay = {
+CC_OPS(delay) = {
 	.name = "delay",
 	.round = delay_round,
 	.lost = delay_lost,

@@ -58,9 +58,12 @@ static bool count_retry(struct rc_req *q, u64 now_ns)
 /* All that is lost of one window is one sign of too much under way (RFC 5681 3.1). */
 static void cut_window(struct rc_req *q)
 {
-	cc_sent_again(&q->cc, 1);
+	/* Of a hole each packet is counted when it goes again. */
+	if (!q->resend.hole)
+		cc_sent_again(&q->cc, 1);
 	if (q->resend.cut)
 		return;
+	q->cc.reorders = q->resend.reorders;
 	cc_lost(&q->cc, &q->window);
 	rc_req_steer(q);
 	q->resend.cut = true;
@@ -103,20 +106,31 @@ static void restart_window(struct rc_req *q)
 	rc_req_steer(q);
 }
 
+/* The answer to what is timed has come. */
+static void end_timing(struct rc_req *q, u64 now_ns)
+{
+	u64 took = now_ns > q->rtt.sent_ns ? now_ns - q->rtt.sent_ns : 0;
+
+	/* Sooner than any before: to what was sent first, which came late. */
+	if (q->rtt.again && took < q->cc.base_ns) {
+		rtt_forget(&q->rtt);
+		return;
+	}
+	/* Only a measured time shows that the wait is long enough (RFC 6298 5.7). */
+	q->resend.backoff = 0;
+	rtt_end(&q->rtt, now_ns);
+	if (took)
+		cc_measured(&q->cc, now_ns, took);
+}
+
 /* What the congestion controller hears of progress. */
-static void control(struct rc_req *q, u64 now_ns, u32 npkts)
+static void control_rate(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	u32 least;
 
 	cc_acked(&q->cc, &q->window, npkts, q->pacer.until_ns);
-	if (rtt_is_answer(&q->rtt, q->psn_una)) {
-		u64 took = rtt_end(&q->rtt, now_ns);
-
-		/* Only a time that is measured shows that the wait is long enough (RFC 6298 5.7). */
-		q->resend.backoff = 0;
-		if (took)
-			cc_measured(&q->cc, now_ns, took, q->rtt.smooth_ns);
-	}
+	if (rtt_is_answer(&q->rtt, q->psn_una))
+		end_timing(q, now_ns);
 	if (psn_before(q->psn_una, q->cc.round_psn))
 		return;
 	least = psn_add(q->psn_una, rc_req_rtt_pkts(q));
@@ -130,7 +144,7 @@ static void note_progress(struct rc_req *q, u64 now_ns, u32 npkts)
 	bool more_lost = q->resend.any && note_lost_progress(q);
 
 	if (!rc_window_is_fixed(&q->window))
-		control(q, now_ns, npkts);
+		control_rate(q, now_ns, npkts);
 	rc_timer_heard(q, now_ns);
 	q->retry_left = q->cfg.retry_cnt;
 	q->rnr_left = q->cfg.rnr_retry;

@@ -304,10 +304,12 @@ static void sent_again(struct rc_req *q, u64 now_ns, const struct run *run, u32 
 	/* All that goes again to a peer that drops was not lost, nor was a probe. */
 	if (q->resend.hole && q->resend.gap != RC_GAP_NONE)
 		cc_sent_again(&q->cc, n);
-	/* The peer has said that it has not come, and it is sent again the first time. */
+	/* The peer has said that it has not come, and packets of this path do not come late. */
 	if ((q->resend.gap == RC_GAP_OF_PEER || q->resend.learns) && !q->resend.probes &&
-	    run->psn == q->psn_una && rc_req_is_timed(q))
+	    !q->resend.reorders && run->psn == q->psn_una && rc_req_is_timed(q)) {
 		begin_timing(q, run->psn, now_ns);
+		q->rtt.again = true;
+	}
 	rc_resend_sent(q, now_ns, end_psn);
 }
 
@@ -427,6 +429,7 @@ void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate)
 void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
 {
 	q->window = *window;
+	q->cc.round_psn = q->psn_una;
 	rc_req_steer(q);
 }
 

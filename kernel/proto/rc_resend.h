@@ -21,8 +21,8 @@
  *
  * If what was sent again has no answer in the usual time (rtt_late_ns()), one packet goes again to
  * find out, at doubled distances, RC_MAX_PROBES times; then only the ACK timer helps (rc_timer.h).
- * The distance stays as it is until an answer was timed: else a path that has become slower would be
- * probed for each packet, and never timed (RFC 6298 5).
+ * The distance stays as it is until an answer was timed: else a path that has become slower would
+ * be probed for each packet, and never timed (RFC 6298 5).
  * The end of what is under way is probed for likewise. There is no probe without a timer, without
  * retries, or on a path that is not timed.
  */

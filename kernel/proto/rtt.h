@@ -3,7 +3,7 @@
  * How long a path and a peer take to answer: smoothed, and its variation (RFC 6298 2). One packet
  * is timed at a time, from when it is sent until what it asks for comes. One that is sent again is
  * not timed, as the answer may be to either (RFC 6298 3), except before any answer was, and if the
- * peer has said that it has not come.
+ * peer has said that it is missing. Then one that is new has no answer before that one has.
  *
  * Times are nanoseconds of one monotonic clock, exact ones, and never 0.
  */
@@ -22,6 +22,7 @@ struct rtt {
 	u64 sent_ns;		/* of the packet that is timed; 0: none is */
 	u32 psn;		/* its own */
 	u32 done_psn;		/* of the last that was answered */
+	bool again;		/* it was sent before */
 };
 
 /* Is it time to time psn? Until an answer was timed, each; then one of `every` packets. */
@@ -34,6 +35,7 @@ static inline void rtt_begin(struct rtt *r, u32 psn, u64 now_ns)
 {
 	r->psn = psn;
 	r->sent_ns = now_ns;
+	r->again = false;
 }
 
 /* What is timed is sent again, or does not count. */
@@ -48,12 +50,13 @@ static inline bool rtt_is_answer(const struct rtt *r, u32 psn)
 	return r->sent_ns && psn_after(psn, r->psn);
 }
 
-/* The answer to what is timed has come. Returns the time it took; 0: none that was exact. */
-static inline u64 rtt_end(struct rtt *r, u64 now_ns)
+/* The answer to what is timed has come. */
+static inline void rtt_end(struct rtt *r, u64 now_ns)
 {
-	u64 took_ns = now_ns > r->sent_ns ? now_ns - r->sent_ns : 0, off;
+	u64 took_ns = now_ns - r->sent_ns, off;
 
-	if (took_ns) {
+	/* 0: no time that was exact. */
+	if (now_ns > r->sent_ns) {
 		u64 old = r->smooth_ns ? r->smooth_ns : took_ns;
 
 		off = took_ns > old ? took_ns - old : old - took_ns;
@@ -62,7 +65,6 @@ static inline u64 rtt_end(struct rtt *r, u64 now_ns)
 	}
 	r->sent_ns = 0;
 	r->done_psn = r->psn;
-	return took_ns;
 }
 
 /* An answer that takes longer is late (RFC 6298 2.3). 0: not known. */

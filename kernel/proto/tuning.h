@@ -78,8 +78,8 @@
 /* ---- congestion control (cc.h) ---- */
 
 /*
- * Nanoseconds: the shortest round trip of this time and of as much before it is taken for that of
- * the empty path. Linux' TCP takes 300 s for the same. Not measured.
+ * Nanoseconds: the shortest round trip of this time and of the same time before it is taken for
+ * that of the empty path. Linux' TCP takes 300 s. Not measured.
  */
 #define CC_BASE_NS		60000000000ull
 /* kbit/s: no controller sends slower, whatever is lost or marked. */
@@ -87,12 +87,12 @@
 /* kbit/s: and no rate is higher; what is faster has none. */
 #define CC_MOST_KBPS		2000000000u
 /*
- * Nanoseconds at the controller's rate: the burst. Shorter is better for queues, but a timer that is
- * later loses some of the rate.
+ * Nanoseconds at the controller's rate: the burst. Shorter is better for queues, but a timer that
+ * is later loses some of the rate.
  */
 #define CC_BURST_NS		100000
 
-/* Nanoseconds: no more than one CNP of a flow in so long (the DCQCN paper's N). */
+/* Nanoseconds from a CNP of a flow to the next, at least (the DCQCN paper's N). */
 #define CNP_INTERVAL_NS		50000
 
 /* ---- rate limits (pacer.h) ---- */

@@ -364,9 +364,10 @@ uint32_t RcFlow::send_run(const struct run &run, uint64_t position, bool to_sour
 void RcFlow::rx_mark(const Packet &p)
 {
 	stats.marked++;
-	if (p.k.op_flags & OPF_READ) {
-		req_.marked();
-	} else if ((p.k.op_flags & OPF_REQUEST) && cnp_is_due(&cnp_, net_.now_ns)) {
+	if (!(p.k.op_flags & OPF_REQUEST)) {
+		if (p.k.op_flags & OPF_READ)
+			req_.marked();
+	} else if (cnp_is_due(&cnp_, net_.now_ns)) {
 		Packet *cnp = get(!p.to_source);
 
 		cnp->k = {};

@@ -64,6 +64,56 @@ TEST(NetsimRc, GivesUpWhenNothingArrives)
 	EXPECT_LT(p.net.now_ns, 60000 * MS);
 }
 
+/* From 20 KiB on all is marked; the path is one of 100 us. */
+void run_marked(Pair &p, Flow &f, const char *control)
+{
+	p.net.control = cc_find(control);
+	p.run(1, 0.1);
+	EXPECT_EQ(f.stats.failed, false) << control;
+}
+
+TEST(NetsimRc, MarksAreAnsweredByCnpsAndKeepTheQueueShort)
+{
+	PortCfg marks = link(1, 50 * US);
+
+	marks.mark = {20 << 10, 20 << 10, 1};
+	for (const char *control : {"aimd", "hybrid", "dcqcn"}) {
+		Pair p(marks);
+		FlowCfg c = p.flow(Kind::WRITE);
+		bool takes = cc_find(control)->marks;
+
+		c.ect = takes;
+
+		Flow &f = p.net.add_flow(c);
+
+		run_marked(p, f, control);
+		EXPECT_EQ(f.stats.cnps > 0, takes) << control;
+		/* One in 50 us at most. */
+		EXPECT_LE(f.stats.cnps, 20000u) << control;
+		EXPECT_LE(f.stats.cnps, f.stats.marked) << control;
+		if (takes)
+			EXPECT_EQ(f.stats.resent, 0u) << control;
+	}
+}
+
+TEST(NetsimRc, MarkedResponsesTellTheRequesterWithoutCnps)
+{
+	PortCfg marks = link(1, 50 * US);
+
+	marks.mark = {20 << 10, 20 << 10, 1};
+
+	Pair p(marks);
+	FlowCfg c = p.flow(Kind::READ);
+
+	c.ect = true;
+
+	Flow &f = p.net.add_flow(c);
+
+	run_marked(p, f, "hybrid");
+	EXPECT_GT(f.stats.marked, 0u);
+	EXPECT_EQ(f.stats.cnps, 0u);
+}
+
 /* A flow of which one packet with payload is not what it was. */
 class Altered : public RcFlow {
 public:

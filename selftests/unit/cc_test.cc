@@ -33,8 +33,7 @@ public:
 		cc_begin_timing(&cc);
 		now += rtt_ns;
 		cc_acked(&cc, &w, pkts ? pkts : w.pkts, false);
-		smooth = smooth ? smooth - smooth / 8 + rtt_ns / 8 : rtt_ns;
-		cc_measured(&cc, now, rtt_ns, smooth);
+		cc_measured(&cc, now, rtt_ns);
 		cc_end_round(&cc, &w, now, 0);
 	}
 	void rounds(u32 n, u64 rtt_ns)
@@ -52,7 +51,7 @@ public:
 
 	struct cc cc;
 	rc_window w;
-	u64 now = 1000000000, smooth = 0;
+	u64 now = 1000000000;
 };
 
 std::vector<std::string> names()
@@ -238,12 +237,21 @@ TEST(CcHybrid, ManyLossesCountWithoutAQueue)
 	Sender s("hybrid");
 
 	s.rounds(10, kBase);
-	for (int i = 0; i < 20; i++) {
-		cc_sent_again(&s.cc, s.w.pkts / 10);
+	for (int i = 0; i < 50; i++) {
+		cc_sent_again(&s.cc, s.w.pkts / 14);
+		s.round(kBase);
+		cc_lost(&s.cc, &s.w);
+	}
+	EXPECT_LT(s.w.pkts, 100u);
+	EXPECT_GE(s.w.pkts, static_cast<u32>(RC_WINDOW_MIN) * 7 / 10);
+	// In a crowd it falls further.
+	for (int i = 0; i < 50; i++) {
+		cc_sent_again(&s.cc, s.w.pkts / 5 + 1);
 		s.round(kBase);
 		s.lose();
 	}
-	EXPECT_LT(s.w.pkts, 50u);
+	EXPECT_EQ(s.w.pkts, 1u);
+	EXPECT_GT(s.cc.kbps, 0u);
 }
 
 TEST(CcHybrid, MarksTakeMoreTheMoreRoundsHaveThem)
@@ -271,6 +279,7 @@ protected:
 
 	// The rate of a window in a round trip.
 	u32 rate(u32 pkts) const { return cc_kbps(u64{pkts} * (kPmtu + PACER_PKT_BYTES), kBase); }
+	// The next acknowledge comes; its time may be an older one.
 	void wait(u64 ns)
 	{
 		s.now += ns;
@@ -315,6 +324,18 @@ TEST_F(CcDcqcn, AlphaFallsWithTimeAndTheNextCutIsSmaller)
 	s.mark();
 	// (255/256)^400 = 0.21
 	EXPECT_NEAR(s.cc.kbps, before * (1 - 0.21 / 2), before * 0.01);
+}
+
+TEST_F(CcDcqcn, AnOlderTimeIsNoLongTime)
+{
+	u32 before;
+
+	s.rounds(10, kBase);
+	s.mark();
+	before = s.cc.kbps;
+	s.now -= 4000000;
+	wait(0);
+	EXPECT_EQ(s.cc.kbps, before);
 }
 
 TEST_F(CcDcqcn, BytesCountAsWellAsTime)

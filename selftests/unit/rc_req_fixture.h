@@ -37,6 +37,7 @@ protected:
 		cfg.pmtu = 256;
 		cfg.sq_psn = kPsn;
 		cfg.window = 16;
+		cfg.cc = cc_find("aimd");
 		cfg.ack_timeout.first_ns = kTimeout;
 		start();
 	}

@@ -349,4 +349,30 @@ TEST_F(RcReqRate, ExtremesDoNotOverflow)
 			}
 }
 
+// Of the program's and the congestion controller's.
+TEST_F(RcReqRate, TheLowerOfTwoRatesHolds)
+{
+	rc_window grows, fixed;
+
+	cfg.max_window = 100;
+	limit(10000, 0);
+	grows = rc_req_get_window(&q);
+	rc_window_init(&fixed, 100, 0);
+	q.cc.kbps = 4000;
+	rc_req_set_window(&q, &grows);
+	EXPECT_EQ(q.pacer.kbps, 4000u);
+	rc_req_set_window(&q, &fixed); // within the host there is no controller
+	EXPECT_EQ(q.pacer.kbps, 10000u);
+	rc_req_set_window(&q, &grows);
+	EXPECT_EQ(q.pacer.kbps, 4000u);
+	q.cc.kbps = 20000;
+	rc_req_set_window(&q, &grows);
+	EXPECT_EQ(q.pacer.kbps, 10000u);
+	q.cc.kbps = 4000;
+	rc_req_set_window(&q, &grows);
+	cfg.rate.kbps = 1000;
+	rc_req_set_rate(&q, &cfg.rate);
+	EXPECT_EQ(q.pacer.kbps, 1000u);
+}
+
 } // namespace

@@ -159,7 +159,6 @@ protected:
 	{
 		cfg.window = 32;
 		cfg.max_window = 100;
-		cfg.cc = cc_find("aimd");
 		start();
 	}
 

@@ -3,6 +3,7 @@
  * Packets of runs into a QP's batch, and the batch to the stack. Which run comes next is
  * the engines' and carry.c's, what a packet looks like is wire/build.c's.
  */
+#include "core/stats.h"
 #include "mem/sgl.h"
 #include "mem/span.h"
 #include "proto/rc_ack.h"
@@ -133,4 +134,16 @@ bool roce_batch_ack(struct roce_qp *qp)
 not_now:
 	rc_resp_unsend_ack(&qp->resp);
 	return false;
+}
+
+void roce_batch_cnp(struct roce_qp *qp)
+{
+	struct pkt k = {};
+
+	cnp_fill(&k, qp->base.attr.dest_qp_num, PKEY_DEFAULT);
+	if ((!roce_tx_fits(&qp->tx, &k) && !roce_batch_send(qp)) ||
+	    !roce_tx_begin(&qp->tx, &qp->path, &k))
+		return;
+	roce_tx_end(&qp->tx, &qp->path, &k);
+	tern_qp_count(&qp->base, TERN_CNT_TX_CNP);
 }

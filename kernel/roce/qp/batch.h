@@ -41,5 +41,7 @@ int roce_batch_run(struct roce_qp *qp, const struct run *run, const struct roce_
 		   u32 *sent);
 /* The same for the ACK that rc_resp_owes_ack_only(). False: as -EAGAIN, and it is still owed. */
 bool roce_batch_ack(struct roce_qp *qp);
+/* A CNP, if there is room and memory for it now. If not, another mark will ask for one. */
+void roce_batch_cnp(struct roce_qp *qp);
 
 #endif

@@ -12,6 +12,7 @@
 #include "roce/qp/req.h"
 #include "roce/qp/resp.h"
 #include "roce/qp/drop.h"
+#include "roce/qp/time.h"
 #include "roce/qp/ud_recv.h"
 #include "uncleared.h"
 
@@ -23,7 +24,9 @@ static __always_inline enum tern_drop drop_reason(const struct roce_qp *qp,
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR)
 		return TERN_DROP_STATE;
-	if ((k->opcode & BTH_SERVICE_MASK) != roce_service(qp))
+	if (unlikely(k->op_flags & OPF_CNP) ?
+		    !roce_has_requester(qp) :
+		    (k->opcode & BTH_SERVICE_MASK) != roce_service(qp))
 		return TERN_DROP_SERVICE;
 	if ((k->pkey & 0x7fff) != (PKEY_DEFAULT & 0x7fff))
 		return TERN_DROP_PKEY;
@@ -64,11 +67,29 @@ static __always_inline void take_request(struct roce_qp *qp, const struct roce_r
 		roce_ud_rx(qp, rx);
 }
 
+/*
+ * The sender hears of it by a CNP: a requester always, a responder never. How many responses are
+ * under way is decided by the requester that they come to.
+ */
+static void take_mark(struct roce_qp *qp, const struct pkt *k)
+{
+	if (k->op_flags & OPF_REQUEST)
+		qp->cnp_due |= cnp_is_due(&qp->cnp, roce_now(qp));
+	else if (k->op_flags & OPF_READ)
+		roce_req_slow_down(qp);
+}
+
 void roce_dispatch(struct roce_qp *qp, const struct roce_rx *rx)
 {
 	if (!is_taken(qp, rx))
 		return;
 	if (roce_is_connected(qp)) {
+		if (unlikely(rx->k.op_flags & OPF_CNP)) {
+			roce_req_slow_down(qp);
+			return;
+		}
+		if (!roce_rx_is_local(rx) && unlikely(roce_skb_is_marked(rx->skb)))
+			take_mark(qp, &rx->k);
 		if (!(rx->k.op_flags & OPF_REQUEST)) {
 			roce_req_rx(qp, rx);
 			return;

@@ -4,6 +4,7 @@
  * verbs/ has checked that the transition is legal and the attributes are within limits.
  */
 #include <linux/mm.h>
+#include <net/inet_ecn.h>
 
 #include "charged.h"
 #include "core/fault.h"
@@ -20,6 +21,7 @@
 #include "roce/qp/time.h"
 #include "roce/qp/way.h"
 #include "roce/qp/window.h"
+#include "roce/wire/net.h"
 
 /*
  * The ACK timer may expire between one and four times its nominal value (IBTA
@@ -98,6 +100,8 @@ static void start_responder(struct roce_qp *qp)
 	rc_resp_init(&qp->resp, qp->res, &cfg);
 	qp->flushed = 0;
 	ack_hold_init(&qp->hold);
+	qp->cnp = (struct cnp){};
+	qp->cnp_due = false;
 	qp->resp_ready = true;
 }
 
@@ -112,6 +116,7 @@ static struct pacer_rate rate_of(const struct roce_qp *qp)
 static void start_requester(struct roce_qp *qp)
 {
 	const struct ib_qp_attr *attr = &qp->base.attr;
+	const struct roce_dev *rd = to_roce_dev(qp->base.dev);
 	struct rc_req_cfg cfg = {
 		.service = roce_service(qp),
 		.retry_cnt = attr->retry_cnt,
@@ -124,6 +129,8 @@ static void start_requester(struct roce_qp *qp)
 		.window = ROCE_WINDOW_PKTS,
 		.max_window = roce_window_max(ib_mtu_enum_to_int(attr->path_mtu), false),
 		.ack_timeout = ack_timeout(qp),
+		.cc = READ_ONCE(rd->cc),
+		.cc_params = &rd->cc_params,
 		.rate = rate_of(qp),
 		.clock_ns = TICK_NSEC,
 		.ahead_pkts = ROCE_AHEAD_PKTS,
@@ -228,6 +235,17 @@ static bool has_path(const struct roce_qp *qp, const struct change *change)
 	return (change->mask & IB_QP_AV) && roce_is_connected(qp);
 }
 
+/*
+ * Queues on the way may mark instead of dropping, if the controller knows what to do then, and the
+ * program has set no ECN bits itself. A GRH has none.
+ */
+static void allow_marks(const struct roce_qp *qp, struct roce_path *path)
+{
+	if (READ_ONCE(to_roce_dev(qp->base.dev)->cc)->marks &&
+	    path->network != RDMA_NETWORK_ROCE_V1 && !(path->tclass & INET_ECN_MASK))
+		path->tclass |= INET_ECN_ECT_0;
+}
+
 static int prepare_change(struct roce_qp *qp, struct change *change)
 {
 	const struct tern_qp *base = &qp->base;
@@ -241,6 +259,7 @@ static int prepare_change(struct roce_qp *qp, struct change *change)
 		ret = roce_path_init(base->dev, &change->path, &attr->ah_attr, base->qpn, dqpn);
 		if (ret)
 			return ret;
+		allow_marks(qp, &change->path);
 	}
 	if (change->mask & IB_QP_MAX_DEST_RD_ATOMIC) {
 		change->res = alloc_res(attr->max_dest_rd_atomic);

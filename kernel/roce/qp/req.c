@@ -200,6 +200,16 @@ void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx)
 	}
 }
 
+void roce_req_slow_down(struct roce_qp *qp)
+{
+	u32 window = rc_req_window_pkts(&qp->req);
+
+	if (!roce_req_may_send(qp))
+		return;
+	rc_req_cnp(&qp->req, roce_now(qp));
+	note_event(qp, RC_EV_NONE, window);
+}
+
 void roce_req_missing(struct roce_qp *qp, bool kept, u32 psn)
 {
 	u32 window = rc_req_window_pkts(&qp->req);

@@ -49,6 +49,8 @@ enum roce_step roce_req_next(struct roce_qp *qp, u32 *budget, struct run *run);
 void roce_req_rx(struct roce_qp *qp, const struct roce_rx *rx);
 /* The answers at hand are worked through: ask for the missing ones. kept, psn: rc_req_missing(). */
 void roce_req_missing(struct roce_qp *qp, bool kept, u32 psn);
+/* A CNP came, or a response with a mark. */
+void roce_req_slow_down(struct roce_qp *qp);
 /* The timer has come, or an earlier time. */
 void roce_req_timer(struct roce_qp *qp);
 /* Complete what is over. ROCE_MORE: not all of it yet; flush nothing behind it. */

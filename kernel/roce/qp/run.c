@@ -43,6 +43,11 @@ static bool run_connected(struct roce_qp *qp, u32 *budget, bool *unreaped)
 	u32 last = ROCE_BUDGET_SOFTIRQ;
 	bool ack_waits, more;
 
+	if (unlikely(qp->cnp_due)) {
+		qp->cnp_due = false;
+		if (qp->base.state != IB_QPS_ERR)
+			roce_batch_cnp(qp);
+	}
 	more = roce_carry_answers(qp, qp->base.state == IB_QPS_ERR ? &last : budget) == ROCE_MORE;
 	ack_waits = ack_hold_waits(&qp->hold);
 	more |= roce_carry_requests(qp, budget) == ROCE_MORE;

@@ -13,6 +13,7 @@
 
 #include "core/qp.h"
 #include "proto/ack_hold.h"
+#include "proto/cnp.h"
 #include "proto/opcode.h"
 #include "proto/pacer.h"
 #include "proto/rc_req.h"
@@ -60,6 +61,8 @@ struct roce_qp {
 	struct rc_req req;
 	struct rc_resp resp;
 	struct ack_hold hold;
+	struct cnp cnp;
+	bool cnp_due;			/* this run sends one */
 	struct rc_res *res;
 	bool req_ready;			/* RTS reached since RESET */
 	bool window_cut;		/* the requester's limit is that for a netdev that cuts */

@@ -29,6 +29,8 @@ int roce_dev_start(struct tern_dev *dev)
 	rd->dev = dev;
 	rd->rn = rn;
 	rd->local = true;
+	rd->cc = cc_all[0];
+	rd->cc_params = cc_default_params;
 	roce_gate_init(&rd->gate, dev->netdev);
 	roce_mcast_dev_init(rd);
 

@@ -19,6 +19,7 @@
 #include <linux/spinlock.h>
 
 #include "core/device.h"
+#include "proto/cc.h"
 #include "roce/wire/gate.h"
 
 struct socket;
@@ -43,6 +44,8 @@ struct roce_dev {
 	struct roce_net *rn;
 	struct hlist_head gids;		/* its entries of rn->gids, RCU, under rn->table_lock */
 	bool local;			/* switch: may go without packets what stays in the host? */
+	const struct cc_ops *cc;	/* of QPs from now on; READ_ONCE() */
+	struct cc_params cc_params;	/* of all QPs; likewise */
 
 	struct roce_gate gate;
 

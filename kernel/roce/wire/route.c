@@ -5,6 +5,7 @@
  * what is for this host goes by `lo`. RoCEv1's is in ether.c.
  */
 #include <net/inet_dscp.h>
+#include <net/inet_ecn.h>
 #include <net/ip6_fib.h>
 #include <net/ip6_route.h>
 #include <net/l3mdev.h>
@@ -58,7 +59,7 @@ static struct dst_entry *find_route6(struct roce_tx *tx, const struct roce_path 
 		.fl6_sport = path->src_port,
 		.fl6_dport = htons(ROCE_UDP_PORT),
 		.flowi6_proto = IPPROTO_UDP,
-		.flowlabel = ip6_make_flowinfo(path->tclass, path->flow_label),
+		.flowlabel = ip6_make_flowinfo(path->tclass & ~INET_ECN_MASK, path->flow_label),
 		.flowi6_oif = path->oif,
 	};
 	struct net *net = tx->dev->net;

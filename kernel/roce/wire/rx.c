@@ -10,7 +10,6 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
-#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
@@ -63,18 +62,6 @@ static __always_inline bool trim_packet(struct sk_buff *skb)
 	return trim_datagram(skb);
 }
 
-static bool is_congestion_marked(const struct sk_buff *skb)
-{
-	switch (roce_skb_network(skb)) {
-	case RDMA_NETWORK_IPV4:
-		return INET_ECN_is_ce(ip_hdr(skb)->tos);
-	case RDMA_NETWORK_IPV6:
-		return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
-	default:
-		return false;	/* a GRH has no such bits */
-	}
-}
-
 static void note_malformed(struct tern_dev *dev)
 {
 	tern_count(dev, TERN_CNT_RX_MALFORMED);
@@ -92,7 +79,7 @@ static __always_inline void count_packet(struct tern_stats __percpu *stats,
 {
 	tern_stats_add(stats, TERN_CNT_RX_PKTS, 1);
 	tern_stats_add(stats, TERN_CNT_RX_BYTES, rx->k.payload_bytes);
-	if (unlikely(is_congestion_marked(rx->skb)))
+	if (unlikely(roce_skb_is_marked(rx->skb)))
 		tern_stats_add(stats, TERN_CNT_RX_CE, 1);
 	if (unlikely(rx->k.op_flags & OPF_CNP))
 		tern_stats_add(stats, TERN_CNT_RX_CNP, 1);
@@ -112,8 +99,6 @@ static __always_inline void deliver_packet(struct roce_net *rn, const struct roc
 	if (likely(!to->mcast))
 		qp = tern_qp_lookup(rx->dev, rx->k.dqpn);
 	count_packet(qp ? READ_ONCE(qp->stats) : rx->dev->stats, rx);
-	if (unlikely(rx->k.op_flags & OPF_CNP))
-		goto drop;
 	/* the multicast QPN goes with a multicast address, and only with that */
 	if (unlikely(to->mcast != (rx->k.dqpn == QPN_MCAST))) {
 		note_no_qp(rx);

@@ -9,6 +9,7 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/skbuff.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 
 #include "proto/pkt.h"
@@ -74,6 +75,19 @@ static inline enum rdma_network_type roce_skb_network(const struct sk_buff *skb)
 	if (roce_skb_is_ipv6(skb))
 		return RDMA_NETWORK_IPV6;
 	return roce_skb_is_frame(skb) ? RDMA_NETWORK_ROCE_V1 : RDMA_NETWORK_IPV4;
+}
+
+/* Was it marked on its way: the path has a queue that grows (RFC 3168 5)? */
+static inline bool roce_skb_is_marked(const struct sk_buff *skb)
+{
+	switch (roce_skb_network(skb)) {
+	case RDMA_NETWORK_IPV4:
+		return INET_ECN_is_ce(ip_hdr(skb)->tos);
+	case RDMA_NETWORK_IPV6:
+		return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+	default:
+		return false;	/* a GRH has no such bits */
+	}
 }
 
 /*

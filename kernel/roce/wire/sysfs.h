@@ -7,7 +7,13 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "core/device.h"
+
 /* The attributes of a RoCE device. */
 extern const struct ib_device_ops roce_dev_ops;
+
+/* The transport's operations (core/transport.h). The controllers are those of proto/cc.h. */
+void roce_congestion_show(struct tern_dev *dev, char *name);
+int roce_congestion_set(struct tern_dev *dev, const char *name);
 
 #endif
