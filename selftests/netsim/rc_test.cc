@@ -17,7 +17,8 @@ TEST(NetsimRc, AWindowsWorthGoesInARoundTrip)
 
 		p.run(10, 5);
 		EXPECT_NEAR(p.rate(f), 1024 / 0.1, 0.02 * 1024 / 0.1) << kind_name(kind);
-		EXPECT_EQ(f.stats.resent, 0u);
+		/* Probes, before the first answer; one of a READ is for all its responses. */
+		EXPECT_LE(f.stats.resent, 16u);
 		EXPECT_EQ(f.stats.timeouts, 0u);
 	}
 }
@@ -91,6 +92,7 @@ TEST(NetsimRc, MarksAreAnsweredByCnpsAndKeepTheQueueShort)
 		/* One in 50 us at most. */
 		EXPECT_LE(f.stats.cnps, 20000u) << control;
 		EXPECT_LE(f.stats.cnps, f.stats.marked) << control;
+		EXPECT_LE(f.stats.marked, p.chain.trunk(0)->stats.marks) << control;
 		if (takes)
 			EXPECT_EQ(f.stats.resent, 0u) << control;
 	}
@@ -139,38 +141,6 @@ TEST(NetsimRc, PayloadOfAnotherPlaceIsNoticed)
 		p.net.at(0, EV_START, p.net.flows[0].get());
 		EXPECT_THROW(p.run(1), sim::Failure) << kind_name(kind);
 	}
-}
-
-/* A flow that is told of congestion once. */
-class Notified : public RcFlow {
-public:
-	using RcFlow::RcFlow;
-
-	void rx(Packet *p) override
-	{
-		if (!stats.cnps && p->to_source) {
-			p->k.opcode = BTH_CNP_OPCODE;
-			p->k.op_flags = opcode_info(BTH_CNP_OPCODE)->flags;
-		}
-		RcFlow::rx(p);
-	}
-};
-
-TEST(NetsimRc, MarksAndNotificationsAreCounted)
-{
-	PortCfg marks = link(1, 10 * US);
-
-	marks.mark = {10000, 10000, 1};
-	Pair p(marks);
-	FlowCfg c = p.flow(Kind::WRITE);
-
-	c.ect = true;
-	p.net.flows.push_back(std::make_unique<Notified>(p.net, c, 0));
-	p.net.at(0, EV_START, p.net.flows[0].get());
-	p.run(0.1);
-	EXPECT_EQ(p.net.flows[0]->stats.cnps, 1u);
-	EXPECT_GT(p.net.flows[0]->stats.marked, 100u);
-	EXPECT_LE(p.net.flows[0]->stats.marked, p.chain.trunk(0)->stats.marks);
 }
 
 TEST(NetsimGate, QpsOfAHostTakeTurns)
