@@ -5,10 +5,13 @@
  */
 #include "cc.h"
 
-#define CC_ROW(name)	&cc_##name,
-
 const struct cc_ops *const cc_all[] = {
-	CC_ALL(CC_ROW) NULL,
+	&cc_hybrid,
+	&cc_aimd,
+	&cc_dcqcn,
+	&cc_delay,
+	&cc_bbr,
+	NULL,
 };
 
 const struct cc_params cc_default_params = {

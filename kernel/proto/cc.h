@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Congestion control of a requester: how many packets may be under way, and how fast they leave.
- * A controller is a file with a struct cc_ops, and its name in CC_ALL. It is told about rounds,
+ * A controller is a file with a struct cc_ops, and a row in cc.c. It is told about rounds,
  * losses, marks and silence. A round is the time in which all comes through that was under way when
  * it began. A controller sets the window and, if it wants to, a rate for the pacer.
  *
@@ -148,11 +148,13 @@ static inline void cc_marked(struct cc *cc, struct rc_window *w, u64 now_ns)
 
 /* ---- for controllers ---- */
 
-/* X(name) for each, the default first; each defines its CC_OPS(name). */
-#define CC_ALL(X)		X(hybrid) X(aimd) X(dcqcn) X(delay) X(bbr)
 #define CC_OPS(name)		const struct cc_ops cc_##name
-#define CC_DECLARE(name)	extern CC_OPS(name);
-CC_ALL(CC_DECLARE)
+#define CC_DECLARE(name)	extern CC_OPS(name)
+CC_DECLARE(aimd);
+CC_DECLARE(bbr);
+CC_DECLARE(dcqcn);
+CC_DECLARE(delay);
+CC_DECLARE(hybrid);
 
 /* Bytes that take so long, as a rate; not below CC_LEAST_KBPS. ns: more than 0. */
 static inline u32 cc_kbps(u64 bytes, u64 ns)
