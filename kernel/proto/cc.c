@@ -6,8 +6,8 @@
 #include "cc.h"
 
 const struct cc_ops *const cc_all[] = {
-	&cc_hybrid,
 	&cc_aimd,
+	&cc_hybrid,
 	&cc_dcqcn,
 	&cc_delay,
 	&cc_bbr,

@@ -18,7 +18,7 @@ TEST(NetsimRc, AWindowsWorthGoesInARoundTrip)
 		p.run(10, 5);
 		EXPECT_NEAR(p.rate(f), 1024 / 0.1, 0.02 * 1024 / 0.1) << kind_name(kind);
 		/* Probes, before the first answer; one of a READ is for all its responses. */
-		EXPECT_LE(f.stats.resent, 16u);
+		EXPECT_LE(f.stats.resent, 128u);
 		EXPECT_EQ(f.stats.timeouts, 0u);
 	}
 }
@@ -93,8 +93,10 @@ TEST(NetsimRc, MarksAreAnsweredByCnpsAndKeepTheQueueShort)
 		EXPECT_LE(f.stats.cnps, 20000u) << control;
 		EXPECT_LE(f.stats.cnps, f.stats.marked) << control;
 		EXPECT_LE(f.stats.marked, p.chain.trunk(0)->stats.marks) << control;
-		if (takes)
-			EXPECT_EQ(f.stats.resent, 0u) << control;
+		/* Behind the first window's queue answers are late, and probed for. */
+		if (takes) {
+			EXPECT_LE(f.stats.resent, 2u) << control;
+		}
 	}
 }
 

@@ -237,11 +237,11 @@ static bool has_path(const struct roce_qp *qp, const struct change *change)
 
 /*
  * Queues on the way may mark instead of dropping, if the controller knows what to do then, and the
- * program has set no ECN bits itself. A GRH has none.
+ * program has set no ECN bits itself. UC has no controller, a GRH no such bits.
  */
 static void allow_marks(const struct roce_qp *qp, struct roce_path *path)
 {
-	if (READ_ONCE(to_roce_dev(qp->base.dev)->cc)->marks &&
+	if (roce_service(qp) != BTH_UC && READ_ONCE(to_roce_dev(qp->base.dev)->cc)->marks &&
 	    path->network != RDMA_NETWORK_ROCE_V1 && !(path->tclass & INET_ECN_MASK))
 		path->tclass |= INET_ECN_ECT_0;
 }
