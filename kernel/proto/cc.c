@@ -98,6 +98,8 @@ u32 cc_set_window(struct cc *cc, struct rc_window *w, u32 pkts_256)
 	/* Without a round trip there is no rate. */
 	if (least > 256 || !cc->smooth_ns)
 		least = 256;
+	if (!least)
+		least = 1;
 	if (pkts_256 < least)
 		pkts_256 = (u32)least;
 	if (pkts_256 > w->max * 256)

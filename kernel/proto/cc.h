@@ -106,12 +106,11 @@ static inline void cc_begin_timing(struct cc *cc)
 	cc->timed_from = cc->acked_pkts;
 }
 
-/* waits: the pacer is what stops the requester. */
-static inline void cc_acked(struct cc *cc, struct rc_window *w, u32 pkts, bool waits)
+static inline void cc_acked(struct cc *cc, struct rc_window *w, u32 pkts)
 {
 	rc_window_acked(w, pkts);
 	cc->acked_pkts += pkts;
-	cc->limited |= w->full || waits;
+	cc->limited |= w->full;
 }
 
 /* Packets that were lost go again. */

@@ -15,15 +15,18 @@ extern "C" {
 #endif
 
 struct cnp {
-	u64 sent_ns;		/* the last; 0: none yet */
+	u64 last_ns;		/* 0: none yet */
 };
 
-/* A packet with CE has come. True: a CNP is sent now. now_ns: exact, and not 0. */
+/*
+ * A packet with CE has come: a CNP is sent now. Or a CNP has come: it counts. False: not so soon
+ * after the last one. now_ns: exact, and not 0.
+ */
 static inline bool cnp_is_due(struct cnp *c, u64 now_ns)
 {
-	if (c->sent_ns && now_ns - c->sent_ns < CNP_INTERVAL_NS)
+	if (c->last_ns && now_ns - c->last_ns < CNP_INTERVAL_NS)
 		return false;
-	c->sent_ns = now_ns;
+	c->last_ns = now_ns;
 	return true;
 }
 

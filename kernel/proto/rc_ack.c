@@ -128,7 +128,7 @@ static void control_rate(struct rc_req *q, u64 now_ns, u32 npkts)
 {
 	u32 least;
 
-	cc_acked(&q->cc, &q->window, npkts, q->pacer.until_ns);
+	cc_acked(&q->cc, &q->window, npkts);
 	if (rtt_is_answer(&q->rtt, q->psn_una))
 		end_timing(q, now_ns);
 	if (psn_before(q->psn_una, q->cc.round_psn))

@@ -281,8 +281,10 @@ bool rc_req_next(struct rc_req *q, u64 now_ns, u32 max_pkts, struct run *run)
 		q->most_pkts = pacer_room(&q->pacer, now_ns);
 		if (q->resend.hole && !rc_resend_limit(q, s, &used))
 			continue;
-		if (!q->most_pkts)
+		if (!q->most_pkts) {
+			q->cc.limited |= !!q->steered_kbps;
 			return false;
+		}
 		if (!wr_has_response(&s->wr))
 			return next_payload(q, s, used, max_pkts, run);
 		if (!may_ask(q, s, used))
@@ -430,6 +432,7 @@ void rc_req_set_window(struct rc_req *q, const struct rc_window *window)
 {
 	q->window = *window;
 	q->cc.round_psn = q->psn_una;
+	q->rtt.done_psn = q->psn_una;
 	rc_req_steer(q);
 }
 

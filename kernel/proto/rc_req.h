@@ -313,7 +313,13 @@ static inline bool rc_req_is_timed(const struct rc_req *q)
 	return !rc_window_is_fixed(&q->window);
 }
 
-/* Of so many packets one is timed, and a round has no fewer. */
+/* Does the congestion controller say when packets leave? Any context may ask. */
+static inline bool rc_req_is_steered(const struct rc_req *q)
+{
+	return READ_ONCE(q->steered_kbps);
+}
+
+/* One packet of these is timed, and a round has no fewer. */
 static inline u32 rc_req_rtt_pkts(const struct rc_req *q)
 {
 	return q->window.pkts < RC_RTT_PKTS ? q->window.pkts : RC_RTT_PKTS;

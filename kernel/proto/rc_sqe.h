@@ -47,7 +47,7 @@ static inline void rc_req_steer(struct rc_req *q)
 		kbps = 0;
 	if (kbps == q->steered_kbps)
 		return;
-	q->steered_kbps = kbps;
+	WRITE_ONCE(q->steered_kbps, kbps);
 	if (kbps)
 		pacer_steer(&q->pacer, kbps, CC_BURST_NS, q->cfg.pmtu);
 	else

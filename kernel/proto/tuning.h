@@ -63,8 +63,8 @@
 #define RC_RESEND_IN_ORDER	16
 
 /*
- * One packet of these is timed, or one of a window that is smaller. Two exact times for each message
- * of 64 bytes cost 3 % of it.
+ * One packet of these is timed, or one of a window that is smaller. Two exact times for each
+ * message of 64 bytes cost 3 % of it.
  */
 #define RC_RTT_PKTS		16
 

@@ -188,6 +188,8 @@ void RcRequester::timer()
 
 void RcRequester::marked()
 {
+	if (!cnp_is_due(&marked_, net_.now_ns))
+		return;
 	rc_req_cnp(&q_, net_.now_ns);
 	ask();
 }

@@ -50,6 +50,7 @@ private:
 	Gate &gate_;
 	std::vector<struct rc_sqe> ring_;
 	struct rc_req q_ = {};
+	struct cnp marked_ = {};
 	uint32_t posted_ = 0, reaped_ = 0;
 	uint64_t placed_ = 0; /* READ: bytes, of all messages */
 	Ahead ahead_;

@@ -32,7 +32,7 @@ public:
 		w.full = limited;
 		cc_begin_timing(&cc);
 		now += rtt_ns;
-		cc_acked(&cc, &w, pkts ? pkts : w.pkts, false);
+		cc_acked(&cc, &w, pkts ? pkts : w.pkts);
 		cc_measured(&cc, now, rtt_ns);
 		cc_end_round(&cc, &w, now, 0);
 	}

@@ -375,4 +375,33 @@ TEST_F(RcReqRate, TheLowerOfTwoRatesHolds)
 	EXPECT_EQ(q.pacer.kbps, 1000u);
 }
 
+// It has never more than one packet to send, so the rate is what stops it each time.
+TEST_F(RcReqRate, AfterMarksOneMessageAtATimeBecomesFasterAgain)
+{
+	constexpr u64 kAnswer = 20000;
+	auto one = [&] {
+		post(WR_WRITE, 64);
+		if (!go()) {
+			wait();
+			EXPECT_EQ(go(), 1u);
+		}
+		now += kAnswer;
+		ack_all();
+	};
+
+	cfg.max_window = 1024;
+	cfg.cc = cc_find("hybrid");
+	cfg.ack_timeout.first_ns = 1000000000;
+	start(64);
+	for (int i = 0; i < 1000; i++) {
+		one();
+		rc_req_cnp(&q, now);
+	}
+	EXPECT_LT(q.cc.kbps, 5000u);
+	EXPECT_GT(q.cc.kbps, 0u);
+	for (int i = 0; i < 1000; i++)
+		one();
+	EXPECT_TRUE(!q.cc.kbps || q.cc.kbps > 20000) << q.cc.kbps;
+}
+
 } // namespace

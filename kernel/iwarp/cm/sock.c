@@ -4,6 +4,7 @@
  * callbacks.c.
  */
 #include <linux/net.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <net/route.h>
 #include <net/tcp.h>
@@ -109,7 +110,7 @@ void iw_sock_set_tos(struct sock *sk, u8 tos)
 		return;
 	}
 	lock_sock(sk);
-	inet6_sk(sk)->tclass = tos;
+	inet6_sk(sk)->tclass = (tos & ~INET_ECN_MASK) | (inet6_sk(sk)->tclass & INET_ECN_MASK);
 	release_sock(sk);
 	/* For IPv4 the stack does that. */
 	sock_set_priority(sk, rt_tos2priority(tos));

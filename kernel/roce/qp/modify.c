@@ -50,6 +50,8 @@ static void enter_reset(struct roce_qp *qp)
 	roce_way_reset(qp);
 	qp->comm_est = false;
 	qp->retry_tx_ns = 0;
+	qp->tx.refusals = 0;
+	roce_tx_try_again(&qp->tx);
 	qp->last_wqe_told = false;
 	ack_hold_init(&qp->hold);
 	qp->recv_called = false;
@@ -101,6 +103,7 @@ static void start_responder(struct roce_qp *qp)
 	qp->flushed = 0;
 	ack_hold_init(&qp->hold);
 	qp->cnp = (struct cnp){};
+	qp->cnp_in = (struct cnp){};
 	qp->cnp_due = false;
 	qp->resp_ready = true;
 }

@@ -204,7 +204,8 @@ void roce_req_slow_down(struct roce_qp *qp)
 {
 	u32 window = rc_req_window_pkts(&qp->req);
 
-	if (!roce_req_may_send(qp))
+	/* Of responses each may have a mark, and a peer may send more CNPs than it is to. */
+	if (!roce_req_may_send(qp) || !cnp_is_due(&qp->cnp_in, roce_now(qp)))
 		return;
 	rc_req_cnp(&qp->req, roce_now(qp));
 	note_event(qp, RC_EV_NONE, window);

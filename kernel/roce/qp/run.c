@@ -342,7 +342,7 @@ static enum hrtimer_restart run_timer(struct hrtimer *timer)
 	 * The timers of any number of QPs fire in one softirq. What a rate lets go is the program's
 	 * work, and it says when: a worker does it, at a program's priority.
 	 */
-	if (READ_ONCE(qp->base.attr.rate_limit)) {
+	if (READ_ONCE(qp->base.attr.rate_limit) || rc_req_is_steered(&qp->req)) {
 		roce_mark_and_order(qp, TERN_QP_MARK_TIMER);
 		roce_hand_off(qp);
 		return HRTIMER_NORESTART;

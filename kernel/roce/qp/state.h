@@ -62,6 +62,7 @@ struct roce_qp {
 	struct rc_resp resp;
 	struct ack_hold hold;
 	struct cnp cnp;
+	struct cnp cnp_in;		/* of those that came, and of marked responses */
 	bool cnp_due;			/* this run sends one */
 	struct rc_res *res;
 	bool req_ready;			/* RTS reached since RESET */

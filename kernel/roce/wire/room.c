@@ -181,7 +181,10 @@ void roce_tx_try_again(struct roce_tx *tx)
 void roce_tx_accepted(struct roce_tx *tx)
 {
 	tx->refusals = 0;
-	roce_tx_try_again(tx);
+	/* What it held up goes on, of which this may have been no part. */
+	if (test_bit(WAITS_AFTER_REFUSAL, &tx->room->waits) &&
+	    test_and_clear_bit(WAITS_AFTER_REFUSAL, &tx->room->waits))
+		tx->room->grant.space(tx->room->grant.arg);
 }
 
 static bool charge_received(struct sock *sk, struct sk_buff *skb, int max_bytes)
