@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Congestion control of a requester: how many packets may be under way, and how fast they leave.
- * A controller is a file with a struct cc_ops, and a row in cc.c. It is told about rounds,
- * losses, marks and silence. A round is the time in which all comes through that was under way when
- * it began. A controller sets the window and, if it wants to, a rate for the pacer.
+ * A controller is a file with a struct cc_ops, and a row in cc.c. It is told about rounds, losses,
+ * marks and silence. A round is the time in which all comes through that was under way when it
+ * began, and no fewer packets than RC_RTT_PKTS or a window. A controller sets the window and, if it
+ * wants to, a rate for the pacer.
  *
  * An acknowledge alone calls no controller. A window that never changes has none: it is of a path
  * without a network.

@@ -424,7 +424,7 @@ void rc_req_set_rate(struct rc_req *q, const struct pacer_rate *rate)
 {
 	q->cfg.rate = *rate;
 	pacer_init(&q->pacer, rate, q->cfg.pmtu);
-	q->steered_kbps = 0;
+	WRITE_ONCE(q->steered_kbps, 0);
 	rc_req_steer(q);
 }
 

@@ -19,8 +19,9 @@
  * order one gap after as many others is. (RFC 8985 6.2 has other evidence, and waits no longer.)
  * A gap of a peer that drops is never left alone.
  *
- * If what was sent again has no answer in the usual time (rtt_late_ns()), one packet goes again to
- * find out, at doubled distances, RC_MAX_PROBES times; then only the ACK timer helps (rc_timer.h).
+ * If what was sent again has no answer in the usual time (rc_timer_late_ns()), one packet goes
+ * again to find out, at doubled distances, RC_MAX_PROBES times; then only the ACK timer helps
+ * (rc_timer.h).
  * The distance stays as it is until an answer was timed: else a path that has become slower would
  * be probed for each packet, and never timed (RFC 6298 5).
  * The end of what is under way is probed for likewise. There is no probe without a timer, without

@@ -70,9 +70,9 @@
 
 /* ---- RC requester: packets under way (rc_window.h) ---- */
 
-/* Packets. A reported loss does not shrink the window below this. */
+/* Packets. With aimd and dcqcn a reported loss does not shrink the window below this. */
 #define RC_WINDOW_MIN		16
-/* After a loss, each window of packets that comes through adds 1/16 of the window. */
+/* And after it, each window of packets that comes through adds 1/16 of the window. */
 #define RC_WINDOW_STEPS		16
 
 /* ---- congestion control (cc.h) ---- */

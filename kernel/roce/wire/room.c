@@ -26,11 +26,12 @@ enum tx_waits {
 static bool is_waited_for(const struct sock *sk, struct roce_tx_room *room)
 {
 	int bytes = sk_wmem_alloc_get(sk);
+	bool ended = test_and_clear_bit(WAITS_FOR_END, &room->waits);
+	bool room_now = bytes <= TX_ROOM_BYTES && test_and_clear_bit(WAITS_FOR_ROOM, &room->waits);
+	bool less = bytes < READ_ONCE(room->refused_at_bytes) &&
+		    test_and_clear_bit(WAITS_AFTER_REFUSAL, &room->waits);
 
-	return test_and_clear_bit(WAITS_FOR_END, &room->waits) |
-	       (bytes <= TX_ROOM_BYTES && test_and_clear_bit(WAITS_FOR_ROOM, &room->waits)) |
-	       (bytes < READ_ONCE(room->refused_at_bytes) &&
-		test_and_clear_bit(WAITS_AFTER_REFUSAL, &room->waits));
+	return ended || room_now || less;
 }
 
 /*
