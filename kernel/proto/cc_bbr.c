@@ -7,6 +7,7 @@
  */
 #include "cc.h"
 
+/* The numbers are the paper's, none was measured here. */
 #define BBR_PHASES		8	/* rounds of a cycle: faster, slower, the others as it is */
 #define BBR_FILTER_ROUNDS	10	/* over which the highest rate counts */
 #define BBR_FLAT_ROUNDS		3	/* without a quarter more: the path is full */
@@ -99,6 +100,7 @@ static void steer_path(struct cc *cc, struct rc_window *w, struct bbr *b)
 		kbps += kbps / 4;
 	else if (b->phase == 1)
 		kbps -= kbps / 4;
+	kbps = kbps > CC_LEAST_KBPS ? kbps : CC_LEAST_KBPS;
 	cc->kbps = kbps < CC_MOST_KBPS ? kbps : CC_MOST_KBPS;
 	b->phase = (u8)((b->phase + 1) % BBR_PHASES);
 }

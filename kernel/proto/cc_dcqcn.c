@@ -12,9 +12,12 @@
 
 /* Fast recovery: increases before additive increase begins. */
 #define DCQCN_F			5
-/* alpha is in parts of this. */
+/* alpha is in parts of this: fine enough for the smallest g, 1/1024. */
 #define DCQCN_ONE		(1u << 20)
-/* Increases at once, after silence: by then the rate is no limit. */
+/*
+ * Increases at once: a bound for the time that a call takes after silence. It is 3.5 ms of the
+ * published timer, so on longer paths the rate rises slower than published. Not measured.
+ */
 #define DCQCN_MOST		64
 
 struct dcqcn {

@@ -10,10 +10,13 @@
  */
 #include "cc.h"
 
-/* Of the queue: at least so long, and at least so much of the shortest round trip. */
+/*
+ * The queue's share of the target: 50 us or a quarter of the shortest round trip, the longer one.
+ * These and the spread have the order of size of Swift's. Not measured.
+ */
 #define DELAY_QUEUE_NS		50000
 #define DELAY_QUEUE_PART	4
-/* A window of one packet has so much more, one of n packets less by the root of n; the limit. */
+/* The target of one packet is longer by the spread, that of n by its part of root(n); the limit. */
 #define DELAY_SPREAD_NS		150000
 #define DELAY_MOST_SPREAD_NS	600000
 /* beta: of the excess, what is taken; and of the window at most (the paper's 0.8 and 0.5). */
